@@ -1,4 +1,4 @@
-"""What `make test` runs of a wide set, what it leaves to `make test-wide`, and the sample of the long targets that CI
+"""What `make test` runs of a wide set, what it leaves to `make test-long`, and the sample of the long targets that CI
 runs."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ settings.load_profile("stress" if STRESS else "suite")
 
 
 def examples(number: int, **more: Any) -> settings:
-    """So many examples of a property in `make stress`, an eighth of them elsewhere."""
+    """So many examples of a property in `scripts/stress`, an eighth of them elsewhere."""
     return settings(max_examples=number if STRESS else -(-number // 8), **more)
 
 
@@ -47,7 +47,7 @@ def covering(sets: Sequence[T], facets: Callable[[T], Iterable[Hashable]]) -> li
 
 
 def wide(*values: Any, id: str | None = None) -> Any:
-    """Parameters that belong to `make test-wide`."""
+    """Parameters that belong to `make test-long`."""
     return pytest.param(*values, marks=pytest.mark.wide, id=id)
 
 

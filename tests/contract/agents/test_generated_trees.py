@@ -15,7 +15,7 @@ from tests.breadth import wide
 from tests.conftest import Cli
 from tests.contract.agents.generated_trees import State, Tree, git, killed, snapshot, state
 
-# So many in `make test`, and 500 in `make test-wide`.
+# So many in `make test`, and 500 in `make test-long`.
 _FEW, _ALL = 6, 500
 SEEDS = [*range(_FEW), *(wide(seed) for seed in range(_FEW, _ALL))]
 

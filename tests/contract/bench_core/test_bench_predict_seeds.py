@@ -126,7 +126,7 @@ needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine 
 def test_the_command_prints_what_is_scored(bench: Callable[..., Outcome], form: str) -> None:
     """Of a few rows that have every mark and option among them."""
     if metadata.version("libtpu") != kept()["libtpu"] or metadata.version("jax") != kept()["jax"]:
-        pytest.skip("the kept costs are those of other versions: make predict-seeds")
+        pytest.skip("the kept costs are those of other versions: python benchmarks/predict_seeds.py --compile")
     rows = {row.options: row for row in ROWS if row.options in kept()[form]}
     marks: dict[str, set[str]] = {}
     for row in rows.values():

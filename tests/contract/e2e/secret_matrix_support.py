@@ -30,12 +30,12 @@ NAMES = (
 
 
 def long(test: Callable[..., None]) -> Callable[..., None]:
-    """Of a test that takes ten seconds with a few kinds already. `make secrets` runs it with every kind."""
+    """Of a test that takes ten seconds with a few kinds already. `make test-long` runs it with every kind."""
     return test if "LOGBOOK_SECRETS" in os.environ else pytest.mark.wide(test)
 
 
 def sizes(few: Sequence[Kind]) -> list[Any]:
-    """Parameters of a test: these kinds, or with LOGBOOK_SECRETS (`make secrets`, five minutes) every kind."""
+    """Parameters of a test: these kinds, or with LOGBOOK_SECRETS (`make test-long`, five minutes) every kind."""
     wanted = ("every", EVERY) if "LOGBOOK_SECRETS" in os.environ else ("few", tuple(few))
     return [pytest.param(wanted[1], id=wanted[0])]
 

@@ -1,5 +1,5 @@
-"""Real engines, each started once for all tests; `make test-cluster` installs what they need. A machine that cannot
-have one skips its tests, and says why."""
+"""Real engines, each started once for all tests; `make test-cluster` installs what they need, and fails without one.
+Elsewhere a machine that cannot have one skips its tests, and says why."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.engines import ray_engine, slurm_engine, slurm_place, ssh_place
+from tests.contract.engines.required import need
 
 
 @pytest.fixture(scope="session")
 def ray_once() -> Iterator[ray_engine.Ray]:
-    if why := ray_engine.why_not():
-        pytest.skip(f"no Ray here: {why}")
+    need("Ray", ray_engine.why_not())
     with ray_engine.started(os.environ) as engine:
         yield engine
 
@@ -30,8 +30,7 @@ def ray(ray_once: ray_engine.Ray) -> Iterator[ray_engine.Ray]:
 
 @pytest.fixture(scope="session")
 def slurm_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurm_engine.Slurm]:
-    if why := slurm_engine.why_not():
-        pytest.skip(f"no Slurm here: {why}")
+    need("Slurm", slurm_engine.why_not())
     with slurm_engine.started_in(tmp_path_factory.mktemp("engine") / "slurm") as engine:
         yield engine
 
@@ -53,8 +52,7 @@ def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path)
 @pytest.fixture
 def box(started: Cli, folder: Path, tmp_path: Path) -> Iterator[ssh_place.SshPlace]:
     """A logbook whose executor is a machine behind ssh."""
-    if why := ssh_place.why_not():
-        pytest.skip(f"no ssh here: {why}")
+    need("ssh", ssh_place.why_not())
     place = ssh_place.ssh_place(folder, tmp_path / "ssh")
     yield place
     place.end()

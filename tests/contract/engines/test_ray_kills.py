@@ -1,5 +1,5 @@
 """A sweep over the two nodes of a real Ray whose client is killed at random instants, and once a node and once the
-coordinator: every case has one row, what was lost is named, and nothing runs on. `make stress` has 50 of them.
+coordinator: every case has one row, what was lost is named, and nothing runs on. `scripts/stress` has 50 of them.
 
 `LOGBOOK_SEED` chooses other instants; `-s` shows each kill, with the cases that ran then.
 """

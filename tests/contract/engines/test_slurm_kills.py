@@ -1,5 +1,5 @@
 """A sweep whose cases are jobs of Slurm, under kills at random instants: of its client, a worker with its job, or a
-slurmd; cancelled jobs, jobs that lose their node to others, and a head that restarts. `make stress` has 50 of them."""
+slurmd; cancelled jobs, jobs that lose their node to others, and a head that restarts. `scripts/stress` has 50."""
 
 from __future__ import annotations
 

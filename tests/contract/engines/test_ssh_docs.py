@@ -10,12 +10,12 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.contract.engines import ssh_place
+from tests.contract.engines.required import need
 
 
 def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its `ssh box` is one that reads the configuration of the test's machine."""
-    if why := ssh_place.why_not():
-        pytest.skip(f"no ssh here: {why}")
+    need("ssh", ssh_place.why_not())
     engine = ssh_place.daemon(tmp_path / "ssh")
     own = tmp_path / "bin"
     own.mkdir()

@@ -1,5 +1,5 @@
 """A sweep behind a real ssh under kills at random instants: of its client, the connection, the daemon that serves it,
-several of these at once, or a worker with its command. `make stress` has 50 of them."""
+several of these at once, or a worker with its command. `scripts/stress` has 50 of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Random campaigns through the command line, in which every reader has to say what an enumerator finds in the files
-that shares nothing with the package; and faults that it has to notice. `make oracle` makes 200 campaigns."""
+that shares nothing with the package; and faults that it has to notice. `python -m tools.oracle` makes 200 campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store under many writers, kills and failing disks: the short form of `make stress`.
+"""The store under many writers, kills and failing disks: the short form of `scripts/stress`.
 
 What is done and checked stands in kills.py, faults.py and writers.py beside it; they run as a process of their own,
 because they fork.

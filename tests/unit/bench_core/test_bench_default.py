@@ -104,7 +104,7 @@ def test_rows_at_the_most() -> None:
 
 
 def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
-    """By the script behind `make aot`: what it writes of its rows is the file in the package, to the letter."""
+    """By benchmarks/moe_aot.py: what it writes of its rows is the file in the package, to the letter."""
     path = Path(__file__).parents[3] / "benchmarks" / "moe_aot.py"
     spec = importlib.util.spec_from_file_location("moe_aot", path)
     assert spec is not None

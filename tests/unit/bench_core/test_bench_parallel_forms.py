@@ -48,7 +48,7 @@ def _named(row: dict[str, str]) -> str:
 
 def _few(rows: list[dict[str, str]]) -> list[Any]:
     """Those that show everything that may go wrong; of each kind of form one stays in `make test`. All rows are those
-    of `bench-core check --devices`, which `make check-devices` runs."""
+    of `bench-core check --devices 8`."""
     telling = [one.values[0] for one in covering(rows, _matters) if not one.marks]
     return covering(telling, lambda row: [row["form"].split()[0]])
 

@@ -51,7 +51,7 @@ def test_expert_parallelism_against_one_device() -> None:
 
 def test_the_document_has_these_tables() -> None:
     page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert document_with(page, tables(calibration())) == page, "make predict-seeds"
+    assert document_with(page, tables(calibration())) == page, "python benchmarks/predict_seeds.py --document"
 
 
 def test_terms_are_those_of_the_formula() -> None:

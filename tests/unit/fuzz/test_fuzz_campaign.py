@@ -33,7 +33,7 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("documents", [40, wide(250)])
 def test_a_short_campaign(tmp_path: Path, documents: int) -> None:
-    """All that once failed, then documents of one seed. `make fuzz` goes on from there."""
+    """All that once failed, then documents of one seed. `python -m tools.fuzz` goes on from there."""
     done = fuzz("--documents", str(documents), "--seed", "1", "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"fuzz: {documents} documents" in done.stdout

@@ -1,4 +1,4 @@
-"""The simulations of `make calibrate` in small: enough to see a rule that has become wrong."""
+"""The simulations of benchmarks/calibration.py in small: enough to see a rule that has become wrong."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A detached sweep under kills at random instants: of the series, a worker, or a worker with its command. `make stress`
-has 50 of them, `make test` a few."""
+"""A detached sweep under kills at random instants: of the series, a worker, or a worker with its command.
+`scripts/stress` has 50 of them, `make test` a few."""
 
 from __future__ import annotations
 
