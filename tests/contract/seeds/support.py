@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -109,9 +110,9 @@ def add(cli: Cli, *words: str) -> str:
     return str(ok(cli, words[0], "--json", *words[1:]).data["id"])
 
 
-def show(cli: Cli, entry: str) -> dict[str, object]:
+def show(cli: Cli, entry: str) -> dict[str, Any]:
     """An entry with all facts of its runs."""
-    found: dict[str, object] = ok(cli, "show", entry, "--json", "--full").data
+    found: dict[str, Any] = ok(cli, "show", entry, "--json", "--full").data
     return found
 
 

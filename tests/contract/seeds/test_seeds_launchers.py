@@ -48,7 +48,7 @@ def test_a_line_is_run_and_recorded_as_it_was_typed(faked: Cli, line: Line) -> N
     target and variables of the launcher are facts of the run."""
     words = line.words(dict(os.environ))
     answer = faked("run", "--title", line.name, "--json", "--", *words)
-    [run] = show(faked, answer.data["id"])["runs"]  # type: ignore[misc]
+    [run] = show(faked, answer.data["id"])["runs"]
     started = read_started(dict(os.environ))
     ready = ".venv/bin/python" not in words
     assert answer.code == (0 if ready else 1), answer
@@ -71,7 +71,7 @@ def test_a_sweep_in_the_shell_is_one_entry(faked: Cli) -> None:
     """Null routing, command templates: loops over three shapes and three top-k, typed as shell text."""
     [script] = [line.line for line in LINES if line.line.startswith("set -euo pipefail")]
     entry = add(faked, "run", "--title", "Sweep", "--", "bash", "-c", script)
-    [run] = show(faked, entry)["runs"]  # type: ignore[misc]
+    [run] = show(faked, entry)["runs"]
     cases = [(row["config"]["experts"], row["config"]["topk"]) for row in run["rows"]]
     assert cases == [(experts, topk) for experts in (60, 64, 128) for topk in (2, 4, 8)]
 
@@ -86,7 +86,7 @@ def test_a_launcher_that_is_not_ready(faked: Cli, folder: Path) -> None:
     ok(faked, "edit", entry, "--state", "blocked", "--next", "install what is missing")
     shown = show(faked, entry)
     assert shown["state"] == "blocked"
-    runs: list[dict[str, Any]] = shown["runs"]  # type: ignore[assignment]
+    runs: list[dict[str, Any]] = shown["runs"]
     assert [run["state"] for run in runs] == ["failed", "failed", "finished"]
     assert not any(run.get("rows") for run in runs)
     assert "No module named 'watchdog'" in (folder / "logbooks/moe.md").read_text()
@@ -126,7 +126,7 @@ def test_a_launcher_has_a_name(faked: Cli, folder: Path) -> None:
     limit = f"LIBTPU_INIT_ARGS={LIMIT}"
     ids = [add(faked, "run", "--on", on, "--env", limit, "--", *bench) for on in ("tpu", "tpu:pod-b")]
     for entry, target in zip(ids, ("pod-a", "pod-b"), strict=True):
-        [run] = show(faked, entry)["runs"]  # type: ignore[misc]
+        [run] = show(faked, entry)["runs"]
         assert (run["launcher"]["name"], run["launcher"]["target"]) == ("tpu", target)
         assert run["launcher"]["command"] == list(bench)
         assert "--no-sync" in run["launcher"]["prefix"]
