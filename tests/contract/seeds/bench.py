@@ -32,18 +32,20 @@ def call(words: Sequence[str]) -> Answer:
 
     out, err = io.StringIO(), io.StringIO()
     start = next(i for i, word in enumerate(words) if "=" not in word)
-    before = dict(os.environ)
-    os.environ.update(word.split("=", 1) for word in words[:start])
+    before, code = dict(os.environ), 0
+    for word in words[:start]:
+        name, _, value = word.partition("=")
+        os.environ[name] = value
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = bench_core(list(words[start:]))
+            bench_core(list(words[start:]))
         except SystemExit as stop:
-            code = stop.code
+            code = int(stop.code or 0)
         finally:
             os.environ.clear()
             os.environ.update(before)
     lines = [line for line in out.getvalue().splitlines() if line.startswith("RESULT_JSON ")]
-    return {"code": code or 0, "rows": [json.loads(line.partition(" ")[2]) for line in lines], "err": err.getvalue()}
+    return {"code": code, "rows": [json.loads(line.partition(" ")[2]) for line in lines], "err": err.getvalue()}
 
 
 def call_together(requests: Sequence[Sequence[str]]) -> list[Answer]:

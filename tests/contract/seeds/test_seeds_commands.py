@@ -20,6 +20,8 @@ import yaml
 from tests.contract.seeds.bench import Answer, call, call_together
 from tests.contract.seeds.support import LINES, Started, options_of, read_started, stand_ins, words_of
 
+pytestmark = pytest.mark.slow
+
 HILLCLIMB, OVERLAP, COMPARE = "bench_moe_hillclimb.py", "bench_moe_mlp_profile.py", "moe_impl_compare.py"
 SMALL = {
     "--tokens": "24",
@@ -129,7 +131,6 @@ def test_every_line_is_parsed(started: list[list[Started]]) -> None:
         assert call(["hillclimb", wrong, "--list"])["code"] == 2, "a line that is wrong is refused"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_real_sizes_are_cases(started: list[list[Started]], every: bool) -> None:
     """All documents: each set of flags at its sizes on a v5p-8, with a row for each case of its sweep; nothing is
@@ -160,7 +161,6 @@ def requests(started: list[list[Started]], mode: str, *, typed: bool) -> list[Op
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", "ep"])
 @pytest.mark.parametrize("typed", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_every_set_of_flags_runs_to_rows(started: list[list[Started]], mode: str, typed: bool) -> None:
@@ -180,7 +180,6 @@ def test_every_set_of_flags_runs_to_rows(started: list[list[Started]], mode: str
             assert (row["labels"].get("no_effect") == "queue_mode") == idle, "15:46: only forward has two queues"
 
 
-@pytest.mark.slow
 def test_smoke_lines_run_as_they_were_typed(started: list[list[Started]]) -> None:
     """Int8 10:43, three lines on a CPU, the last of which their harness could not run; null routing 14:50, two modes
     that realise about half of 1024 slots as null."""
@@ -200,7 +199,6 @@ def test_smoke_lines_run_as_they_were_typed(started: list[list[Started]]) -> Non
 COMPARED = "--batch 3 --seq 8 --hidden 8 --mlp-dim 6 --experts 12 --devices 4 --backend ragged_dot"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_overlap_and_compare_measure_paths(started: list[list[Started]], every: bool) -> None:
     """EP benchmark 17:05 to 17:58: one line gives a row for each path, with totals and values per device. Grug 12:13 to

@@ -109,7 +109,7 @@ def test_commands_of_one_entry_have_labels(started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(f"{bench}echo RESULT dtype=$2 backend=$4 tflops=1.5\n")
     lines = [("ragged_dot", "float32"), ("gmm", "float32"), ("gmm", "bfloat16")]
     labels = ["ragged_dot/int8", "gmm/int8/float32", "Negative control"]
-    entry, codes = "", []
+    entry, codes = "", list[int]()
     for label, (backend, dtype) in zip(labels, lines, strict=True):
         to = ("--id", entry) if entry else ("--title", "Smoke")
         command = ("--", "sh", "bench.sh", "--dtype", dtype, "--backend", backend)
@@ -278,4 +278,4 @@ def test_rows_leave_as_csv(started: Cli, folder: Path) -> None:
     found = list(csv.DictReader(io.StringIO(text)))
     assert len(found) == 90
     off = [abs(float(row["null_realized"]) - float(row["null_route_frac"])) for row in found]
-    assert (max(off), statistics.mean(off)) == (pytest.approx(0.003), pytest.approx(0.003 / 90))
+    assert [max(off), statistics.mean(off)] == pytest.approx([0.003, 0.003 / 90])

@@ -141,6 +141,7 @@ TOPKS = [1, 2, 4, 6, 8]
 def criterion(cli: Cli) -> dict[str, Any]:
     """The one criterion of the logbook; the exit code says whether it is met."""
     answer = cli("criteria", "--json")
+    found: dict[str, Any]
     [found] = answer.data["criteria"]
     assert answer.code == (0 if found["met"] else 1)
     return found
@@ -155,6 +156,7 @@ def measure(cli: Cli, folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 SWEEP = [{"quant_mode": mode, "topk": topk} for mode in ("none", "int8") for topk in TOPKS]
+EP = [{"parallel_mode": mode, "topk": topk, "devices": n} for mode, n in (("none", 1), ("ep", 4)) for topk in (2, 8)]
 NULLS = [
     {"experts": experts, "topk": topk, "null_route_frac": n / 10}
     for experts in (60, 64, 128)
@@ -170,14 +172,15 @@ NULLS = [
         ("top-k sweep", [row for row in SWEEP if row != SWEEP[3]], [SWEEP[3]]),
         ("top-k sweep", [row for row in SWEEP if row != SWEEP[8]], [SWEEP[8]]),
         ("null sweep", NULLS[:44] + NULLS[45:], [NULLS[44]]),
+        ("EP tables", EP[:3], EP[3:]),
     ],
-    ids=["the other side", "a control", "a point", "one of 90 rows"],
+    ids=["the other side", "a control", "a point", "one of 90 rows", "EP at one top-k"],
 )
 def test_a_criterion_is_met_by_what_was_measured(
     cli: Cli, folder: Path, name: str, before: list[dict[str, Any]], missing: list[dict[str, Any]]
 ) -> None:
-    """Int8, Stop Criteria 1 and 2, and null routing, 1: a fixed A/B, a top-k sweep with identical controls, all shapes
-    and fractions; unmet as long as one case is missing."""
+    """Int8, Stop Criteria 1 and 2, null routing, 1, EP benchmark, 2: a fixed A/B, a top-k sweep with identical
+    controls, all shapes and fractions, EP at each top-k; unmet as long as one case is missing."""
     start(cli, folder, "int8", stop_criteria=[{"text": name, "predicate": PREDICATES[name]}], baseline={})
     assert not criterion(cli)["met"]
     measure(cli, folder, before)
