@@ -1,6 +1,7 @@
-"""Calls `bench-core`; as a program, one process answers many requests, so that what they compile is shared.
+"""Calls `bench-core` in a process of its own: JAX starts once in a process, with as many devices as it is told then.
+One process answers many requests, so that they share what they compile.
 
-The program reads a JSON list of command lines on stdin and prints a JSON list of answers.
+As a program, this file reads a JSON list of command lines on stdin and prints a JSON list of answers.
 """
 
 from __future__ import annotations

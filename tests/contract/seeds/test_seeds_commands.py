@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.seeds.bench import Answer, call, call_together
+from tests.contract.seeds.bench import Answer, call_together
 from tests.contract.seeds.support import LINES, Started, options_of, read_started, stand_ins, words_of
 
 pytestmark = pytest.mark.slow
@@ -124,11 +124,12 @@ def test_the_shell_expands_the_lines(started: list[list[Started]]) -> None:
 
 def test_every_line_is_parsed(started: list[list[Started]]) -> None:
     """All documents: the 97 lines, at the sizes of the seeds. With --list, options are read and nothing is run."""
-    for options in distinct(started, HILLCLIMB):
-        answer = call(["hillclimb", *words_of(options), "--list"])
-        assert answer["code"] == 0, (options, answer["err"])
-    for wrong in ("--null-route-swept", "--tokens=many"):
-        assert call(["hillclimb", wrong, "--list"])["code"] == 2, "a line that is wrong is refused"
+    lines = [words_of(options) for options in distinct(started, HILLCLIMB)]
+    answers = call_together(
+        [["hillclimb", *words, "--list"] for words in [*lines, ["--null-route-swept"], ["--tokens=x"]]]
+    )
+    assert [(words, answer["err"]) for words, answer in zip(lines, answers, strict=False) if answer["code"]] == []
+    assert [answer["code"] for answer in answers[-2:]] == [2, 2], "a line that is wrong is refused"
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.wide)])
@@ -136,10 +137,13 @@ def test_real_sizes_are_cases(started: list[list[Started]], every: bool) -> None
     """All documents: each set of flags at its sizes on a v5p-8, with a row for each case of its sweep; nothing is
     compiled. `roofline` takes the options of hillclimb but --stage-timing."""
     lines = distinct(started, HILLCLIMB)
-    for options in lines if every else sets_of_flags(lines):
-        asked = {flag: value for flag, value in options.items() if flag != "--stage-timing"}
-        answer = call(["roofline", "--aot", "v5p-8", *words_of(asked)])
-        assert_rows(answer, configs(asked, *TIMING))
+    asked = [
+        {flag: value for flag, value in options.items() if flag != "--stage-timing"}
+        for options in (lines if every else sets_of_flags(lines))
+    ]
+    answers = call_together([["roofline", "--aot", "v5p-8", *words_of(options)] for options in asked])
+    for options, answer in zip(asked, answers, strict=True):
+        assert_rows(answer, configs(options, *TIMING))
 
 
 SMOKE = [n for n, line in enumerate(LINES) if line.name == "int8 02-10 10:43"]
