@@ -16,10 +16,10 @@ FOLDER = "logbooks/moe/plots"
 NOISE, BEST = "moe-000-noise-tflops", "thread-best-tflops"
 
 
-def measured(bench: Bench, title: str, tflops: int) -> None:
-    """An entry with four runs of one case, which differ."""
+def measured(bench: Bench, title: str, tflops: int, runs: int) -> None:
+    """An entry with so many runs of one case, which differ."""
     script = f'echo "RESULT tflops={tflops}.$LOGBOOK_RUN"'
-    bench.ok("run", "--title", title, "--repeat", "4", "--", "bash", "-c", script)
+    bench.ok("run", "--title", title, "--repeat", str(runs), "--", "bash", "-c", script)
 
 
 def pictures(text: str) -> dict[str, str]:
@@ -39,8 +39,8 @@ def drawn(pushed: Pushed) -> Pushed:
     """Two entries with runs; the first names a plot and so does the header. Nothing is pushed, and of the logbook
     nothing is committed."""
     pushed.commit("The code", "logbook.toml")
-    measured(pushed.bench, "First", 100)
-    measured(pushed.bench, "Second", 110)
+    measured(pushed.bench, "First", 100, 4)
+    measured(pushed.bench, "Second", 110, 1)
     pushed.bench.ok("plot", "MOE-000", "--kind", "noise", "--save")
     pushed.bench.ok("plot", "--kind", "best", "--save")
     return pushed

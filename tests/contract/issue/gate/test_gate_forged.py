@@ -85,8 +85,8 @@ def test_what_a_side_builds_and_leaves_in_its_own_tree_is_no_change(
     commit(git, folder, "speed.txt", "100")
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "speed.txt", "80")
-    answer = ci(cli, tmp_path, "--setup", "touch extra.py; mkdir build", *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"], answer.data["changed"]) == (0, "better", None), answer.err
+    answer = ci(cli, tmp_path, "--max-pairs", "2", "--setup", "touch extra.py; mkdir build", *BENCH_WORDS)
+    assert (answer.code, answer.data["answer"]["pairs"], answer.data["changed"]) == (0, 2, None), answer.err
 
 
 def test_no_line_is_a_command_to_the_runner(
@@ -121,8 +121,8 @@ def with_recipe(git: Git, folder: Path) -> Path:
 def test_the_recipe_of_the_base_says_what_is_better(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
     recipe = with_recipe(git, folder)
     commit(git, folder, "recipes/speed.yaml", recipe.read_text().replace("direction: min", "direction: max"))
-    answer = ci(cli, tmp_path, "speed")
-    assert (answer.code, answer.data["outcome"]) == (1, "worse")
+    answer = ci(cli, tmp_path, "--max-pairs", "1", "speed")
+    assert [found["direction"] for found in answer.data["answer"]["findings"]] == ["min"]
     assert "recipe speed" in answer.data["comment"]["text"]
 
 
@@ -154,8 +154,8 @@ def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Pa
     with_speeds(git, folder, "100", "110")
     rule = '[[secret_rules]]\nid = "gone"\nregex = "step_ms=11[0-9.]+"\n'
     commit(git, folder, "logbook.toml", f'secrets = ["step_ms"]\n{rule}')
-    answer = ci(cli, tmp_path, *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"]) == (1, "worse"), answer.data
+    answer = ci(cli, tmp_path, "--max-pairs", "1", *BENCH_WORDS)
+    assert answer.data["answer"]["pairs"] == 1
     text = answer.data["comment"]["text"]
     assert "redacted" not in text
     assert "(secrets, secret_rules)" in text.replace("\\_", "_")
@@ -164,6 +164,6 @@ def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Pa
 def test_settings_of_the_head_that_cannot_be_read_end_nothing(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
     with_speeds(git, folder, "100", "110")
     commit(git, folder, "logbook.toml", "unknown = 1")
-    answer = ci(cli, tmp_path, *BENCH_WORDS)
-    assert answer.code == 1, answer.out
+    answer = ci(cli, tmp_path, "--max-pairs", "1", *BENCH_WORDS)
+    assert answer.data["answer"]["pairs"] == 1
     assert "settings" in answer.data["differences"][0]

@@ -75,19 +75,10 @@ def rows_program(git: Git, folder: Path, base: str, head: str) -> None:
     commit(git, folder, "speed.txt", head)
 
 
-def test_rows_of_one_run_are_matched_by_the_words_that_name_them(
-    cli: Cli, git: Git, folder: Path, record: Path
-) -> None:
-    """In whatever order they come."""
-    rows_program(git, folder, '{"a": 100, "b": 200}', '{"b": 200, "a": 110}')
-    answer = ci(cli, record, "--json", *BENCH_WORDS)
-    assert found(answer) == [({"kernel": "a"}, "step_ms", "worse"), ({"kernel": "b"}, "step_ms", "no difference")]
-    assert answer.code == 1
-
-
 def test_a_case_that_the_head_no_longer_prints_is_named(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    """And what is left of the comparison does not say "no difference"."""
-    rows_program(git, folder, '{"a": 100, "b": 200, "c": 300}', '{"a": 100.0, "b": 200}')
+    """And what is left of the comparison does not say "no difference". Rows are matched by the words that name them, in
+    whatever order they come."""
+    rows_program(git, folder, '{"a": 100, "b": 200, "c": 300}', '{"b": 200, "a": 100.0}')
     answer = ci(cli, record, "--json", *BENCH_WORDS)
     assert {outcome for *_, outcome in found(answer)} == {"no difference"}
     assert (answer.code, answer.data["outcome"]) == (0, "open")
@@ -113,11 +104,9 @@ def test_rows_that_only_their_order_tells_apart(
 
 def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "110")
-    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
-    assert (answer.code, answer.data["answer"]["pairs"]) == (0, 7)
-    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
-    assert answer.data["answer"]["pairs"] == 10
-    assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
+    for pairs, entries in ((2, ["CI-000"]), (4, ["CI-000", "CI-001"])):
+        answer = ci(cli, record, "--json", "--max-pairs", "2", *BENCH_WORDS)
+        assert (answer.data["answer"]["pairs"], answer.data["answer"]["entries"]) == (pairs, entries)
 
 
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
