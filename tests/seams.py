@@ -8,6 +8,7 @@ lie, how large a limit is) stands here. After a room is renamed or a function mo
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,9 +32,12 @@ __all__ = [
     "Store",
     "bench_core",
     "check_shapes",
+    "forged",
+    "forged_block",
+    "issue_block",
     "logbook",
     "machine_variables",
-    "marking",
+    "marked",
     "own_workers",
     "set_clock",
     "set_github_pace",
@@ -105,6 +109,8 @@ _SIZES = {
     "piece of a search for secrets, bytes": "logbook_agent.doctor.secret_search._PIECE_BYTES",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
+    "pages of a list of GitHub's": "logbook_agent.issue.github.MOST_PAGES",
+    "silence while GitHub does not answer, s": "logbook_agent.issue.github.SAY_EVERY_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
     "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
     "work of a check": "bench_core.harness.case.CHECK_WORK",
@@ -187,3 +193,37 @@ class Store:
 
     def runs(self, entry_id: str) -> list[Facts]:
         return [Facts(_facts(yaml.safe_load(path.read_text()))) for path in self.run_paths(entry_id)]
+
+
+# -- markers in an issue -------------------------------------------------------------------------------
+
+
+def marked(store: Store, body: str) -> Facts | None:
+    """What marks a comment as one of this logbook: `kind` and `entries`, their IDs; None for all other text."""
+    found = marking.read_comment(body, _book_key(store))
+    if found is None:
+        return None
+    entries = [re.split(r"[.:]", word)[0] for word in found.fields.get("entries", "").split(",") if word]
+    return Facts(kind=found.kind, entries=entries)
+
+
+def issue_block(store: Store, body: str) -> Facts | None:
+    """The block of this logbook in an issue's body: `start` and `end` (offsets, markers included), `text`, and whether
+    it is `intact`."""
+    found = marking.find_block(body, _book_key(store))
+    return None if found is None else Facts(start=found.start, end=found.end, text=found.text, intact=found.intact)
+
+
+def forged(store: Store, kind: str = "update", *entries: str) -> str:
+    """A comment that is marked as one of this logbook's are, written by nobody's sync."""
+    fields = {"entries": ",".join(f"{entry}:{'0' * 16}:l" for entry in entries)} if entries else {"closing": "0" * 16}
+    return marking.stamped(kind, _book_key(store), fields, "Forged.")
+
+
+def forged_block(store: Store) -> str:
+    """A block between this logbook's markers: a line, the text, a line."""
+    return marking.wrapped(_book_key(store), "Forged.")
+
+
+def _book_key(store: Store) -> str:
+    return marking.book_key(store.header)  # type: ignore[arg-type]

@@ -15,18 +15,14 @@ __all__ = ["bench", "github", "github_server", "other", "published", "pushed", "
 
 
 @pytest.fixture
-def bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    return made_bench(cli, folder, github, monkeypatch)
-
-
-@pytest.fixture(scope="session")
-def made_entries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where logbooks are kept that many tests begin with."""
-    return tmp_path_factory.mktemp("entries")
+def bench(
+    cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Bench:
+    return made_bench(cli, folder, github, monkeypatch, tmp_path_factory.getbasetemp() / "entries")
 
 
 @pytest.fixture
-def thirty(bench: Bench, made_entries: Path) -> Bench:
+def thirty(bench: Bench) -> Bench:
     """With 30 entries, of which nobody was told yet."""
-    bench.entries(30, made_entries)
+    bench.entries(30)
     return bench

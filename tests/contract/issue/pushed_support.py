@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,11 @@ class Pushed:
         """Commit everything, and push it."""
         self.commit(message)
         return self.push()
+
+    def steps(self) -> list[str]:
+        """The steps of a sync: `block`, and for a comment the step with N for its number."""
+        steps = [re.sub(r" \d+: ", " N: ", step["step"]) for step in self.bench.sync()["steps"]]
+        return ["block" if "block" in step else step for step in steps]
 
     def blob(self, sha: str, path: str) -> str:
         """The address at which the server shows a file."""

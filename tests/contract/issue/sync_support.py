@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
+import json
+import logging
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logbook_agent.issue.destination import SendOptions
-from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
 from tests.emulator.fixtures import Hub
-from tests.seams import Store, marking, set_github_pace, set_waits
+from tests.seams import Store, issue_block, logbook, marked, set_github_pace, set_waits
 
 # Methods of writes, for a rule.
 WRITE = "POST|PATCH|PUT|DELETE"
@@ -44,21 +43,19 @@ class FakeTime:
 
 @dataclass
 class Bench:
-    """A folder with the logbook `moe` (MOE), its settings, and the repository it speaks to."""
+    """A folder with the logbook `moe` (MOE), its settings, and the repository it speaks to. `made`: where logbooks are
+    kept that many tests begin with."""
 
     cli: Cli
     folder: Path
     github: Hub
     repo: str
     time: FakeTime
+    made: Path
 
     @property
-    def book(self) -> Book:
+    def book(self) -> Store:
         return Store(self.folder)
-
-    @property
-    def key(self) -> str:
-        return marking.book_key(self.book.header)
 
     def ok(self, *args: str) -> Answer:
         answer = self.cli(*args)
@@ -86,10 +83,17 @@ class Bench:
 
     @property
     def block(self) -> str:
-        found = marking.find_block(self.body, self.key)
+        found = issue_block(self.book, self.body)
         assert found is not None
         assert found.intact
-        return found.text
+        return str(found.text)
+
+    @property
+    def around(self) -> str:
+        """What stands in the issue's body outside the block."""
+        found = issue_block(self.book, self.body)
+        assert found is not None
+        return self.body[: found.start] + self.body[found.end :]
 
     @property
     def comments(self) -> list[dict[str, Any]]:
@@ -97,22 +101,31 @@ class Bench:
 
     def told(self, authors: Sequence[str] = ("ada",)) -> list[str]:
         """The entries of all updates by these authors, in the order of the comments."""
-        found = []
-        for comment in self.comments:
-            marked = marking.read_comment(comment["body"], self.key)
-            if marked is not None and marked.kind == marking.UPDATE and comment["user"]["login"] in authors:
-                found += [re.split(r"[.:]", word)[0] for word in marked.fields["entries"].split(",")]
-        return found
+        by = [comment["body"] for comment in self.comments if comment["user"]["login"] in authors]
+        return [entry for body in by for entry in self.entries_of(body)]
 
-    def entries(self, number: int, cache: Path) -> list[str]:
-        """So many notes, made once for all tests that share the `cache`."""
-        made, mine = cache / f"{number}", self.folder / "logbooks"
-        if not made.exists():
-            self.notes(number)
-            shutil.copytree(mine, made)
-        else:
-            shutil.rmtree(mine)
+    def entries_of(self, body: str) -> list[str]:
+        """What an update tells of; nothing for any other comment."""
+        found = marked(self.book, body)
+        return list(found.entries) if found is not None and found.kind == "update" else []
+
+    def of_kind(self, kind: str, repo: str | None = None, number: int | None = None) -> list[dict[str, Any]]:
+        """The comments that are marked so, here or in another issue."""
+        comments = self.comments if repo is None else self.github.comments(repo, number or 0)
+        found = [(comment, marked(self.book, comment["body"])) for comment in comments]
+        return [comment for comment, mark in found if mark is not None and mark.kind == kind]
+
+    def entries(self, number: int) -> list[str]:
+        """So many notes in a new logbook, made once for all tests."""
+        made, mine = self.made / f"{number}", self.folder / "logbooks"
+        if made.exists():
+            shutil.rmtree(mine, ignore_errors=True)
             shutil.copytree(made, mine)
+            return self.book.entry_ids()
+        if not mine.exists():
+            self.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")
+        self.notes(number)
+        shutil.copytree(mine, made)
         return self.book.entry_ids()
 
     def adopt(self, people: str = PEOPLE) -> None:
@@ -142,14 +155,10 @@ class Bench:
         asked = [r.method for r in self.github.requests[before:]]
         assert set(asked) == {"GET"}
         assert len(asked) <= 3
-        ours = [
-            i for i in self.github.issues(self.repo) if i["state"] == "open" and marking.begins(i["body"], self.key)
-        ]
-        assert [i["number"] for i in ours] == [self.number]
+        live = [i for i in self.github.issues(self.repo) if i["state"] == "open"]
+        assert [i["number"] for i in live if issue_block(self.book, i["body"])] == [self.number]
         assert self.block
-        found = marking.find_block(self.body, self.key)
-        assert found is not None
-        assert (self.body[: found.start] + self.body[found.end :]).strip() == people
+        assert self.around.strip() == people
         assert sorted(self.told(authors)) == sorted(ids)
         assert len(self.updates) == -(-len(ids) // 10)
 
@@ -161,27 +170,31 @@ class Bench:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Another machine with a clone of the logbook. Its syncs may run while one of the first machine waits."""
+    """Another machine with a clone of the logbook. Its syncs may run while one of the first machine waits for an answer
+    in this process, which uses nothing meanwhile of what is changed here."""
 
     folder: Path
-    time: FakeTime
-    environ: Mapping[str, str]
+    token: str
 
     @property
-    def book(self) -> Book:
+    def book(self) -> Store:
         return Store(self.folder)
 
-    def sync(self, *, create: bool = False) -> SyncResult:
-        space = Workspace(
-            cwd=self.folder, environ=self.environ, timing={"clock": self.time.clock, "sleep": self.time.sleep}
-        )
-        return sync(space, SyncRequest(create=create), SendOptions(say=lambda _: None))
+    def sync(self, *args: str, code: int = 0) -> Any:
+        """The data of the answer, or its error where another exit code is expected."""
+        out = io.StringIO()
+        changed = pytest.MonkeyPatch()
+        changed.setenv("GH_ENTERPRISE_TOKEN", self.token)
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
+            found = logbook(["sync", "--json", *args])
+        changed.undo()
+        assert found == code, out.getvalue()
+        return json.loads(out.getvalue())["data" if code == 0 else "error"]
 
 
 def other_machine(bench: Bench, folder: Path, user: str = "ada") -> Machine:
     shutil.copytree(bench.folder, folder)
-    environ = {**os.environ, "GH_ENTERPRISE_TOKEN": bench.github.tokens[user]}
-    return Machine(folder=folder, time=FakeTime(), environ=environ)
+    return Machine(folder=folder, token=bench.github.tokens[user])
 
 
 def settings(github: Hub, repo: str, *more: str) -> str:
@@ -192,14 +205,16 @@ def settings(github: Hub, repo: str, *more: str) -> str:
     return "[github]\n" + "\n".join([*lines, *more]) + "\n"
 
 
-def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch) -> Bench:
+def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch, made: Path) -> Bench:
     repo = github.new_repo()
     (folder / "logbook.toml").write_text(settings(github, repo))
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
     monkeypatch.setenv("GH_HOST", github.host)
     time = FakeTime()
+    # PyGithub logs to the stderr of the test that imported it, which is closed.
+    monkeypatch.setattr(logging, "raiseExceptions", False)
     set_github_pace(monkeypatch)
     set_waits(monkeypatch, clock=time.clock, sleep=time.sleep)
-    bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)
-    bench.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")
+    bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time, made=made)
+    bench.entries(0)
     return bench

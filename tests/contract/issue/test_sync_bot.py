@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.issue.pushed_support import link
 from tests.contract.issue.sync_support import Bench
 from tests.emulator import faults
-from tests.seams import marking
+from tests.seams import issue_block
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +36,7 @@ def test_an_issue_is_found_again_after_the_logbook_has_changed(bot: Bench) -> No
     bot.note("Another")
     err = bot.ok("sync", "--create").err
     [issue] = bot.github.issues(bot.repo)
-    assert f"continuing in {bot.github.web}/{bot.repo}/issues/1, opened by ada" in err
+    assert f"{bot.github.web}/{bot.repo}/issues/1, opened by ada" in err
     assert bot.told() == ["MOE-000", "MOE-001"]
     assert "MOE-001" in bot.block
     assert issue["number"] == bot.number
@@ -65,34 +64,9 @@ def test_a_block_that_was_changed_is_not_taken_up(bot: Bench) -> None:
     ):
         bot.github.edit_body_as("ada", bot.repo, 1, body)
         if n == 0:
-            found = marking.find_block(body, bot.key)
+            found = issue_block(bot.book, body)
             assert found is not None
             assert not found.intact
         assert bot.ok("sync", "--create", "--dry-run").code == 0
     bot.sync("--create")
     assert bot.number == 2
-
-
-def test_two_attempts_of_one_account_become_one_issue(bot: Bench) -> None:
-    bot.note()
-    opened_and_lost(bot)
-    text = bot.github.issue(bot.repo, 1)["body"]
-    second = bot.github.open_issue_as("ada", bot.repo, "Experiment: moe", text)
-    bot.sync("--create")
-    assert bot.number == 1
-    assert bot.github.issue(bot.repo, second)["state"] == "closed"
-
-
-@pytest.mark.parametrize("fault", [faults.dropped(), faults.bad_gateway()], ids=lambda fault: fault.name)
-def test_a_link_back_whose_answer_was_lost(bot: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
-    repo, number, url = other
-    bot.adopt()
-    link(bot, url, "--as", "Prior issue")
-    rule = bot.github.rules.add("POST", f"{repo}/issues/{number}/comments$", fault, times=1)
-    bot.sync()
-    assert rule.met == 1
-    [comment] = bot.github.comments(repo, number)
-    marked = marking.read_comment(comment["body"], bot.key)
-    assert marked is not None
-    assert marked.kind == marking.LINK
-    assert bot.book.header.links[0].back == comment["html_url"]

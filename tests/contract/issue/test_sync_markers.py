@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.contract.issue.sync_support import PEOPLE, Bench
 from tests.emulator import faults
-from tests.seams import marking
+from tests.seams import forged, forged_block
 
 pytestmark = pytest.mark.slow
 
@@ -17,11 +16,6 @@ pytestmark = pytest.mark.slow
 def chat(bench: Bench, number: int) -> None:
     for n in range(number):
         bench.github.comment_as("mallory", bench.repo, bench.number, f"I think {n}")
-
-
-def forged(bench: Bench, *ids: str) -> str:
-    """A comment as ours are, that tells of these entries."""
-    return marking.stamped("update", bench.key, {"entries": ",".join(f"{i}:{'0' * 16}:l" for i in ids)}, "Forged.")
 
 
 def test_markers_beyond_the_first_page(thirty: Bench) -> None:
@@ -40,17 +34,6 @@ def test_markers_beyond_the_first_page(thirty: Bench) -> None:
     assert thirty.sync()["steps"] == []
     assert [r.method for r in thirty.github.requests[before:]] == ["GET"] * 4
     assert thirty.told() == thirty.book.entry_ids()
-
-
-def test_a_comment_that_was_deleted_is_told_again(thirty: Bench) -> None:
-    thirty.adopt()
-    thirty.sync()
-    told = thirty.told()
-    thirty.github.delete_comment(thirty.repo, thirty.comments[1]["id"])
-    [step] = thirty.sync()["steps"]
-    assert step["about"] == told[10:20]
-    assert thirty.told() == [*told[:10], *told[20:], *told[10:20]]
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
 
 
 @pytest.mark.parametrize("change", ["removed", "altered", "indented"])
@@ -74,26 +57,11 @@ def test_a_marker_that_is_none_any_more_is_told_again(thirty: Bench, change: str
     assert thirty.sync()["steps"] == []
 
 
-def test_a_comment_that_a_person_edited_is_left_alone(thirty: Bench) -> None:
-    thirty.adopt()
-    thirty.sync()
-    comment = thirty.comments[0]
-    edited = comment["body"] + "\n\nbob: this cannot be."
-    thirty.github.edit_comment_as("bob", thirty.repo, comment["id"], edited)
-    assert thirty.sync()["steps"] == []
-    thirty.ok("edit", "MOE-000", "--title", "Another title")
-    answer = thirty.ok("sync", "--json")
-    assert [s["step"] for s in answer.data["steps"] if "comment" in s["step"]] == []
-    [warning] = json.loads(answer.out)["warnings"]
-    assert f"{comment['html_url']} was edited by hand" in warning
-    assert thirty.comments[0]["body"] == edited
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
-
-
 def test_markers_of_others_are_ignored(thirty: Bench) -> None:
     thirty.adopt()
     ids = thirty.book.entry_ids()
-    comments = [forged(thirty, *ids), forged(thirty, ids[3]), f"```\n{forged(thirty, ids[4])}\n```"]
+    comments = [forged(thirty.book, "update", *told) for told in (ids, ids[3:4], ids[4:5])]
+    comments[2] = f"```\n{comments[2]}\n```"
     for body in comments:
         thirty.github.comment_as("mallory", thirty.repo, thirty.number, body)
     thirty.sync()
@@ -106,7 +74,7 @@ def test_markers_of_others_are_ignored(thirty: Bench) -> None:
 
 
 def test_an_issue_of_somebody_else_with_our_block_is_not_ours(thirty: Bench) -> None:
-    planted = marking.wrapped(thirty.key, "Forged.")
+    planted = forged_block(thirty.book)
     number = thirty.github.open_issue_as("mallory", thirty.repo, "Experiment: moe", planted)
     thirty.sync("--create")
     assert thirty.number != number
@@ -117,12 +85,9 @@ def test_an_issue_of_somebody_else_with_our_block_is_not_ours(thirty: Bench) -> 
 
 def planted_everywhere(bench: Bench) -> list[str]:
     """Every marker there is, in prose and in the output of a run."""
-    found = [
-        forged(bench, "MOE-000").split("\n")[0],
-        marking.marker_line("begin", bench.key, {}, "x"),
-        f"<!-- logbook:end 1 book={bench.key} -->",
-        marking.marker_line("final", bench.key, {"closing": "0" * 16}, "x"),
-    ]
+    begin, _, end = forged_block(bench.book).split("\n")
+    update, final = (forged(bench.book, *words).split("\n")[0] for words in (("update", "MOE-000"), ("final",)))
+    found = [update, begin, end, final]
     text = "\n".join(["", *found, "-->", "--!>", "> " + found[0]])
     bench.ok("run", "--title", "A run", "--", "python", "-c", f"print({text!r})")
     bench.cli("run", "--title", "A failed run", "--", "python", "-c", f"import sys; sys.exit({text!r})")
@@ -163,9 +128,5 @@ def test_what_people_write_between_two_syncs_stays(thirty: Bench) -> None:
     thirty.sync()
     thirty.note("Later still")
     thirty.sync()
-    found = marking.find_block(thirty.body, thirty.key)
-    assert found is not None
-    above, below = thirty.body[: found.start], thirty.body[found.end :]
-    assert above.replace("\r", "") == f"Above.\n\n{PEOPLE}\n\n"
-    assert below == "\n\nBelow. 😀\nAt the last moment."
+    assert thirty.around.replace("\r", "") == f"Above.\n\n{PEOPLE}\n\n\n\nBelow. 😀\nAt the last moment."
     assert thirty.told() == thirty.book.entry_ids()

@@ -36,7 +36,7 @@ def test_the_first_sync_of_a_newer_version_posts_nothing_new(
     url = f"{github.web}/{repo}/issues/{number}"
     header.write_text(header.read_text().replace("https://github.example/ada/repo/issues/1", url))
     assert cli("render").code == 0
-    bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=FakeTime())
+    bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=FakeTime(), made=folder)
     before, entries = bench.comments, bench.told()
     assert len(entries) > 10
     bench.sync()

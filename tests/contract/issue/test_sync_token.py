@@ -1,32 +1,29 @@
+"""A `gh` that does not answer is not waited for."""
+
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.token import token_for
-from logbook_agent.model.errors import NoToken
+from tests.contract.issue.sync_support import Bench
+from tests.seams import set_size
 
 
-@pytest.fixture
-def gh(tmp_path: Path) -> Path:
-    """A folder for PATH with a `gh` that writes down how it was called and says a token."""
-    return fake_gh(tmp_path, 'printf "%s\\n" "$*" > "$0.args"; env > "$0.env"; echo " from-gh "')
-
-
-def fake_gh(tmp_path: Path, script: str) -> Path:
+def test_a_gh_that_hangs_is_ended_with_all_it_started(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_size(monkeypatch, "wait for gh, s", 0.2)
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "gh").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    (folder / "gh").write_text("#!/bin/sh\nsleep 30; echo late\n")
     (folder / "gh").chmod(0o755)
-    return folder
-
-
-def test_a_gh_that_hangs_is_ended_with_all_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.issue.token._GH_TIMEOUT_S", 0.2)
-    folder = fake_gh(tmp_path, "sleep 30; echo late")
-    started = time.monotonic()
-    with pytest.raises(NoToken):
-        token_for("github.com", {"PATH": str(folder)})
-    assert time.monotonic() - started < 5
+    monkeypatch.setenv("PATH", f"{folder}:{Path(sys.executable).parent}:/usr/bin:/bin")
+    monkeypatch.delenv("GH_ENTERPRISE_TOKEN")
+    bench.note()
+    began = time.monotonic()
+    bench.fails("no_token", "--create")
+    assert time.monotonic() - began < 20
+    assert bench.github.requests == []

@@ -1,5 +1,6 @@
 """An issue tracker as a value, for the model of plan and apply: no network, so that every interleaving and every
-lost answer can be had. What PyGithub and a server over HTTP do is tested against the emulator, in tests/issue."""
+lost answer can be had. What PyGithub and a server over HTTP do is tested against the emulator, in
+tests/contract/issue."""
 
 from __future__ import annotations
 

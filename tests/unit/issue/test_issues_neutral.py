@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -82,14 +83,12 @@ def fenced(text: str) -> list[tuple[str, str]]:
     ("text", "expected"),
     [
         ("ask @ada", f"ask @{Z}ada"),
-        ("@ada", f"@{Z}ada"),
         ("(@org/team)", f"(@{Z}org/team)"),
         ("é@ada", f"é@{Z}ada"),
         (r"\@ada", rf"\@{Z}ada"),
         ("_@ada_", f"_@{Z}ada_"),
         ("`@ada`", f"`@{Z}ada`"),
         ("&#64;ada", f"&#{Z}64;ada"),
-        ("&commat;ada", f"&{Z}commat;ada"),
         ("&#x40;ada", f"&{Z}#x40;ada"),
         ("@&#x61;da", f"@&{Z}#x61;da"),
         ("＠ada", f"＠{Z}ada"),
@@ -104,7 +103,6 @@ def fenced(text: str) -> list[tuple[str, str]]:
         ("https://github.com/o/r", f"https:{Z}//github{Z}.com/o/r"),
         ("https://ghe.corp/o/r/issues/7", f"https:{Z}//ghe.corp/o/r/issues/{Z}7"),
         ("http://h/o/r/pull/7", f"http:{Z}//h/o/r/pull/{Z}7"),
-        ("http://h/o/r/discussions/7", f"http:{Z}//h/o/r/discussions/{Z}7"),
         ("http://h/o/r/commit/0123456", f"http:{Z}//h/o/r/commit/{Z}0123456"),
         ("http://h/o/r/compare/a...b", f"http:{Z}//h/o/r/compare/{Z}a...b"),
         ("www.github.com/o", f"www{Z}.github{Z}.com/o"),
@@ -302,3 +300,44 @@ def test_commands_are_verbatim(blocks: list[tuple[str, str, str]]) -> None:
     after = fenced(neutral.document(text))
     assert after == fenced(text.replace("<section>", "section"))
     assert len(after) == len(blocks)
+
+
+# -- how long it takes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "word @user #12 https://github.com/a/b/issues/3 `x`\n\n",
+        "](",
+        "[",
+        "`a",
+        "\\`",
+        "&a",
+        "https:",
+        "<!--",
+        "@",
+        "GH-1",
+    ],
+)
+@pytest.mark.sample(1)
+def test_a_megabyte_takes_no_time_to_speak_of(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.process_time()
+    neutral.document(text, [HERE])
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["```\n", "- a\n", "> ", "a|b\n-|-\n", "- ```\n", "<a", ">\n- ~~~\n", "2. ~~~\n"])
+@pytest.mark.sample(1)
+def test_the_cost_of_hostile_blocks_grows_with_their_length(unit: str) -> None:
+    def cost(length: int) -> float:
+        text = f"<a ```\n{unit * (length // len(unit))}"
+        started = time.process_time()
+        neutral.document(text, [HERE])
+        return time.process_time() - started
+
+    small = max(min(cost(10_000) for _ in range(3)), 0.005)
+    assert min(cost(60_000) for _ in range(2)) < small * 6 * 4

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.creation import _opened
-from logbook_agent.issue.destination import confirm_host, is_confirmed
 from logbook_agent.issue.pace import Calls, Pace
 from logbook_agent.issue.steps import Create, Issue, IssueState
-from logbook_agent.model.errors import RateLimited, Rejected
+from logbook_agent.model.errors import Rejected
 from tests.unit.issue.model_server import Client, Server
 from tests.unit.issue.model_support import BOOK, Clock, sync
 from tests.unit.issue.test_issues_plan import posted
@@ -34,20 +32,6 @@ def test_an_issue_that_keeps_nothing_is_given_up() -> None:
         sync(client, [replace(entries[0], digest="f" * 16)], header).run()
     # Four times the block, and once the comment.
     assert client.sent == 5
-
-
-def test_a_success_makes_the_next_refusal_the_first() -> None:
-    clock = Clock()
-    waiting = pace(clock)
-    waits = []
-    for _ in range(2):
-        for _ in range(2):
-            before = clock.now
-            waiting.back_off(RateLimited("403", wait_s=None))
-            waiting.unsure()
-            waits.append(clock.now - before)
-        waiting.succeeded()
-    assert waits == [61, 122, 61, 122]
 
 
 def test_a_comment_that_changed_since_it_was_read_is_not_written() -> None:
@@ -88,12 +72,3 @@ def test_of_two_issues_the_older_stays() -> None:
     assert [issue.state for issue in server.issues.values()] == ["open", "closed"]
     assert server.issues[1].body == body
     assert server.issues[2].body.endswith("The experiment issue is https://h/o/r/issues/1")
-
-
-def test_a_host_is_confirmed_with_its_port(tmp_path: Path) -> None:
-    environ = {"XDG_STATE_HOME": str(tmp_path)}
-    assert confirm_host(environ, "https://ghe.example.org") == "ghe.example.org"
-    assert confirm_host(environ, "https://other.example.org:8443") == "other.example.org:8443"
-    known = {"github.com", "ghe.example.org", "other.example.org:8443"}
-    asked = (*known, "ghe.example.org:8443", "other.example.org", "evil.org", "ghe.example.org.evil.org")
-    assert {host for host in asked if is_confirmed(host, environ)} == known

