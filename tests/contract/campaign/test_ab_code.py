@@ -255,6 +255,7 @@ def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_checkouts_go_with_a_request_to_stop(ready: Cli, git: Git, folder: Path, number: int) -> None:
     (folder / "bench.py").write_text(SLOW)

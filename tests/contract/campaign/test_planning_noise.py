@@ -40,6 +40,9 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
     assert entry_says in ready("show", "MOE-000").out
     assert entry_says in (folder / "logbooks/moe.md").read_text()
     assert said not in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    # And what it says is what an A/B finds.
+    answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
+    assert [f["outcome"] for f in answer["findings"]] == ["better"]
 
 
 def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
@@ -49,14 +52,6 @@ def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
     assert (data["title"], len(data["runs"]), found["runs"]) == ("Quiet?", 3, 9)
     assert ready("show", "MOE-000", "--json").data["noise"] == [found | {"settles": []}]
     assert [one["effect"] for one in found["settles"]] == [0.0, 0.01, 0.03, 0.1]
-
-
-def test_what_it_says_is_what_an_ab_finds(ready: Cli) -> None:
-    """6% at this scatter: always."""
-    [found] = ready("noise", "--json", *COMMAND).data["noise"]
-    assert found["settles"][3]["part"] == 1.0
-    answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
-    assert [f["outcome"] for f in answer["findings"]] == ["better"]
 
 
 def test_what_no_scatter_follows_from(ready: Cli) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.contract.findings.kept import once
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def measure(cli: Cli, mode: str, *options: str, runs: int = 4) -> None:
     assert cli("run", "--config", f"mode={mode}", *repeat, *options, "--", *COMMAND, mode).code == 0
 
 
-def ab(cli: Cli, *modes: str, pairs: int = 12, seed: int = 1, options: tuple[str, ...] = ()) -> None:
+def ab(cli: Cli, *modes: str, pairs: int = 10, seed: int = 1, options: tuple[str, ...] = ()) -> None:
     axis = ("--axis", f"mode={','.join(modes)}", "--repeat", str(pairs), "--seed", str(seed))
     answer = cli("ab", *axis, *options, "--", *COMMAND, "{axis}")
     assert answer.code == 0, answer
@@ -41,11 +42,15 @@ def bench(started: Cli, folder: Path) -> Cli:
     return started
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept") / "pair"
+
+
 @pytest.fixture
-def pair(bench: Cli) -> Cli:
+def pair(bench: Cli, folder: Path, kept: Path) -> Cli:
     """MOE-000 has mode none at 100 TF/s, MOE-001 int8 at 110."""
-    measure(bench, "none")
-    measure(bench, "int8")
+    once(kept, folder, lambda: [measure(bench, mode) for mode in ("none", "int8")])
     return bench
 
 

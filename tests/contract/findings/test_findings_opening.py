@@ -44,8 +44,8 @@ def ab(cli: Cli, axis: str, title: str, *more: str) -> None:
 
 @pytest.mark.slow
 def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_result(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
-    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "12", "--next", "eight")
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
+    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "10", "--next", "eight")
     data = thread("status", "--json").data
     found = [(line["id"], line["outcome"], line["settled"]) for line in data["answers"]]
     assert found == [("MOE-001", "no difference", True), ("MOE-000", "better", True)]
@@ -68,7 +68,7 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
 
 @pytest.mark.slow
 def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
     assert "## Answers" in (folder / "logbooks/moe.md").read_text()
     assert thread("edit", "MOE-000", "--state", "void", "--reason", "the wrong code").code == 0
     assert thread("status", "--json").data["answers"] == []

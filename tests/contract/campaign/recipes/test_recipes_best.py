@@ -136,9 +136,7 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     assert (line["state"], line["result"][:6]) == ("finished", "8 rows")
 
 
-@pytest.mark.parametrize(
-    ("unit", "best"), [("", None), (", unit: s", "size=2")]
-)
+@pytest.mark.parametrize(("unit", "best"), [("", None), (", unit: s", "size=2")])
 def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: str, best: str | None) -> None:
     text = re.sub(r"controls:.*?compare[^\n]*\n", "", COMPARED, flags=re.DOTALL)
     text = text.replace("[tflops]", f"[{{name: latency, direction: max{unit}}}]")
