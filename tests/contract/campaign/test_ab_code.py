@@ -210,8 +210,6 @@ def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folde
         (("--code", "HEAD", "faster"), "HEAD and faster"),
         (("--code", "HEAD", "WORK"), "HEAD and WORK"),
         (("--code", "main", "HEAD", "--axis", "a=1,2"), "--axis and --code"),
-        ((), "--axis"),
-        (("--code", "main", "HEAD", "--on", "tpu"), "--code and --on"),
         (("--code", "main", "HEAD", "--cwd", "later"), "folder later"),
     ],
 )

@@ -152,12 +152,9 @@ def test_what_is_no_comparison(pair: Cli) -> None:
     """Every misuse is reported with what to type instead, and nothing is written."""
     for words, named, hint in [
         (["MOE-000"], "MOE-000", "logbook compare MOE-000 OTHER"),
-        (["MOE-000", "MOE-001", "MOE-000"], "3 references", "logbook compare A B"),
         (["MOE-000", "MOE-000/1"], "MOE-000/1", "logbook compare ID/1 ID/2"),
         (["MOE-000", "MOE-001", "--base", "x"], "--base x", "--axis NAME --base x"),
         (["MOE-000/9", "MOE-001"], "MOE-000/9", "MOE-000/4"),
-        (["MOE-000:Int8", "MOE-001"], "MOE-000:Int8", "MOE-000"),
-        (["MOE-000", "MOE-007"], "MOE-007", "logbook list"),
         (["MOE-000", "--baseline"], "moe", "logbook baseline --entry ID"),
         (["MOE-000", "MOE-001", "--metric", "tflop"], "'tflop'", "--metric tflops"),
         (["MOE-000", "MOE-001", "--where", "topk=3"], "topk=3", "--where topk=2"),

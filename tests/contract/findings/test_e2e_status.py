@@ -130,7 +130,6 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
         for n, text in enumerate(("no speed-up", "two weeks"), 1)
     ]
     assert not {"issue", "closed"} & data.keys()
-    assert "issue" not in cli("status").out
     cli("note", "--title", "x")
     assert cli("criteria", "--met", "1", "--evidence", "MOE-000").code == 0
     assert cli("link", "acme/moe#7").code == 0
@@ -139,8 +138,5 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     assert data["criteria"][0] == {"text": "no speed-up", "met": True, "evidence": "MOE-000"}
     assert data["issue"] == "https://github.com/acme/moe/issues/7"
     assert data["closed"]["conclusion"] == "It is so"
-    text = cli("status").out
-    for words in ("issue: https://github.com/acme/moe/issues/7", "closed:", "met: true", "evidence: MOE-000"):
-        assert words in text
     assert cli("close", "--reopen", "--local").code == 0
     assert "closed" not in cli("status", "--json").data

@@ -77,26 +77,6 @@ def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: P
     assert best(started)["is_baseline"] is True
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["edit", "MOE-000", "--state", "void"], "void"),
-        (["edit", "MOE-000", "--state", "abandoned"], "abandoned"),
-        (["note", "--title", "Again", "--supersedes", "MOE-000"], "superseded by MOE-002"),
-    ],
-)
-@pytest.mark.slow
-def test_kept_numbers_name_an_entry_that_does_not_count(started: Cli, folder: Path, words: list[str], why: str) -> None:
-    for value in (120, 100):
-        measured = ["--repeat", "4", "--config", "size=1", "--", "sh", "-c", f"echo RESULT tflops={value}.$$"]
-        assert started("run", *measured).code == 0
-    assert started("compare", "MOE-000", "MOE-001", "--save", "MOE-001").code == 0
-    assert started("show", "MOE-001", "--json").data["contrasts"][0]["uncounted"] == []
-    assert started(*words).code == 0
-    assert started("show", "MOE-001", "--json").data["contrasts"][0]["uncounted"] == [f"MOE-000 is {why}"]
-    assert f"- MOE-000 is {why}" in (folder / "logbooks/moe.md").read_text()
-
-
 def test_what_the_entry_of_the_baseline_measured_beside_it_is_another_case(started: Cli, folder: Path) -> None:
     measure(started, 100)
     measure(started, 110, "--id", "MOE-000", "--env", "XLA_FLAGS=--fast")

@@ -73,22 +73,17 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(bench)
     command = ("sh", "bench.sh", "--mode")
     assert (
-        started("ab", "--axis", "mode=none,int8,fp8", "--seed", "1", "--repeat", "12", "--", *command, "none").code == 0
+        started("ab", "--axis", "mode=none,int8,fp8", "--seed", "1", "--repeat", "10", "--", *command, "none").code == 0
     )
     [line] = said(started("run", "--", *command, "int8").err)
     assert "(same command): worse: int8 has " in line
-    # The base and a side with a gain are no negative results, and numbers without a design say nothing.
+    # The base and a side with a gain are no negative results.
     for mode in ("none", "fp8"):
         assert said(started("run", "--", *command, mode).err) == []
-    for mode in ("a", "b"):
-        script = f"echo RESULT mode={mode} tflops={ord(mode)}"
-        started("run", "--repeat", "4", "--", "sh", "-c", script)
-    assert started("compare", "MOE-004", "MOE-005", "--axis", "mode", "--save", "MOE-005").code == 0
-    assert said(started("run", "--", "sh", "-c", script).err) == []
     started("plan", "--title", "x", "--command", "true --wide")
-    started("edit", "MOE-007", "--state", "abandoned", "--interpretation", "no memory for it")
+    started("edit", "MOE-004", "--state", "abandoned", "--interpretation", "no memory for it")
     assert said(started("run", "--", "true", "--wide").err) == [
-        "tried before: MOE-007 (planned): abandoned: no memory for it"
+        "tried before: MOE-004 (planned): abandoned: no memory for it"
     ]
 
 

@@ -142,12 +142,3 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert (against.split()[0], against[-9:]) == ("better", "(MOE-002)")
     assert cli("sync", "--offline", "out").code == 0
     assert f"; {against}; " in (folder / "out/issue.md").read_text()
-
-
-def test_a_guard_has_no_best(cli: Cli) -> None:
-    Path("t.yaml").write_text(
-        "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s', {name: loss, direction: min, primary: false}]\n"
-    )
-    assert cli("start", "--from", "t.yaml").code == 0
-    assert cli("run", "--config", "mode=a", "--", "echo", "RESULT tflops=1 loss=0.5").code == 0
-    assert [one["metric"] for one in best(cli)] == ["tflops"]
