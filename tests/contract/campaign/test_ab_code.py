@@ -68,8 +68,11 @@ def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
 def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     before = state(git, folder)
     main, faster = git("rev-parse", "main"), git("rev-parse", "HEAD")
+    asked = "verdict: {axis: code, values: [main, HEAD], verdicts: [better]}"
+    assert ready("criteria", "--add", "Faster", "--predicate", asked).code == 0
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
+    assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
     base, other = f"main@{main[:9]}", f"HEAD@{faster[:9]}"
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]

@@ -1,4 +1,4 @@
-"""`status` in at most 8,000 bytes whatever the logbook holds, and a start of the CLI that imports little."""
+"""`status` in at most 8,000 bytes whatever the logbook holds: what was asked, found, met and left out."""
 
 from __future__ import annotations
 

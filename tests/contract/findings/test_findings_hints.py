@@ -20,6 +20,8 @@ _STATES = ("planned", "blocked", "abandoned", "void", "computed")
         (["list", "--state", "orphan"], ["--state orphaned"]),
         (["criteria", "--met", "2", "--evidence", "nothing"], ["logbook criteria"]),
         (["criteria", "--met", "1"], ["--evidence ID", "logbook list"]),
+        (["table", "--pivot", "tokp"], ["--pivot topk"]),
+        (["table", "--means"], ["--means --delta"]),
         (["reopen"], ["logbook close --reopen"]),
         (["statsu"], ["logbook status --help"]),
         (["bench", "--", "hilclimb", "--tokens", "4"], ["bench-core hillclimb ..."]),
@@ -31,7 +33,7 @@ _STATES = ("planned", "blocked", "abandoned", "void", "computed")
 @pytest.mark.sample(8)
 def test_a_word_that_is_near_none_is_not_guessed(started: Cli, words: list[str], offered: list[str]) -> None:
     assert started("criteria", "--add", "Fast").code == 0
-    assert started("run", "--", "echo", "RESULT tflops=1").code == 0
+    assert started("run", "--", "echo", "RESULT topk=2 tflops=1").code == 0
     answer = started(*words[:1], "--json", *words[1:])
     assert (answer.code, answer.error["code"]) == (2, "usage")
     assert all(one in answer.error["hint"] for one in offered), answer.error
@@ -56,7 +58,7 @@ def test_an_id_leads_to_its_logbook(started: Cli, monkeypatch: pytest.MonkeyPatc
     assert started("start", "two", "--prefix", "TWO").code == 0
     assert started("-L", "two", "note", "--title", "Other").code == 0
     monkeypatch.setenv("LOGBOOK", "moe")
-    assert started("show", "TWO-000", "--json").data["title"] == "Other"
+    assert started("show", "two-0", "--json").data["title"] == "Other"
     assert started("status", "--json").data["logbook"]["topic"] == "moe"
     error = started("-L", "moe", "show", "TWO-000", "--json").error
     assert "TWO-000" in error["message"]

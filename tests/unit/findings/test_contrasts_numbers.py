@@ -1,4 +1,4 @@
-"""The numbers of rows that no design drew, and what would settle them: never an interval, a p-value or a verdict."""
+"""The numbers of rows that no design drew: never an interval, a p-value or a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries count: one rule, and one answer of every reader."""
+"""Which entries count: every state with every relation, chains and circles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files count as a project's own templates, and what a command does with one that is hostile."""
+"""Which templates are those of a project, and what commands do where one never ends or takes all memory."""
 
 from __future__ import annotations
 

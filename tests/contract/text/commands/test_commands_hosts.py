@@ -10,11 +10,18 @@ import pytest
 from tests.conftest import Cli
 
 
-@pytest.mark.parametrize("words", [("--", "srun", "--nodes=2", "./b"), ("--shell", "--", "cd . && srun --nodes=2 ./b")])
-def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--", "srun", "--nodes=2", "./b"), "srun --nodes 2: "),
+        (("--shell", "--", "cd . && timeout 30 srun -N 1-4 ./b"), "srun -N 1-4: "),
+        (("--", "torchrun", "--nnodes=1:2", "b.py"), "torchrun --nnodes 1:2: "),
+    ],
+)
+def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...], named: str) -> None:
     refused = started("run", "--json", *words)
     assert (refused.code, refused.error["code"]) == (2, "usage")
-    assert refused.error["message"].startswith("srun --nodes 2: ")
+    assert refused.error["message"].startswith(named)
     assert started("list", "--json").data == []
 
 

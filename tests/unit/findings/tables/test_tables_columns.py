@@ -1,4 +1,4 @@
-"""Which columns a table has, under which names, and what stands in them as Markdown."""
+"""Which columns a table has, the order of its rows, and what is escaped in its cells."""
 
 from __future__ import annotations
 

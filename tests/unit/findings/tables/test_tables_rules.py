@@ -1,4 +1,4 @@
-"""What tables do with repeats, unlike rows, gaps, failures and wrong names."""
+"""What tables do with repeats, unlike rows, gaps and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files count as a project's own templates, and what a command does with one that is hostile."""
+"""Files that a project's own templates may not lead to: links, names that lead out, what is no template."""
 
 from __future__ import annotations
 

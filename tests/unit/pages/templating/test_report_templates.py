@@ -1,4 +1,4 @@
-"""Templates of a project for an issue, and the values that they are given."""
+"""The values that templates of an issue are given are those of the reference."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Flags, scripts and titles of commands."""
+
 from __future__ import annotations
 
 import shlex

@@ -1,4 +1,4 @@
-"""Launchers that are recognised as they are typed."""
+"""A submission to iris, as it is typed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,3 @@ def test_a_submission_to_iris() -> None:
     assert line is not None
     assert done.argv[: line.base] == ("uv", "run", "iris", "--cluster=marin")
     assert line.name is None
-
-
-def test_whether_a_tpu_has_the_files_of_this_folder() -> None:
-    words = "uv run scripts/ray/dev_tpu.py --config c --tpu-name t execute {} -e A=b -- python x.py"
-    synced, unsynced = (recognise(shlex.split(words.format(option))) for option in ("", "--no-sync"))
-    assert synced is not None
-    assert unsynced is not None
-    assert (synced.syncs, unsynced.syncs) == (True, False)

@@ -1,3 +1,5 @@
+"""Launchers from a table, and those that are recognised as they are typed."""
+
 from __future__ import annotations
 
 import shlex

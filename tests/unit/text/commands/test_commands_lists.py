@@ -1,3 +1,5 @@
+"""Lists of values as they are typed: quotes, commas, and a shell around them."""
+
 from __future__ import annotations
 
 import shlex

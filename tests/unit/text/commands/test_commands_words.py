@@ -1,3 +1,5 @@
+"""Command lines that real shells read as the words they were made from."""
+
 from __future__ import annotations
 
 import shlex
