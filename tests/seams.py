@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,6 @@ def bench_core(argv: list[str]) -> None:
 
 def bench_core_cases(argv: list[str]) -> list[dict[str, Any]]:
     """The config of each case that `bench-core ARGV` would measure; nothing is measured."""
-    import sys
-
     from bench_core.cli import main, paths
 
     configs: list[dict[str, Any]] = []

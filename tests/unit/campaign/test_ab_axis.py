@@ -1,4 +1,4 @@
-"""The values of an axis, their place in a command, and the benchmark's name in a command."""
+"""The values of an axis, and their place in a command."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import pytest
 
 from logbook_agent.campaign.ab_axis import parse_axis, placed
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.prepare import bench_folder, own_benchmark
-
-
-def test_the_benchmark_is_this_pythons_own() -> None:
-    assert own_benchmark(["bench-core", "hillclimb", "--quant-mode", "{axis}"], None) == bench_folder()
-    assert own_benchmark(["bench-core", "hillclimb"], "box") is None
-    assert own_benchmark(["sh", "x"], None) is None
 
 
 def test_values_with_commas_and_a_command_without_the_flag() -> None:
