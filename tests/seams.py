@@ -7,9 +7,11 @@ lie, how large a limit is) stands here. After a room is renamed or a function mo
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from logbook_agent import Logbook
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main as logbook
 from logbook_agent.issue import marking
-from logbook_agent.model.comparison import drawn
+from logbook_agent.model.comparison import drawn, order_of_round
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.user_config import places_of
@@ -31,6 +33,7 @@ __all__ = [
     "Logbook",
     "Store",
     "bench_core",
+    "bench_core_cases",
     "check_shapes",
     "forged",
     "forged_block",
@@ -38,6 +41,7 @@ __all__ = [
     "logbook",
     "machine_variables",
     "marked",
+    "order_of_round",
     "own_workers",
     "set_clock",
     "set_github_pace",
@@ -54,6 +58,27 @@ def bench_core(argv: list[str]) -> None:
     from bench_core.cli import main
 
     main(argv)
+
+
+def bench_core_cases(argv: list[str]) -> list[dict[str, Any]]:
+    """The config of each case that `bench-core ARGV` would measure; nothing is measured."""
+    from bench_core.cli import main, paths
+
+    configs: list[dict[str, Any]] = []
+
+    def take(request: Any) -> bool:
+        keys = request.keys or ({},) * len(request.cases)
+        configs.extend({**own, **case.config()} for own, case in zip(keys, request.cases, strict=True))
+        return True
+
+    with pytest.MonkeyPatch.context() as patched:
+        # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
+        for module in (sys.modules["bench_core.cli.hillclimb"], paths):
+            patched.setattr(module, "run_cases", take)
+        with pytest.raises(SystemExit) as exit_:
+            main(argv)
+    assert not exit_.value.code
+    return configs
 
 
 def check_shapes() -> None:
@@ -165,6 +190,11 @@ class Store:
     @property
     def header(self) -> Facts:
         return Facts(_facts(yaml.safe_load(self.header_path.read_text())))
+
+    def write(self, path: Path, data: Mapping[str, Any]) -> None:
+        """Write a header, an entry or a run, as a person or another program may: JSON is YAML, too."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"format": 1, **data}, ensure_ascii=False))
 
     def entry_ids(self) -> list[str]:
         return sorted(path.stem for path in self.entries_folder.glob("*.yaml"))

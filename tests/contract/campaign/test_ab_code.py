@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.store.processes import is_in_use
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
 
@@ -69,8 +68,11 @@ def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
 def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     before = state(git, folder)
     main, faster = git("rev-parse", "main"), git("rev-parse", "HEAD")
+    asked = "verdict: {axis: code, values: [main, HEAD], verdicts: [better]}"
+    assert ready("criteria", "--add", "Faster", "--predicate", asked).code == 0
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
+    assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
     base, other = f"main@{main[:9]}", f"HEAD@{faster[:9]}"
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]
@@ -151,8 +153,7 @@ def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git
     assert more.data["pairs"] == 3, more.err
     (folder / "speed.txt").write_text("85")
     refused = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", *COMMAND)
-    assert refused.code == 2
-    assert "asks another question" in refused.err
+    assert (refused.code, "SPEED-001" in refused.err) == (2, True)
     last = ready(*words, *COMMAND).data["answer"]
     assert last["entries"] == ["SPEED-003"]
     assert last["earlier"] == ["SPEED-000", "SPEED-001", "SPEED-002"]
@@ -208,13 +209,11 @@ def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folde
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--code", "main", "nothing"), "--code: 'nothing' is not a commit of this clone"),
-        (("--code", "HEAD", "faster"), "HEAD and faster are the same code"),
-        (("--code", "HEAD", "WORK"), "HEAD and WORK are the same code"),
-        (("--code", "main", "HEAD", "--axis", "a=1,2"), "--axis and --code cannot be used together"),
-        ((), "nothing to compare"),
-        (("--code", "main", "HEAD", "--on", "tpu"), "--code and --on cannot be used together"),
-        (("--code", "main", "HEAD", "--cwd", "later"), "main has no folder later"),
+        (("--code", "main", "nothing"), "--code: 'nothing'"),
+        (("--code", "HEAD", "faster"), "HEAD and faster"),
+        (("--code", "HEAD", "WORK"), "HEAD and WORK"),
+        (("--code", "main", "HEAD", "--axis", "a=1,2"), "--axis and --code"),
+        (("--code", "main", "HEAD", "--cwd", "later"), "folder later"),
     ],
 )
 def test_what_does_not_fit_is_refused(ready: Cli, git: Git, folder: Path, words: tuple[str, ...], said: str) -> None:
@@ -232,6 +231,14 @@ def checkouts() -> list[Path]:
     return [*Path(os.environ["TMPDIR"]).glob("logbook-checkouts-*/*/*/*/bench.py")]
 
 
+def in_a_checkout(pid: int) -> bool:
+    """Whether a process works there by now, not in the folder of who started it."""
+    try:
+        return Path(f"/proc/{pid}/cwd").resolve().is_relative_to(os.environ["TMPDIR"])
+    except OSError:
+        return False
+
+
 def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     """An A/B that is in the middle of its first run."""
     process = subprocess.Popen(
@@ -241,7 +248,7 @@ def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 30
-    while not any(run.get("child") and is_in_use(Path(os.environ["TMPDIR"])) for run in runs(folder)):
+    while not any(run.get("child") and in_a_checkout(run["child"]["pid"]) for run in runs(folder)):
         assert time.monotonic() < deadline
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
@@ -249,6 +256,7 @@ def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_checkouts_go_with_a_request_to_stop(ready: Cli, git: Git, folder: Path, number: int) -> None:
     (folder / "bench.py").write_text(SLOW)

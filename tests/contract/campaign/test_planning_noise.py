@@ -33,17 +33,16 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
     assert first == "MOE-000: 12 runs"
     entry_says, would = said.split("; ")
     assert re.fullmatch(r"tflops: median 1,01\d\.\d+ TF/s of 12 runs, which scatter by 0\.\d+%", entry_says)
-    assert re.fullmatch(
-        r"logbook ab \(20 pairs, .* s\) would settle an effect of 1% in \d+ of 10 cases, 3% in 10 of 10, "
-        r"10% in 10 of 10, and no difference in \d+ of 10",
-        would,
-    )
-    [entry] = [Store(folder).entry("MOE-000")]
-    assert (entry.title, entry.noise, entry.kind) == ("Noise of sh bench.sh none", True, "experiment")
+    assert re.fullmatch(r"logbook ab \(20 pairs, .* 3% in 10 of 10, 10% in 10 of 10, .* in \d+ of 10", would)
+    entry = Store(folder).entry("MOE-000")
+    assert (entry.title, entry.noise, entry.kind) == ("Noise of sh bench.sh none", True, None)
     # The entry says what was measured.
     assert entry_says in ready("show", "MOE-000").out
     assert entry_says in (folder / "logbooks/moe.md").read_text()
     assert said not in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    # And what it says is what an A/B finds.
+    answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
+    assert [f["outcome"] for f in answer["findings"]] == ["better"]
 
 
 def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
@@ -55,36 +54,21 @@ def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
     assert [one["effect"] for one in found["settles"]] == [0.0, 0.01, 0.03, 0.1]
 
 
-def test_what_it_says_is_what_an_ab_finds(ready: Cli) -> None:
-    """6% at this scatter: always."""
-    [found] = ready("noise", "--json", *COMMAND).data["noise"]
-    assert found["settles"][3]["part"] == 1.0
-    answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
-    assert [f["outcome"] for f in answer["findings"]] == ["better"]
-
-
 def test_what_no_scatter_follows_from(ready: Cli) -> None:
     few = ready("noise", "--repeat", "6", "--", "sh", "-c", "[ $LOGBOOK_RUN -lt 5 ] && echo METRIC tflops=$LOGBOOK_RUN")
     assert few.code == 1
     assert "of 4 runs, which scatter by 60%" in few.out
     nothing = ready("noise", "--repeat", "6", "--", "true")
-    why = "nothing was measured: no finished run has a row with a metric"
-    assert nothing.out.splitlines()[1] == f"{why}; see logbook show {nothing.out.partition(':')[0]}"
-    zero = ready("noise", "--repeat", "6", "--", "echo", "METRIC", "tflops=0")
-    assert "values that are not above zero have no ratio" in zero.out
+    assert nothing.out.splitlines()[1].endswith(f"logbook show {nothing.out.partition(':')[0]}")
+    zero = ready("noise", "--repeat", "6", "--json", "--", "echo", "METRIC", "tflops=0").data
+    assert [one["settles"] for one in zero["noise"]] == [[]]
 
 
 def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
-    assert ready("noise", "--repeat", "4", *COMMAND).err == (
-        "error: --repeat 4 is too few to measure noise\n"
-        "  cause: noise is measured on pairs of runs, and takes at least 3 pairs\n"
-        "  next:  --repeat 12\n"
-    )
+    error = ready("noise", "--repeat", "4", "--json", *COMMAND).error
+    assert ("--repeat 4" in error["message"], error["hint"]) == (True, "--repeat 12")
     assert ready("list", "--json").data == []
     assert ready("run", *COMMAND).code == 0
-    assert ready("noise", "--id", "MOE-000", *COMMAND).err == (
-        "error: MOE-000 is not a measurement of noise\n"
-        "  cause: its runs are not repeats of one command, and runs that are added would change what it says\n"
-        "  next:  to start a new entry, leave --id out\n"
-    )
+    error = ready("noise", "--id", "MOE-000", "--json", *COMMAND).error
+    assert ("MOE-000" in error["message"], "--id" in error["hint"]) == (True, True)
     assert "noise" not in ready("show", "MOE-000").out

@@ -14,7 +14,7 @@ def test_inside_of_a_run(started: Cli, folder: Path) -> None:
     (folder / "train.py").write_text("import logbook_agent\nlogbook_agent.log({'tflops': 2.5}, note='a b')\n")
     assert started("run", "--", "python", "train.py").code == 0
     [row] = Store(folder).runs("MOE-000")[0].rows
-    assert (row.metrics["tflops"].samples, row.labels) == ((2.5,), {"note": "a b"})
+    assert (row.metrics["tflops"].samples, row.labels) == ([2.5], {"note": "a b"})
 
 
 def test_it_imports_next_to_nothing() -> None:

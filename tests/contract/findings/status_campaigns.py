@@ -19,12 +19,7 @@ from typing import Any
 
 import yaml
 
-from logbook_agent.model.comparison import Comparison, Design, Part, Question, order_of_round
-from logbook_agent.model.entry import Entry, Field, PlannedCommand
-from logbook_agent.model.header import Criterion, CriterionJudgement, Header, Metric
-from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
-from logbook_agent.store.book import Book
-from logbook_agent.store.root import create
+from tests.seams import Store, order_of_round
 
 Data = dict[str, Any]
 TOPIC, PREFIX = "campaign", "CMP"
@@ -35,26 +30,7 @@ _KINDS = {
 }  # fmt: skip
 # So many comparisons at most: each takes up to 18 runs.
 _COMPARISONS = 24
-_WORDS = [
-    "the",
-    "tile",
-    "of",
-    "an",
-    "expert",
-    "“fits”",
-    "in",
-    "VMEM",
-    "✓",
-    "and",
-    "loses",
-    "at",
-    "`topk=4`,",
-    "see",
-    "null_frac",
-    "and",
-    "𝔘nicode",
-    "too",
-]
+_WORDS = "the tile of an expert “fits” in VMEM ✓ and loses at `topk=4`, see null_frac and 𝔘nicode too".split()  # noqa: SIM905
 
 
 # -- the campaigns -------------------------------------------------------------------------------------------
@@ -66,18 +42,20 @@ def campaign(folder: Path, seed: int, entries: int) -> None:
 
 
 class Maker:
-    """Writes the entries and runs of one campaign."""
+    """Writes the files of the entries and runs of one campaign."""
 
     def __init__(self, draw: random.Random, folder: Path, entries: int) -> None:
         self.draw, self.count = draw, entries
         self.comparisons = _COMPARISONS
-        criteria = tuple(self.criterion(number) for number in range(draw.randrange(7)))
-        header = Header(
-            topic=TOPIC, prefix=PREFIX, title=self.text(6), opened=_START.isoformat(), goal=self.text(12),
-            metrics=(Metric(name="time_s", direction="min", unit="s"),), stop_criteria=criteria,
-            summary=self.text(20) if draw.random() < 0.3 else None, summary_at=_START.isoformat(),
-        )  # fmt: skip
-        self.book: Book = create(folder / "logbooks", header, durable=False)
+        self.store = Store(folder, TOPIC)
+        header = {
+            "topic": TOPIC, "prefix": PREFIX, "title": self.text(6), "opened": _START.isoformat(),
+            "goal": self.text(12), "metrics": [{"name": "time_s", "direction": "min", "unit": "s"}],
+            "stop_criteria": [self.criterion(number) for number in range(draw.randrange(7))],
+        }  # fmt: skip
+        if draw.random() < 0.3:
+            header |= {"summary": self.text(20), "summary_at": _START.isoformat()}
+        self.store.write(self.store.header_path, header)
 
     def make(self) -> None:
         for number in range(self.count):
@@ -91,31 +69,32 @@ class Maker:
         words = self.draw.choices(_WORDS, k=self.draw.randint(1, most))
         return " ".join([*words, str(self.draw.randrange(10**6))])
 
-    def criterion(self, number: int) -> Criterion:
-        text = f"{number} {self.text(8)}"
+    def criterion(self, number: int) -> Data:
+        text = {"text": f"{number} {self.text(8)}"}
         if self.draw.random() < 0.3:
-            return Criterion(text=text, predicate={"budget": {"runs": self.draw.choice([1, 10**6])}})
+            return text | {"predicate": {"budget": {"runs": self.draw.choice([1, 10**6])}}}
         met = self.draw.choice([None, True, False])
-        judged = CriterionJudgement(met=bool(met), evidence="https://ci.example.org/1", by="a", at=_START.isoformat())
-        return Criterion(text=text, judgement=judged if met is not None else None)
+        judged = {"met": met, "evidence": "https://ci.example.org/1", "by": "a", "at": _START.isoformat()}
+        return text if met is None else text | {"judgement": judged}
 
     def entry(self, entry_id: str, number: int, **more: Any) -> None:
-        fields = tuple(Field(label=label, text=text) for label, text in more.pop("fields", {}).items())
+        said = [{"label": label, "text": text} for label, text in more.pop("fields", {}).items()]
         opened = (_START + timedelta(minutes=10 * number)).isoformat()
-        self.book.write_entry(Entry(id=entry_id, title=self.text(5), opened=opened, fields=fields, **more))
+        more = {key: value for key, value in more.items() if value is not None}
+        entry = {"id": entry_id, "title": self.text(5), "opened": opened, "fields": said, **more}
+        self.store.write(self.store.entry_path(entry_id), entry)
 
     def run(self, entry_id: str, number: int, value: float | None, config: Data | None = None, **more: Any) -> None:
-        run = self.book.new_run(entry_id)
+        run = len(self.store.run_paths(entry_id)) + 1
         at = _START + timedelta(minutes=10 * number, seconds=3 * run)
         config = config or {"mode": self.draw.choice("abc"), "size": 2 ** self.draw.randrange(3), "tile": 128}
-        measured = {"time_s": Measurement(samples=(value,), unit="s")} if value is not None else {}
-        made = Run(
-            entry=entry_id, run=run, argv=("bench", "--mode", str(config["mode"])), started=at.isoformat(),
-            ended=(at + timedelta(seconds=1)).isoformat(), duration_s=1.0,
-            rows=(Row(config=config, metrics=measured),) if measured else (),
-            **{"exit": Exit(code=0), **more},
-        )  # fmt: skip
-        self.book.write_run(made)
+        row = {"config": config, "metrics": {"time_s": {"samples": [value], "unit": "s"}}}
+        made = {
+            "entry": entry_id, "run": run, "argv": ["bench", "--mode", config["mode"]], "started": at.isoformat(),
+            "ended": (at + timedelta(seconds=1)).isoformat(), "duration_s": 1.0, "exit": {"code": 0},
+            "rows": [] if value is None else [row],
+        }  # fmt: skip
+        self.store.write(self.store.run_path(entry_id, run), made | more)
 
     def _single(self, entry_id: str, number: int, **more: Any) -> None:
         self.entry(entry_id, number, **more)
@@ -124,13 +103,8 @@ class Maker:
 
     def _failed(self, entry_id: str, number: int) -> None:
         self.entry(entry_id, number)
-        self.run(
-            entry_id,
-            number,
-            None,
-            exit=Exit(code=3),
-            output=Output(bytes=4, lines=1, sha256="0" * 64, tail=("error: no",)),
-        )
+        output = {"bytes": 4, "lines": 1, "sha256": "0" * 64, "tail": ["error: no"]}
+        self.run(entry_id, number, None, exit={"code": 3}, output=output)
 
     def _decision(self, entry_id: str, number: int) -> None:
         self.entry(entry_id, number, kind="decision", fields={"Decision": self.text(9)})
@@ -139,7 +113,7 @@ class Maker:
         self._single(entry_id, number, fields={"Negative result": self.text(9)})
 
     def _planned(self, entry_id: str, number: int) -> None:
-        self.entry(entry_id, number, state="planned", commands=(PlannedCommand(argv=("bench", "x")),))
+        self.entry(entry_id, number, state="planned", commands=[{"argv": ["bench", "x"]}])
 
     def _blocked(self, entry_id: str, number: int) -> None:
         self.entry(entry_id, number, state="blocked", fields={"Next action": self.text(9)})
@@ -176,17 +150,15 @@ class Maker:
         while abs(sum(order_of_round(seed, pair, 2)[0] for pair in range(1, pairs + 1)) - pairs / 2) > 0.5:
             seed += 1
         factor = self.draw.choice([0.5, 0.8, 0.9, 1.2, 2.0])
-        question = Question(axis="mode", base=modes[0], sides=modes[1:], metrics=("time_s",))
-        self.entry(
-            entry_id, number, comparison=Comparison(question=question, design=Design(seed=seed, budget_pairs=20))
-        )
+        question = {"axis": "mode", "base": modes[0], "sides": [modes[1]], "metrics": ["time_s"]}
+        self.entry(entry_id, number, comparison={"question": question, "design": {"seed": seed, "budget_pairs": 20}})
         for pair in range(1, pairs + 1):
             level = self.draw.uniform(1, 1.1)
             for place in order_of_round(seed, pair, 2):
                 # So little noise that the median of the pairs and the estimate of the rule are one number.
                 value = level * (factor if place else 1) * self.draw.uniform(0.9999, 1.0001)
                 config = {"mode": modes[place], "size": 1, "tile": 128}
-                self.run(entry_id, number, value, config, part=Part(pair=pair, side=modes[place]))
+                self.run(entry_id, number, value, config, part={"pair": pair, "side": modes[place]})
 
 
 # -- what their files say --------------------------------------------------------------------------------------

@@ -40,8 +40,9 @@ def test_what_the_command_says_beyond_config_is_another_case(started: Cli, folde
     assert "100.000 .. 110.000 TF/s (2 cases)" in found["issue"]
     assert "q=none command=--fast" in found["issue"]
     refused = started("baseline", "--entry", "MOE-000", "--reason", "why")
-    assert "rows of MOE-000 in the same case differ" in refused.err
-    assert "they differ in command" in refused.err
+    assert refused.code == 2
+    assert "MOE-000" in refused.err
+    assert "command" in refused.err
 
 
 @pytest.mark.slow

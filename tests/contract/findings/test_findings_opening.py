@@ -44,8 +44,8 @@ def ab(cli: Cli, axis: str, title: str, *more: str) -> None:
 
 @pytest.mark.slow
 def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_result(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
-    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "12", "--next", "eight")
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
+    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "10", "--next", "eight")
     data = thread("status", "--json").data
     found = [(line["id"], line["outcome"], line["settled"]) for line in data["answers"]]
     assert found == [("MOE-001", "no difference", True), ("MOE-000", "better", True)]
@@ -53,19 +53,13 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
     assert first == [["time_ms", "tflops", "loss"], ["less time", "tflops", "loss"]]
     [negative] = data["negative_results"]
     assert negative["id"] == "MOE-001"
-    assert negative["text"].startswith("MODE=7 and 5 show no difference in time_ms (95%: ")
-    assert "tflops" in negative["text"]
-    assert "loss" not in negative["text"]
+    assert re.findall(r"time_ms|less time|tflops|loss", negative["text"]) == ["time_ms", "tflops"]
     view = (folder / "logbooks/moe.md").read_text()
     top = view.partition("## Scope")[0].splitlines()
     assert top[3] == "## Answers"
     assert top[4:6] == ["Asked: Do they help?", ""]
-    assert top[6].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
-    said = " pairs in 1 sitting); the same in tflops; no difference in loss** (MOE-001 Seven)"
-    assert top[6].endswith(said)
-    assert top[7].startswith("- **MODE=6 takes ")
-    assert " less time than 5 (95%: " in top[7]
-    assert "- MOE-001 Seven: MODE=7 and 5 show no difference" in view.partition("## Negative Results Index")[2]
+    assert top[6:8] == [f"- **{line['answer']}** ({line['id']} {line['title']})" for line in data["answers"]]
+    assert f"- MOE-001 Seven: {negative['text']}" in view.partition("## Negative Results Index")[2]
     # What each command spliced is what is rendered from the records.
     assert thread("render").code == 0
     assert (folder / "logbooks/moe.md").read_text() == view
@@ -74,10 +68,10 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
 
 @pytest.mark.slow
 def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
     assert "## Answers" in (folder / "logbooks/moe.md").read_text()
     assert thread("edit", "MOE-000", "--state", "void", "--reason", "the wrong code").code == 0
-    assert thread("status").out.splitlines()[2] == "Nothing was measured yet."
+    assert thread("status", "--json").data["answers"] == []
     view = (folder / "logbooks/moe.md").read_text()
     assert "## Answers" not in view
     assert thread("render").code == 0
@@ -104,19 +98,19 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     words = ("ab", "--axis", "env:MODE=5,6", "--seed", "1", "--", "sh", "-c", "exit 3")
     assert thread(*words).code == 3
     lines = thread("status").out.splitlines()
-    assert lines[2] == "No comparison is settled yet: MOE-000 has no pair that counts."
-    assert lines[3].startswith("  to compare: logbook ab --id MOE-000 ")
+    assert "MOE-000" in lines[2]
+    assert "logbook ab --id MOE-000 " in lines[3]
 
 
 def test_a_summary_that_is_older_than_a_result_says_so(thread: Cli, folder: Path) -> None:
     ab(thread, "env:MODE=5,6", "Six", "--repeat", "1")
-    said = "written before the result of MOE-000"
     assert thread("status", "--summary", "Six is slower.").code == 0
-    assert said not in thread("status").out
+    assert not thread("status", "--json").data.get("summary_before")
     path = folder / "logbooks/moe/logbook.yaml"
     older = re.sub(r"summary_at: .*", "summary_at: '2020-01-01T00:00:00+00:00'", path.read_text())
     path.write_text(older)
-    assert f"summary ({said}): Six is slower." in thread("status").out
+    [line] = [line for line in thread("status").out.splitlines() if line.endswith("): Six is slower.")]
+    assert "MOE-000" in line
     assert thread("status", "--json").data["summary_before"] == ["MOE-000"]
     assert thread("status", "--summary", "").code == 0
     assert "summary_at" not in path.read_text()
@@ -134,6 +128,6 @@ def test_a_negative_result_is_no_failure(thread: Cli, folder: Path) -> None:
 
 def test_a_comparison_that_was_given_up_is_not_the_next_step(thread: Cli) -> None:
     ab(thread, "env:MODE=5,7", "Seven", "--repeat", "2")
-    assert "Add pairs to the open comparison MOE-000" in thread("status").out
+    assert [one["id"] for one in thread("status", "--json").data["next_actions"]] == ["MOE-000"]
     assert thread("edit", "MOE-000", "--state", "abandoned").code == 0
-    assert "Add pairs to the open comparison MOE-000" not in thread("status").out
+    assert thread("status", "--json").data["next_actions"] == []

@@ -20,16 +20,18 @@ def test_a_hypothesis_that_is_changed_after_the_result_leaves_a_trace(
     assert started("edit", "MOE-000", "--hypothesis", "it gets faster").code == 0
     fields = {f["label"]: f["text"] for f in started("show", "MOE-000", "--json").data["fields"]}
     assert fields["Hypothesis"] == "it gets faster"
-    assert fields["Earlier hypothesis"] == "Changed after the result, 2026-02-10. Before: it gets slower"
+    earlier = fields["Earlier hypothesis"]
+    assert "2026-02-10" in earlier
+    assert earlier.endswith("it gets slower")
     view = folder / "logbooks/moe.md"
-    assert "Changed after the result, 2026-02-10. Before: it gets slower" in view.read_text()
+    assert earlier in view.read_text()
     # A hand edit of the view leaves one, too, and the first stays.
-    view.write_text(view.read_text().replace("it gets faster", "it stays as it is"))
+    view.write_text(view.read_text().replace("it gets faster", "it is equal"))
     assert started("absorb").code == 0
     fields = {f["label"]: f["text"] for f in started("show", "MOE-000", "--json").data["fields"]}
-    assert fields["Hypothesis"] == "it stays as it is"
-    assert fields["Earlier hypothesis"].count("Changed after the result") == 2
-    assert "Before: it gets faster" in fields["Earlier hypothesis"]
+    assert fields["Hypothesis"] == "it is equal"
+    assert fields["Earlier hypothesis"].startswith(earlier)
+    assert fields["Earlier hypothesis"].endswith("it gets faster")
 
 
 def test_a_hypothesis_before_the_result_is_edited_freely(started: Cli) -> None:
@@ -68,10 +70,8 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
     assert started("run", "--shell", "--", loop).code == 0
     table = started("table").out.split("\n")
     assert table[:3] == ["| size | tflops |", "| ---: | ---: |", "| 10 | 10.500 |"]
-    assert table[-2] == (
-        "- size: not declared, but these rows differ in it; --config size=VALUE, a flag of the command or"
-        " an axis of the matrix makes it part of the case"
-    )
+    assert table[-2].startswith("- size: ")
+    assert "--config size=VALUE" in table[-2]
     best = started("status", "--json").data["best"]
     assert [(one["value"], one["problem"]) for one in best] == [
         (10.5, "size=10"),
@@ -117,10 +117,11 @@ def test_a_search_shows_lines_and_an_output_only_where_nothing_else_has_the_word
 def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
     script = "import time, sys; print('x', flush=True); time.sleep(9)"
     assert started("run", "--timeout", "0.5", "--", sys.executable, "-c", script).code != 0
-    assert "KeyboardInterrupt" not in started("list", "--tried").out
-    assert "ended by its time limit of 0.5 s" in started("list", "--tried").out
-    assert "timeout: ended by its time limit of 0.5 s" in started("list").out
-    assert "KeyboardInterrupt" not in started("list").out
+    for words in (["list", "--tried"], ["list"]):
+        said = started(*words).out
+        assert "timeout" in said
+        assert "limit of 0.5 s" in said
+        assert "KeyboardInterrupt" not in said
 
 
 def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:

@@ -11,20 +11,19 @@ from tests.conftest import Cli
 
 
 @pytest.mark.parametrize(
-    ("line", "warning"),
+    ("line", "named"),
     [
-        ("done", "no result: the command printed no line of the form RESULT tflops=0.31"),
-        (
-            "RESULT tflop=3 mode=a",
-            "no metric: the logbook declares tflops, the RESULT line has tflop, mode",
-        ),
+        ("done", ["no result", "RESULT tflops="]),
+        ("RESULT tflop=3 mode=a", ["no metric", "tflops", "tflop, mode"]),
         ("RESULT tflops=3", None),
     ],
 )
-def test_a_command_that_measures_nothing(started: Cli, line: str, warning: str | None) -> None:
+def test_a_command_that_measures_nothing(started: Cli, line: str, named: list[str] | None) -> None:
     first = started("run", "--json", "--", "echo", line)
     # The output of the command goes to stderr then.
-    assert json.loads(first.out)["warnings"] == ([warning] if warning else [])
+    warnings = json.loads(first.out)["warnings"]
+    assert len(warnings) == (named is not None)
+    assert all(word in warning for warning in warnings for word in named or ())
     again = started("run", "--id", "MOE-000", "--", "echo", line)
     assert "warning" not in again.err
 
@@ -39,8 +38,9 @@ def test_a_metric_without_a_direction(cli: Cli, folder: Path) -> None:
     words = ["start", "two", "--prefix", "TWO", "--metric", "sec", "--metric", "tflops", "--metric", "size:max"]
     [warning] = json.loads(cli(*words, "--json").out)["warnings"]
     path = folder / "logbooks/two/logbook.yaml"
-    said = "no direction is stated for sec, so nothing is ranked or judged by it"
-    assert warning == f"{said}; to state one, write direction: min or max below it in {path}"
+    assert "sec," in warning
+    assert "tflops" not in warning
+    assert f"direction: min or max below it in {path}" in warning
     # What it says helps.
     path.write_text(path.read_text().replace("- name: sec\n", "- name: sec\n  direction: min\n"))
     assert cli("run", "--", "echo", "RESULT sec=3").code == 0

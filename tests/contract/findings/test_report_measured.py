@@ -1,20 +1,16 @@
-"""What counts as a measured result: by the cases of a table, of runs that finished, in one unit."""
+"""What counts as a measured result: cases apart by their variables, and keys that the baseline names."""
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from pathlib import Path
 
-from logbook_agent.model.header import Baseline
 from tests.conftest import Cli
 from tests.seams import Store
-from tests.unit.issue.report_support import ROOM, documents, visible
 
 
-def best(text: str) -> str:
-    found = re.search(r"## Best so far\n\n(.*?)\n\n", visible(text), re.DOTALL)
-    return found[1] if found else ""
+def issue(cli: Cli, folder: Path) -> str:
+    assert cli("sync", "--offline", "out").code == 0
+    return (folder / "out/issue.md").read_text()
 
 
 def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) -> None:
@@ -22,16 +18,11 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
         more = ["--id", "MOE-000"] if flags == "b" else []
         words = ["--config", "quant=none", "--env", f"XLA_FLAGS={flags}", *more]
         assert started("run", *words, "--", "echo", f"RESULT tflops={value}").code == 0
-    book = Store(folder)
-    header = dataclasses.replace(book.header, baseline=Baseline(config={"quant": "none"}))
-    found = book.record("MOE-000")
-    text = documents([found], header=header).block(ROOM)
+    [best] = started("status", "--json").data["best"]
+    assert (best["value"], best["runs"], best["cases"], best["apart"]) == (3, 1, 2, "env:XLA_FLAGS=b")
+    text = issue(started, folder)
     assert "median" not in text
-    assert (
-        "- `tflops`: 3.000 TF/s in MOE-000 (higher "
-        "is better; same config, but not compared with the baseline; a single run; of 2 cases)" in best(text)
-    )
-    assert best(text).endswith(": `quant=none env:XLA_FLAGS=b`")
+    assert "`quant=none env:XLA_FLAGS=b`" in text.partition("## Best so far")[2]
     assert "1.000 .. 3.000 TF/s (2 cases)" in text
     assert [r[-1] for r in started("table", "MOE-000", "--json").data["values"]] == [1.0, 3.0]
 
@@ -41,11 +32,7 @@ def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli
     assert cli("start", "moe", "--prefix", "MOE", *words).code == 0
     (folder / "bench.sh").write_text("echo RESULT quant=none tflops=3\n")
     assert cli("run", "--", "sh", "bench.sh").code == 0
-    book = Store(folder)
-    assert book.record("MOE-000").runs[0].run.rows[0].config == {"quant": "none"}
-    text = documents([book.record("MOE-000")], header=book.header).block(ROOM)
-    assert (
-        "- `tflops`: 3.000 TF/s in MOE-000 (higher "
-        "is better; same config, but not compared with the baseline; a single run)"
-    ) in best(text)
-    assert "| `quant=none` |" in text
+    assert Store(folder).run("MOE-000", 1).rows[0].config == {"quant": "none"}
+    [best] = cli("status", "--json").data["best"]
+    assert (best["value"], best["runs"], "is_baseline" in best) == (3, 1, False)
+    assert "| `quant=none` |" in issue(cli, folder)

@@ -1,4 +1,4 @@
-"""`logbook ab` from the command line: order, the rule that ends it, its entry, and going on with it."""
+"""The seed that draws the order of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of an axis, their place in a command, and the benchmark's name in a command."""
+"""The values of an axis, and their place in a command."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import pytest
 
 from logbook_agent.campaign.ab_axis import parse_axis, placed
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.prepare import bench_folder, own_benchmark
-
-
-def test_the_benchmark_is_this_pythons_own() -> None:
-    assert own_benchmark(["bench-core", "hillclimb", "--quant-mode", "{axis}"], None) == bench_folder()
-    assert own_benchmark(["bench-core", "hillclimb"], "box") is None
-    assert own_benchmark(["sh", "x"], None) is None
 
 
 def test_values_with_commas_and_a_command_without_the_flag() -> None:
@@ -36,9 +29,7 @@ def test_values_with_commas_and_a_command_without_the_flag() -> None:
     ("command", "wrong"),
     [
         (["bench", "{axis}"], "'{axis}'"),
-        (["bench", "--", "{axis}"], "'{axis}'"),
         (["bench", "--row-tiles", "x{axis}"], "'x{axis}'"),
-        (["bench", "--row-tiles=x{axis}"], "'--row-tiles=x{axis}'"),
         (["bench --row-tiles {axis}"], "'bench --row-tiles {axis}'"),
     ],
 )
@@ -65,32 +56,3 @@ def test_the_flag_of_the_axis_takes_its_values(command: str, found: str) -> None
     words = placed(axis, command.split(), {})
     assert " ".join(words) == found
     assert "int8" in " ".join(axis.words(words, "int8"))
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("bench --quant-mode a --quant-mode b", "the command sets quant_mode 2 times"),
-        ("bench --quant-mode", "the command has no place for the value of quant_mode"),
-        ("quant_mode=a bench", "the command has no place for the value of quant_mode"),
-        ("bench --mode a", "the command has no place for the value of quant_mode"),
-    ],
-)
-def test_a_command_without_a_place_for_the_value(command: str, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        placed(parse_axis("quant_mode=none,int8"), command.split(), {})
-    assert refused.value.message == message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('row_tiles="16,4', """--axis 'row_tiles="16,4' cannot be read"""),
-        ("mode=None,x", "--axis 'mode=None,x' has 'None', which is not a value"),
-        ("mode=null,null", "--axis 'mode=null,null' has a value twice"),
-    ],
-)
-def test_values_that_are_none(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parse_axis(text)
-    assert refused.value.message == message

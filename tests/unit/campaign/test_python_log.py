@@ -62,12 +62,6 @@ def test_what_was_logged_is_what_is_read(values: dict[str, object]) -> None:
         assert split_pairs(found[1])[0] == texts
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a=b", "'"])
-def test_a_name_that_no_line_can_have(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot be the name of a value"):
-        result_line({name: 1})
-
-
 def test_outside_of_a_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(logbook_agent, "_warned", [])
     monkeypatch.setenv(INSIDE[0], "MOE-000")

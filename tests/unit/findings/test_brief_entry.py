@@ -37,29 +37,6 @@ def _entry(runs: int, failed: int = 0) -> dict[str, Any]:
     return {"id": "A-000", "confidence": None, "fields": [], "answer": None, "runs": made}
 
 
-def test_what_runs_share_is_said_once() -> None:
-    found = brief(_entry(4), ["time_s"])
-    assert "confidence" not in found
-    assert found["shared"] == {
-        "exit": {"code": 0}, "commit": "abc", "commands": ["bench --mode b", "bench --mode a"],
-        "units": {"time_s": "s", "other_s": "s"}, "samples": 10, "config": {"size": 8, "none": None},
-        "observations": {"flops": 7.0},
-    }  # fmt: skip
-    assert found["runs"][0] == {
-        "run": 1, "state": "finished", "command": 0, "started": "2026-02-10", "duration_s": 1.0, "problems": [],
-        "rows": [{"config": {"mode": "b"}, "metrics": {"time_s": {"median": 1 / 7}}}],
-    }  # fmt: skip
-    # compile_s and other_s of each run.
-    assert found["left_out"] == {"numbers": 8}
-
-
-def test_one_run_keeps_all_numbers() -> None:
-    found = brief(_entry(1), ["time_s"])
-    [row] = found["runs"][0]["rows"]
-    assert (row["observations"], "other_s" in row["metrics"]) == ({"compile_s": 1 / 3, "flops": 7.0}, True)
-    assert not {"shared", "left_out"} & found.keys()
-
-
 def test_runs_that_failed_and_the_newest_stay() -> None:
     found = brief(_entry(900, failed=2), ["time_s"])
     shown = [run["run"] for run in found["runs"]]
@@ -69,10 +46,3 @@ def test_runs_that_failed_and_the_newest_stay() -> None:
     assert found["left_out"]["runs"] == 900 - len(shown)
     assert found["runs"][0]["tail"] == ["RESULT"]
     assert found["runs"][0]["log"] == "/x"
-
-
-def test_findings_that_do_not_fit_are_counted() -> None:
-    entry = _entry(30) | {"answer": {"id": "A-000", "findings": [{"metric": "time_s", "note": "x" * 900}] * 40}}
-    found = brief(entry, ["time_s"])
-    assert len(json.dumps(found, indent=1)) <= LIMIT_BYTES
-    assert found["left_out"]["findings"] == 40 - len(found["answer"]["findings"]) > 30

@@ -1,4 +1,4 @@
-"""A word about a command that was tried before: by `run` what did not work out, by `plan` what was measured, too."""
+"""The index of commands that were tried before, and what makes two commands one."""
 
 from __future__ import annotations
 

@@ -87,16 +87,11 @@ def asking(**more: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("cls", "data", "message"),
     [
-        (Entry, [], "expected a mapping, got list"),
         (Entry, {"id": "X-000", "title": "t"}, "opened: missing"),
         (Entry, {"id": 3, "title": "t", "opened": "o"}, "id: expected str, got int"),
-        (Entry, {"id": "X", "title": None, "opened": "o"}, "title: expected str, got nothing"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "kind": "idea"}, "kind: expected one of experiment, note"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "fields": [{"label": "a"}]}, r"fields\[0\].text: missing"),
-        (Entry, asking(sides=["a"]), "comparison.question: a side of mode is given twice: a, a"),
         (Entry, asking(minimum_effect=2.0), "comparison.question: minimum_effect is 2.0, expected a fraction"),
-        (Run, {"entry": "X", "run": True, "argv": [], "started": "s"}, "run: expected int, got bool"),
-        (Run, {"entry": "X", "run": 1, "argv": "ls", "started": "s"}, "argv: expected a list, got str"),
         (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "typo": 1}, "typo: unknown key"),
         (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "exit": {"kode": 1}}, "exit.kode: unknown key"),
     ],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.text import markdown as md
-from logbook_agent.text.marked import ViewError, build, parse, render_block, splice
+from logbook_agent.text.marked import build, parse, render_block, splice
 
 HOSTILE = st.lists(
     st.sampled_from(
@@ -60,28 +59,6 @@ def test_splice_replaces_inserts_in_order_and_keeps_the_rest() -> None:
     assert render_block("a", "ONE") + "\n\n" + render_block("b", "two") + "\n\n" in new
 
 
-def test_a_new_block_goes_before_everything_when_it_comes_first() -> None:
-    new, _ = splice(view_of(b="two"), {"a": "one"}, ["a", "b"])
-    assert new == view_of(a="one", b="two")
-    assert splice("", {"a": "one"}, ["a"])[0] == view_of(a="one")
-
-
-def test_an_edited_block_is_left_alone_and_named() -> None:
-    view = view_of(a="one", b="two").replace("one", "one, by hand")
-    new, kept = splice(view, {"a": "ONE", "b": "TWO"}, ["a", "b"])
-    assert kept == ("a",)
-    assert "one, by hand" in new
-    assert parse(new)["a"].edited(new), "it is still seen as edited"
-    assert "TWO" in new
-
-
-def test_removing_a_block_leaves_no_gap() -> None:
-    view = view_of(a="1", b="2", c="3")
-    for name in "abc":
-        rest = {k: v for k, v in {"a": "1", "b": "2", "c": "3"}.items() if k != name}
-        assert splice(view, {name: None}, "abc")[0] == view_of(**rest)
-
-
 @given(st.permutations(list("abcdef")), st.lists(HOSTILE, min_size=6, max_size=6))
 def test_splicing_one_by_one_in_any_order_gives_the_whole(order: list[str], texts: list[str]) -> None:
     blocks = dict(zip("abcdef", texts, strict=True))
@@ -90,20 +67,3 @@ def test_splicing_one_by_one_in_any_order_gives_the_whole(order: list[str], text
         view, kept = splice(view, {name: blocks[name]}, "abcdef")
         assert kept == ()
     assert view == build(blocks.items())
-
-
-@pytest.mark.parametrize(
-    ("view", "message"),
-    [
-        ("<!-- logbook:block a 0123456789abcdef -->\nx\n", "line 1: block a has no end marker"),
-        ("x\n<!-- logbook:end a -->\n", "line 2: the end marker of a has no begin marker"),
-        (view_of(a="x") + view_of(a="y"), "block a appears twice"),
-        (
-            "<!-- logbook:block a 0123456789abcdef -->\n<!-- logbook:end b -->\n",
-            "the end marker of b has no begin marker",
-        ),
-    ],
-)
-def test_markers_that_do_not_pair_are_named(view: str, message: str) -> None:
-    with pytest.raises(ViewError, match=message):
-        parse(view)

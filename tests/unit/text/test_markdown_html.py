@@ -35,23 +35,3 @@ def parsed_line(text: str) -> str:
 def test_what_needs_no_parser_is_what_it_writes(text: str) -> None:
     assert html.as_html(text, IDS) == parsed(text)
     assert html.as_inline_html(text, IDS) == parsed_line(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "int8 is faster, see X-001 & X-002",
-        "`python bench.py --mode 'a' < b` twice",
-        "- `tokens=128 topk=2`\n- code: `aaaaaaaaa` on X-001\n- devices: 1 × cpu",
-        "- a\n- b\n\n- c",
-        "- int8 (×2):\n  - `bench --quant int8`\n  - `bench 2`\n- none:\n  - `bench`",
-        "| label | quant_mode | n |\n| --- | --- | ---: |\n| a | X-001 | 1.5 [1.0, 2.0] |\n|  | `x|y` | — |",
-        "| a | b |\n| --- | ---: |\n| int8 | 104.5 [104.0, 105.0] |\n\n- medians of 1 to 2 samples\n- 2 runs [x]",
-        "| a | b |\n| --- | ---: |\n| [x](http://a.b) | 1 |\n| only one |\n",
-        "| _a_ | __b |\n| --- | ---: |\n| a_b_c | _ |",
-        "a\n---",
-        "- a|b\n- -|-",
-    ],
-)
-def test_texts_of_records(text: str) -> None:
-    assert html.as_html(text, IDS) == parsed(text)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from logbook_agent.model.run import Run
-from tests.seams import Store
+from tests.seams import Facts, Store
 
 RECIPE = """\
 name: demo
@@ -22,8 +21,8 @@ confirm: 0
 """
 # The same, where pairs of the best case and its base follow.
 COMPARED = RECIPE.replace("confirm: 0\n", "")
-# What a sweep of this recipe says that was cut off in its fourth run.
-REST = "interrupted after 3 of 8 runs; to run the rest: logbook sweep --resume MOE-000"
+# How to go on with a sweep that was cut off.
+REST = "logbook sweep --resume MOE-000"
 BENCH = 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 
@@ -35,5 +34,5 @@ def write_recipe(folder: Path, text: str = RECIPE, *, bench: str = BENCH, name: 
     return path
 
 
-def runs_of(folder: Path, entry_id: str = "MOE-000") -> tuple[Run, ...]:
+def runs_of(folder: Path, entry_id: str = "MOE-000") -> list[Facts]:
     return Store(folder).runs(entry_id)

@@ -125,7 +125,7 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     write_recipe(folder, bench=bench)
     first = started("sweep", "demo", "--json")
     assert (first.code, first.data["rows"]) == (130, 3)
-    assert first.data["problems"] == [REST]
+    assert [one.rpartition(": ")[2] for one in first.data["problems"]] == [REST]
     second = started("sweep", "demo", "--json").data
     assert (second["id"], second["rows"], second["ran"], second["problems"]) == ("MOE-000", 8, 5, [])
     with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
@@ -136,20 +136,15 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     assert (line["state"], line["result"][:6]) == ("finished", "8 rows")
 
 
-@pytest.mark.parametrize(
-    ("unit", "best", "told"),
-    [
-        ("", None, "latency has values in us and s: nothing is ranked"),
-        (", unit: s", "size=2", "latency has values in us and s: only values in s are ranked"),
-    ],
-)
-def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: str, best: str | None, told: str) -> None:
+@pytest.mark.parametrize(("unit", "best"), [("", None), (", unit: s", "size=2")])
+def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: str, best: str | None) -> None:
     text = re.sub(r"controls:.*?compare[^\n]*\n", "", COMPARED, flags=re.DOTALL)
     text = text.replace("[tflops]", f"[{{name: latency, direction: max{unit}}}]")
     write_recipe(folder, text, bench='[ "$1" = 1 ] && echo "METRIC latency=500 us" || echo "METRIC latency=2 s"\n')
     answer = started("sweep", "demo", "--set", "size=1,2", "--json")
     assert answer.code == 1
-    assert answer.data["problems"] == [told]
+    [problem] = answer.data["problems"]
+    assert "latency has values in us and s" in problem
     assert (answer.data["best"] or {}).get("label") == best
     assert "latency 500 us" in answer.err
     dry = started("sweep", "demo", "--set", "size=1,2", "--dry-run").out

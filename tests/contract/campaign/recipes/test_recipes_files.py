@@ -7,18 +7,15 @@ The counts are written down from the command lines of the threads, for one devic
 from __future__ import annotations
 
 import itertools
-import os
-import sys
-from collections.abc import Mapping
+import json
+import re
+from typing import Any
 
 import pytest
+import yaml
 
-from bench_core.cli.rows import Request
-from logbook_agent.campaign.recipe_files import choose_recipe
-from logbook_agent.campaign.recipes.expand import SweepPlan
-from logbook_agent.store.workspace import Workspace
-from tests.conftest import REPOSITORY
-from tests.seams import bench_core as main
+from tests.conftest import REPOSITORY, Cli
+from tests.seams import bench_core_cases
 
 # name: cases at full scale, of them controls; cases at the tiny one, of them controls.
 COUNTS = {
@@ -42,17 +39,19 @@ COUNTS = {
     "dp-ep": (2 * 2 * 4, 0, 4, 0),
     "null-routing-ep": (2 * 5 + 2, 2, 1 + 1, 1),
 }
-
-
+# Those for one device, which have scales for four.
 ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
+# What a scale has more or fewer of; a method that counts them says something else than what a small sweep does.
+COUNTED = re.compile(
+    r"\b(two|three|four|five|six|nine|ten|\d+) [\w-]*\s?(batches|shapes|values|fractions|widths)\b", re.IGNORECASE
+)
 
 
-"""Those for one device, which have scales for four."""
-
-
-def chosen(name: str, scale: str | None) -> SweepPlan:
-    workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
-    return choose_recipe(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=()).plan
+def plan(cli: Cli, name: str, scale: str | None) -> tuple[dict[str, Any], list[str]]:
+    """What a dry run of a recipe says: its plan and its warnings."""
+    answer = cli("sweep", name, *(["--scale", scale] if scale else []), "--dry-run", "--json")
+    assert answer.code == 0, answer
+    return answer.data, json.loads(answer.out)["warnings"]
 
 
 @pytest.mark.sample(6)
@@ -61,37 +60,42 @@ def chosen(name: str, scale: str | None) -> SweepPlan:
     [*itertools.product(COUNTS, [None, "tiny"]), *itertools.product(ON_FOUR, ["ep", "tiny-ep"])],
 )
 @pytest.mark.slow
-def test_bench_core_takes_every_command(
-    name: str, scale: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    configs: list[Mapping[str, object]] = []
-
-    def take(request: Request) -> bool:
-        keys = request.keys or ({},) * len(request.cases)
-        configs.extend({**own, **case.config()} for own, case in zip(keys, request.cases, strict=True))
-        return True
-
-    # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
-    monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
-    monkeypatch.setattr("bench_core.cli.paths.run_cases", take)
-    plan = chosen(name, scale)
-    runs = list(plan) if scale in ("tiny", "tiny-ep") else [run for part in plan.ends(6) for run in part]
-    for run in runs:
-        assert run.argv[0] == "bench-core"
-        with pytest.raises(SystemExit) as exit_:
-            main(run.argv[1:])
-        assert not exit_.value.code, capsys.readouterr().err
+def test_bench_core_takes_its_commands(cli: Cli, name: str, scale: str | None) -> None:
+    found, _ = plan(cli, name, scale)
+    for run in (*found["first"], *found["last"]):
+        assert run["argv"][0] == "bench-core"
         # One case each, with the very config that the plan states.
-        assert len(configs) == 1
-        config = configs.pop()
+        [config] = bench_core_cases(run["argv"][1:])
         # A key that is null is left out. Two flags are no config of a case.
         asked = ("stage_timing", "staged_parallel")
-        stated = {k: value for k, value in run.config.items() if k not in asked and value is not None}
+        stated = {k: value for k, value in run["config"].items() if k not in asked and value is not None}
         assert {key: config[key] for key in stated} == stated
 
 
-def test_no_word_of_another_project() -> None:
-    """Recipes run anywhere: they name no host, user or launcher."""
-    for path in (REPOSITORY / "recipes").iterdir():
+def test_every_recipe_is_counted_and_explained_and_breaks_no_rule(cli: Cli) -> None:
+    assert {recipe["name"] for recipe in cli("sweep", "--json").data["recipes"]} == {*COUNTS}
+    readme = (REPOSITORY / "recipes/README.md").read_text(encoding="utf-8")
+    for name, counts in COUNTS.items():
+        assert f"`{name}`" in readme
+        for scale, (cases, controls) in ((None, counts[:2]), ("tiny", counts[2:])):
+            found, warnings = plan(cli, name, scale)
+            assert (found["cases"], found["controls"]) == (cases, controls), name
+            assert found["cost"]["basis"].startswith("the recipe: ")
+            # Whatever a recipe compares it can answer; the tiny scale shows that its commands run.
+            assert all(warning.startswith("can-answer: ") for warning in warnings), (name, warnings)
+            assert scale or not warnings, (name, warnings)
+
+
+def test_the_variables_are_those_of_the_published_runs(cli: Cli) -> None:
+    """The case without null slots ran under LIBTPU_INIT_ARGS in the thread, its sweep did not: here all do."""
+    found, _ = plan(cli, "null-routing", None)
+    flags = {"LIBTPU_INIT_ARGS": "--xla_tpu_scoped_vmem_limit_kib=50000"}
+    assert all(run["env"] == flags for run in (*found["first"], *found["last"]))
+
+
+def test_recipes_run_anywhere_and_at_every_scale() -> None:
+    """They name no host, user or launcher of another project, and their methods count nothing that a scale changes."""
+    for path in (REPOSITORY / "recipes").glob("*.yaml"):
         text = path.read_text(encoding="utf-8")
         assert not any(word in text for word in ("RAY_AUTH", "dlwh", "dev_tpu", "uv run"))
+        assert COUNTED.search(yaml.safe_load(text)["method"]) is None

@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.campaign.recipe_files import recipe_files
-from logbook_agent.model.header import Header, MatrixAxis
-from logbook_agent.store.workspace import Workspace
-from tests.conftest import REPOSITORY, Cli
+from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, write_recipe
 from tests.seams import Store
-
-
-def header_of(folder: Path, topic: str) -> Header:
-    return Store(folder, topic).header
-
 
 QUESTION = """\
 criteria:
@@ -31,46 +23,33 @@ def test_a_recipe_makes_a_header(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + QUESTION)
     answer = cli("start", "--recipe", "demo")
     assert answer.out.endswith("next: logbook sweep demo\n")
-    header = header_of(folder, "demo")
+    header = Store(folder, "demo").header
     assert header.prefix == "DEMO"
     assert [(m.name, m.direction, m.unit) for m in header.metrics] == [("tflops", "max", "TF/s")]
-    assert header.constraints == ("Both sides have the same size.",)
+    assert header.constraints == ["Both sides have the same size."]
     assert [(c.text, c.predicate) for c in header.stop_criteria] == [
         ("Both modes are measured.", {"compared": {"axis": "mode", "values": ["old", "new"]}}),
         ("Somebody is convinced.", None),
     ]
-    assert header.matrix == (
-        MatrixAxis(axis="size", values=("1", "2", "3", "4")),
-        MatrixAxis(axis="mode", values=("old", "new")),
-    )
+    assert header.matrix == [
+        {"axis": "size", "values": ["1", "2", "3", "4"]},
+        {"axis": "mode", "values": ["old", "new"]},
+    ]
     assert [(t.label, t.command) for t in header.command_templates] == [("demo", "logbook sweep demo")]
 
 
 def test_options_win_and_add(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "criteria: [One pair.]\nconstraints: [Same size.]\n")
-    options = [
-        "--prefix",
-        "MOE",
-        "--goal",
-        "Is it?",
-        "--metric",
-        "time_s",
-        "--stop",
-        "Two.",
-        "--constraint",
-        "Same day.",
-    ]
-    assert cli("start", "moe", "--recipe", "demo", *options, "--matrix", "seed=0,1").code == 0
-    header = header_of(folder, "moe")
+    options = ["--goal", "Is it?", "--metric", "time_s", "--stop", "Two.", "--constraint", "Same day."]
+    answer = cli("start", "moe", "--prefix", "MOE", "--recipe", "demo", *options, "--matrix", "seed=0,1")
+    assert answer.code == 0
+    header = Store(folder).header
     assert (header.prefix, header.goal) == ("MOE", "Is it?")
     assert [m.name for m in header.metrics] == ["tflops", "time_s"]
     assert [c.text for c in header.stop_criteria] == ["One pair.", "Two."]
-    assert header.constraints == ("Same size.", "Same day.")
-    assert [(a.axis, a.values) for a in header.matrix] == [
-        ("size", ("1", "2", "3", "4")),
-        ("mode", ("old", "new")),
-        ("seed", ("0", "1")),
-    ]
+    assert header.constraints == ["Same size.", "Same day."]
+    assert [a.axis for a in header.matrix] == ["size", "mode", "seed"]
+    assert header.matrix[2]["values"] == ["0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +60,7 @@ def test_options_win_and_add(cli: Cli, folder: Path) -> None:
         (
             "demo",
             ("metrics:", "criteria: [{text: x, predicate: {mesured: 1}}]\nmetrics:"),
-            "the predicate is not valid",
+            "mesured",
         ),
     ],
 )
@@ -98,10 +77,10 @@ def test_a_recipe_that_does_not_fit_starts_nothing(
 
 @pytest.mark.slow
 def test_every_recipe_that_comes_with_the_tool_starts_a_logbook(cli: Cli, folder: Path) -> None:
-    for file in recipe_files(Workspace(cwd=REPOSITORY, environ={})):
-        answer = cli("start", "--recipe", file.name)
+    for recipe in cli("sweep", "--json").data["recipes"]:
+        answer = cli("start", "--recipe", recipe["name"])
         assert answer.code == 0, answer.err
-        header = header_of(folder, file.name)
+        header = Store(folder, recipe["name"]).header
         assert header.metrics
         assert header.matrix
         assert header.stop_criteria

@@ -28,31 +28,31 @@ scale:
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "hint"),
+    ("text", "hint"),
     [
-        ("repeats=x", "--set repeats=x: repeats must be a whole number, 1 or more", "--set repeats=1"),
-        ("timeout_s=0", "--set timeout_s=0: timeout_s must be a number above zero", "--set timeout_s=60"),
-        ("order=shufled", "--set order=shufled: unknown order 'shufled'", "did you mean shuffled?"),
-        ("size=1,1", "--set size=1,1: cases 1 and 2 are the same", "remove one of them"),
+        ("repeats=x", "--set repeats=1"),
+        ("timeout_s=0", "--set timeout_s=60"),
+        ("order=shufled", "did you mean shuffled?"),
+        ("size=1,1", "remove"),
     ],
 )
-def test_what_was_typed_is_not_blamed_on_the_file(cli: Cli, folder: Path, text: str, message: str, hint: str) -> None:
+def test_what_was_typed_is_not_blamed_on_the_file(cli: Cli, folder: Path, text: str, hint: str) -> None:
     write_recipe(folder)
     error = cli("sweep", "demo", "--set", text, "--dry-run", "--json").error
-    assert error["message"].startswith(message)
+    assert error["message"].startswith(f"--set {text}: ")
     assert error["hint"].startswith(hint)
 
 
 def test_what_stands_in_the_file_is_blamed_on_it(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "repeats: x\n")
     error = cli("sweep", "demo", "--set", "size=1", "--dry-run", "--json").error
-    assert error["message"].startswith("demo.yaml, line 12: repeats must be")
+    assert error["message"].startswith("demo.yaml, line 12: repeats ")
 
 
 def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:
     write_recipe(folder, "", name="empty")
     error = cli("sweep", "empty", "--dry-run", "--json").error
-    assert (error["message"], error["hint"]) == ("empty.yaml holds no keys", "start it with: name: empty")
+    assert ("empty.yaml" in error["message"], error["hint"].endswith("name: empty")) == (True, True)
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> No
     write_recipe(folder, PAIR.replace("size: 1", "size: 3"), name="pair")
     hint = started("sweep", "--resume", "MOE-000", "--json").error["hint"]
     command = "logbook sweep pair --scale tiny --set repeats=2 --new"
-    assert hint == f"restore the recipe, or start a new sweep: {command}"
+    assert hint.endswith(f": {command}")
     assert started(*shlex.split(command)[1:], "--json").data["id"] == "MOE-001"
     error = started("sweep", "--resume", "MOE-001", "--on", "pod", "--json").error
     assert error["hint"].endswith("logbook sweep pair --scale tiny --set repeats=2 --on pod --new")

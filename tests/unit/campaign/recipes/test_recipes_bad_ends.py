@@ -1,4 +1,4 @@
-"""Runs of a sweep that ended badly, what was made in their place, and runs that somebody added by hand."""
+"""Which runs of a sweep are made, and values that are no numbers."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.comparison.words import sentence, text_lines
-from logbook_agent.findings.opening import of_comparisons
+from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.model.comparison import LOOKS
-from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.header import Metric
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
 
@@ -48,24 +47,6 @@ def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
     return answer, finding
 
 
-def test_answers_of_one_entry_before_and_after_its_code_changed_name_their_code() -> None:
-    old = series(8, -0.2, code={"old": "aaaaaaaaa", "new": "aaaaaaaaa"})
-    new = series(8, 0.2, start=30, key="k2", code={"old": "bbbbbbbbb", "new": "bbbbbbbbb"})
-    first, last = answers([entry(1, old, new)], METRICS)
-    assert ({*first.code.values()}, {*last.code.values()}) == ({"aaaaaaaaa"}, {"bbbbbbbbb"})
-    records: Any = None  # asked for open comparisons alone
-    told = of_comparisons(
-        records,
-        Header(topic="d", title="D", prefix="D", opened=minute(0)),
-        [first, last],
-        {"D-001": last},
-        {"D-001": ""},
-    )
-    texts = {one.outcome: one.text for one in told.answers}
-    assert texts["better"].endswith(", before the conditions of its runs changed (code aaaaaaaaa)")
-    assert texts["worse"].endswith("in 1 sitting)")
-
-
 def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_nothing() -> None:
     one, two = entry(1, series(4, -0.05)), entry(2, series(4, -0.05, seed=2, start=30))
     answer, finding = only(answers([one, two], METRICS))
@@ -76,15 +57,6 @@ def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_noth
     answer, finding = only(answers([one, entry(2, series(4, -0.05, seed=2), void=True)], METRICS))
     assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 4, ("D-002",))
     assert (finding.outcome, finding.to_settle) == (Outcome.OPEN, "at least 4 more pairs")
-
-
-def test_pairs_that_were_taken_back_are_not_called_missing() -> None:
-    [answer] = answers([entry(1, series(4, -0.05), void=True)], METRICS)
-    lines = text_lines(answer)
-    assert "Void, and not counted: D-001." in lines
-    assert "no pair has a number yet" not in lines
-    [answer] = answers([entry(1)], METRICS)
-    assert "no pair has a number yet" in text_lines(answer)
 
 
 def test_other_code_is_another_question_and_names_the_earlier_try() -> None:

@@ -1,4 +1,4 @@
-"""Cases made in one line, and a table as a user gets it: through the template."""
+"""Cases and tables made in one line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from logbook_agent.pages.blocks import table_text
-from logbook_agent.pages.templating.templates import Templates
-
-
-def to_markdown(table: Table) -> str:
-    return table_text(Templates(), table)
 
 
 def case(

@@ -1,4 +1,4 @@
-"""Which columns a table has, under which names, and what stands in them as Markdown."""
+"""Which columns a table has, the order of its rows, and what is escaped in its cells."""
 
 from __future__ import annotations
 
@@ -52,71 +52,26 @@ def test_a_metric_that_nobody_declared_does_not_vanish() -> None:
 # devices
 
 
-def test_per_device_without_a_number_of_devices_says_what_to_report() -> None:
-    cases = [case({"k": k}, used=None, tflops=8.0, tokens_per_s=4.0) for k in (1, 2)]
-    found = tabulate(cases, TableSpec(per_device=True), declared=())
-    assert [row[1:] for row in found.rows] == [("8.000", "4")] * 2
-    assert found.notes == (
-        "per device not known: the command did not report how many devices it used; it can report the "
-        "number as used of its devices in RESULT_JSON, or report tflops_per_device and tokens_per_s_per_device",
-    )
-    mixed = [case({"k": 1}, tflops=8.0), case({"k": 2}, used=None, tflops=8.0)]
-    some = tabulate(mixed, TableSpec(per_device=True), declared=())
-    assert [row[-1] for row in some.rows] == ["8.000 (2.000)", "8.000 (?)"]
-    assert some.notes[1].startswith("per device not known (?): ")
-
-
 # Markdown
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("forward_backward", "32768x2048x1408x60", "tokens_per_s", "1,234.5 [1.0, 2.0]", "y @0.1", "tflops @ ep"),
-        *("a < b", "R&D", "2 * 3", "--xla_gpu_x=true", "C:\\dir", "bfloat16", "—", "+7.50%", "4.321e-04 (?)", "#"),
-        *("3357f54a5+a1b2c3d", "data=2,expert=2", "4 x TPU v5p", "median [lowest, highest]", "user@host", "a__b"),
-    ],
-)
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert cell(text) == text
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("<bfloat16>", "&lt;bfloat16>"),
-        ("</td><!-- x -->", "&lt;/td>&lt;!-- x -->"),
         ("__y__", "\\_\\_y\\_\\_"),
-        ("_x", "\\_x"),
         ("**b** a*b", "\\*\\*b\\*\\* a\\*b"),
         ("`x`", "\\`x\\`"),
-        ("~~x~~", "\\~\\~x\\~\\~"),
         ("#12", "#&#8203;12"),
-        ("o/r#12", "o/r#&#8203;12"),
-        ("@o", "@&#8203;o"),
         ("y @8", "y @&#8203;8"),
         ("[a](b)", "\\[a](b)"),
-        ("[1][2]", "\\[1]\\[2]"),
-        ("[^1]", "\\[^1]"),
         ("&lt;", "\\&lt;"),
-        ("a\\*b", "a\\\\\\*b"),
         ("a|b\nc", "a\\|b c"),
         ("a\\|b", "a\\\\\\|b"),
     ],
 )
 def test_what_github_would_interpret_is_escaped(text: str, shown: str) -> None:
     assert cell(text) == shown
-
-
-def test_a_pivot_is_nobodys_name() -> None:
-    words = [case({"m": m}, y=1.0) for m in ("none", "ep")]
-    assert names(tabulate(words, TableSpec(pivot="m", delta=True, each=True), declared=())) == [
-        "y @ none",
-        "y @ ep",
-        "delta y @ ep",
-    ]
-    numbers = [case({"m": m}, y=1.0) for m in (0.1, 0.5)]
-    assert names(tabulate(numbers, TableSpec(pivot="m"), declared=())) == ["y @0.1", "y @0.5"]
 
 
 # the order of rows

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from tests.unit.exports.exported_support import original_cell
 
@@ -42,21 +40,6 @@ def test_every_case_on_a_line() -> None:
     )
 
 
-def test_a_table_as_it_stands_but_raw() -> None:
-    spec = TableSpec(axes=("topk",), metrics=("tokens_per_s",), delta=True)
-    cases = [
-        Case(
-            entry="X-001",
-            run=k,
-            row=Row(config={"topk": k}, metrics={"tokens_per_s": Measurement(samples=(v,))}),
-        )
-        for k, v in ((2, 4194304.0), (4, 5242880.0))
-    ]
-    assert to_csv(tabulate(cases, spec, declared=())) == (
-        "topk,tokens_per_s,delta tokens_per_s\r\n2,4194304.0,\r\n4,5242880.0,0.25\r\n"
-    )
-
-
 # RFC 4180 has no way to tell an empty text from an absent one; here both are unknown.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -72,8 +55,3 @@ def test_no_text_is_a_formula_and_no_other_separator_cuts_one() -> None:
     row = Row(config={"=1+1": "=cmd|'/c calc'!A1", "flag": "-O3", "n": -5}, labels={"l": "a;=1"})
     text = to_csv([Case(entry="X-001", run=1, row=row)])
     assert text == "entry,run,label,'=1+1,flag,n,l,devices,failed\r\nX-001,1,,'=cmd|'/c calc'!A1,'-O3,-5,\"a;=1\",,\r\n"
-
-
-def test_half_a_surrogate_pair_can_be_written() -> None:
-    case = Case(entry="X-001", run=1, row=Row(config={"text": "\ud800"}))
-    assert "?" in to_csv([case]).encode().decode()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.findings.cases import Case, cases, code_names
-from logbook_agent.findings.facts import config_section, executed
-from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.cases import Case, cases
+from logbook_agent.findings.facts import executed
+from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import Entry
@@ -43,7 +43,14 @@ def names(found: Table) -> list[str]:
     return [column.name for column in found.columns]
 
 
-@pytest.mark.parametrize("fact", ["commit", "launcher", "env__XLA_FLAGS", "package__jax", "file__bench.py"])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "commit",
+        "env__XLA_FLAGS",
+        "package__jax",
+    ],
+)
 def test_a_fact_that_differs_is_a_column(fact: str) -> None:
     axis = fact.replace("__", ":")
     found = table(case(1.0, **{fact: "a"}), case(9.0, run=2, **{fact: "b"}))
@@ -62,39 +69,6 @@ def test_a_variable_that_is_not_set_differs_and_a_package_that_is_not_reported_d
         assert names(table(case(1.0), case(2.0, run=2, **{partly: "1"}))) == ["y"]
     failed = table(case(1.0, env__A="1"), case(0.0, run=2, failed=True))
     assert failed.rows == (("1", "1"), ("—", "failed: oom"))
-
-
-def test_facts_are_text_and_not_numbers() -> None:
-    found = table(case(1.0, package__jax="0.1"), case(2.0, run=2, package__jax="0.10"))
-    assert [row[0] for row in found.rows] == ["0.1", "0.10"]
-    assert not found.columns[0].numeric
-    assert names(table(case(1.0, commit="1e100"), case(2.0, run=2, commit="10e99"))) == ["commit", "y"]
-    chosen = matching([case(1.0, commit="1e100"), case(2.0, run=2, commit="10e99")], {"commit": "10e99"})
-    assert [c.run for c in chosen] == [2]
-    assert [c.run for c in matching([case(1.0, env__A="1"), case(2.0, run=2)], {"env:A": "—"})] == [2]
-
-
-def test_a_fact_may_be_the_pivot() -> None:
-    found = table(case(1.0, env__A="0"), case(2.0, run=2, env__A="1"), pivot="env:A", delta=True)
-    assert names(found) == ["y @ 0", "y @ 1", "delta y"]
-    assert found.rows == (("1", "2", "+100.00%"),)
-
-
-def test_what_changes_with_the_pivot_is_named_and_compared_only_when_implied() -> None:
-    pair = (case(1.0, commit="a"), case(2.0, run=2, mode="int8", commit="b"))
-    apart = table(*pair, pivot="mode", delta=True)
-    assert apart.rows == (("a", "1", "—", "?"), ("b", "—", "2", "?"))
-    assert apart.notes[-1] == (
-        "no row has two values of mode: it changes together with commit (--implied commit compares them anyway)"
-    )
-    together = table(*pair, pivot="mode", delta=True, implied=("commit",))
-    assert together.rows == (("1", "2", "+100.00%"),)
-    assert together.notes == ("commit differs with mode: none a, int8 b",)
-
-
-def test_a_fact_that_is_not_shown_is_named() -> None:
-    found = table(case(1.0, commit="a"), case(2.0, mode="int8", run=2, commit="b"), axes=("mode",))
-    assert found.notes == ("commit differs between the rows and is not shown",)
 
 
 def test_the_host_tells_rows_apart_where_it_is_the_device() -> None:
@@ -133,30 +107,6 @@ def record(*runs: Run) -> Record:
     return Record(entry=entry, runs=tuple(RunStatus(run=r, state="finished") for r in runs), state="finished")
 
 
-def test_code_is_named_by_commit_and_diff() -> None:
-    assert code_names([code("i1"), code("i2", diff="d" * 64), code("i3", diff="e" * 64), None, Code()]) == [
-        "ccccccccc",
-        "ccccccccc+ddddddd",
-        "ccccccccc+eeeeeee",
-        None,
-        None,
-    ]
-
-
-def test_commits_of_entries_alone_are_one_code() -> None:
-    # One tree without the logbook root: the identity is the same, the commit is not.
-    assert code_names([code("i1", commit="a" * 40), code("i1", commit="b" * 40)]) == ["aaaaaaaaa"] * 2
-
-
-def test_naming_an_untracked_file_is_no_other_code() -> None:
-    named, plain, later = code("i1", file="f" * 64), code("i2"), code("i2", commit="d" * 40)
-    assert code_names([named, plain, later]) == ["ccccccccc"] * 3
-    assert names(tabulate(cases(record(run(1, named), run(2, plain))), TableSpec(), declared=())) == ["y"]
-    other = code("i3", file="e" * 64)
-    found = tabulate(cases(record(run(1, named), run(2, other), run(3, plain))), TableSpec(), declared=())
-    assert [row[0] for row in found.rows] == ["fffffff", "eeeeeee", "—"]
-
-
 def test_facts_of_a_run() -> None:
     here = run(
         1,
@@ -188,25 +138,3 @@ def test_where_a_checkout_was_is_no_fact() -> None:
     facts = [dict(c.facts) for c in cases(record(compared, typed))]
     assert [{k for k in f if k.startswith("env:")} for f in facts] == [{"env:A"}, {"env:A", "env:PYTHONPATH"}]
     assert executed(compared) == executed(typed).replace("PYTHONPATH=/checkouts/base ", "")
-
-
-def config_lines(*runs: Run) -> list[str]:
-    return [line for line in config_section(record(*runs), None).splitlines() if "code" in line or "installed" in line]
-
-
-def test_config_tells_two_dirty_trees_apart() -> None:
-    dirty, other = code("i1", diff="a" * 64), code("i2", diff="b" * 64)
-    assert config_lines(run(1, dirty), run(2, dirty)) == ["- code: `ccccccccc`, with uncommitted changes"]
-    assert config_lines(run(1, dirty), run(2, other)) == [
-        "- code differs: `ccccccccc`, with uncommitted changes (aaaaaaa) (run 1); "
-        "`ccccccccc`, with uncommitted changes (bbbbbbb) (run 2)"
-    ]
-
-
-def test_config_compares_the_packages_that_both_runs_report() -> None:
-    less, more = {"jax": "0.7"}, {"jax": "0.7", "numpy": "2.0"}
-    assert config_lines(run(1, software=less), run(2, software=more))[1:] == ["- installed: jax 0.7, numpy 2.0"]
-    assert config_lines(run(1, software=more), run(2, software={**more, "jax": "0.8"}))[1:] == [
-        "- installed: numpy 2.0",
-        "- installed differs: jax 0.7 (run 1); jax 0.8 (run 2)",
-    ]

@@ -1,4 +1,4 @@
-"""What tables do with repeats, unlike rows, gaps, failures and wrong names."""
+"""What tables do with repeats, unlike rows, gaps and failures."""
 
 from __future__ import annotations
 
@@ -9,21 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Device, Scalar
-from tests.unit.findings.tables.tables_support import case, names, table, to_markdown
-
-
-def tpu(used: int | None, kind: str = "TPU v5p", count: int | None = None) -> tuple[Device, ...]:
-    return (Device(platform="tpu", kind=kind, count=count, used=used),)
-
-
-def test_no_cases_no_table() -> None:
-    assert table() == Table()
-    assert to_markdown(table()) == ""
-
+from logbook_agent.model.run import Scalar
+from tests.unit.findings.tables.tables_support import case, names, table
 
 # repeats
 
@@ -47,31 +36,7 @@ def test_other_spellings_of_a_number_are_the_same_value_shown_as_first_spelt() -
     assert found.constants == {"frac": "0.10"}
 
 
-def test_a_failed_repeat_is_left_out_and_counted() -> None:
-    found = table(case({"topk": 2}, y=1.0), case({"topk": 2}, run=2, failed="oom"))
-    assert found.rows == (("1",),)
-    assert found.notes == (
-        "2 runs in one cell: their median [lowest, highest]",
-        "1 of 2 cases failed",
-        "1 failed run left out of the median of the other runs in the cell",
-    )
-
-
-def test_samples_get_a_column_when_their_number_differs() -> None:
-    found = table(case({"k": 1}, y=[1.0, 2.0, 3.0]), case({"k": 2}, y=4.0), case({"k": 3}, failed="oom"))
-    assert names(found) == ["k", "y", "samples"]
-    assert [row[-1] for row in found.rows] == ["3", "1", "—"]
-    assert found.notes == ("medians of 1 to 3 samples", "1 of 3 cases failed")
-
-
 # unlike rows
-
-
-@pytest.mark.parametrize("pivot", [None, "topk"])
-def test_a_difference_that_was_not_asked_for_becomes_a_column(pivot: str | None) -> None:
-    cases = [case({"topk": k, "seed": seed}, run=seed, y=float(seed)) for k in (2, 8) for seed in (1, 2)]
-    spec = TableSpec(axes=("topk",), pivot=pivot)
-    assert names(table(*cases, spec=spec))[:2] == (["topk", "seed"] if pivot is None else ["seed", "y @ 2"])
 
 
 def test_a_row_never_spans_unlike_configs_unless_the_pivot_implies_them() -> None:
@@ -85,11 +50,6 @@ def test_a_row_never_spans_unlike_configs_unless_the_pivot_implies_them() -> Non
     together = table(*cases, spec=TableSpec(pivot="mode", delta=True, implied=("mesh",)))
     assert together.rows == (("1", "2", "+100.00%"),)
     assert together.notes == ("mesh differs with mode: none 4, ep 2x2",)
-
-
-def test_an_implied_key_that_differs_within_a_cell_becomes_a_column() -> None:
-    cases = [case({"mode": mode, "mesh": mesh}, y=1.0) for mode in ("a", "b") for mesh in ("1", "2")]
-    assert names(table(*cases, spec=TableSpec(pivot="mode", implied=("mesh",))))[0] == "mesh"
 
 
 def test_other_entries_and_labels_are_no_repeats() -> None:
@@ -115,11 +75,6 @@ def test_rows_of_one_run_are_told_apart_by_their_words_or_their_order() -> None:
         "(these differ too, and can be an axis: null_target)"
     )
     assert table(*bare, spec=TableSpec(pivot="null_target")).rows == (("1 [1, 1]", "3 [3, 3]"),)
-
-
-def test_config_that_is_not_shown_is_named() -> None:
-    found = table(case({"k": 1, "h": 5}, y=1.0), case({"k": 2, "h": 6}, y=1.0), spec=TableSpec(axes=("k",)))
-    assert found.notes == ("h differs between the rows and is not shown",)
 
 
 # cells
@@ -152,85 +107,20 @@ def test_a_failed_case_does_not_count_what_it_measured() -> None:
     assert table(case(y=1.0, failed="wrong result")).rows == (("failed: wrong result",),)
 
 
-@pytest.mark.parametrize("first", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "first",
+    [
+        0.0,
+        math.nan,
+    ],
+)
 def test_what_has_no_quotient_is_unknown(first: float) -> None:
     spec = TableSpec(delta=True, ratio=True)
     found = table(case({"k": 1}, y=first), case({"k": 2}, y=2.0), spec=spec)
     assert found.rows[1][2:] == ("?", "?")
 
 
-def test_small_values_keep_their_digits() -> None:
-    assert table(case({"k": 1}, tflops=0.0004321), case({"k": 2}, tflops=0.5)).rows == (
-        ("1", "4.321e-04"),
-        ("2", "0.5"),
-    )
-
-
-def test_means_of_a_table_with_one_row() -> None:
-    found = table(case({"m": "a"}, y=1.0), case({"m": "b"}, y=3.0), spec=TableSpec(pivot="m", ratio=True, means=True))
-    assert names(found) == ["rows", "y @ a", "y @ b", "y b/a"]
-    assert [row[0] for row in found.rows] == ["", "arithmetic mean", "geometric mean"]
-
-
-def test_per_device_as_reported_else_divided_else_unknown() -> None:
-    cases = [
-        case({"k": 1}, devices=tpu(4), tflops=8.0, observed={"tflops_per_device": 1.5}),
-        case({"k": 2}, devices=tpu(4), tflops=8.0),
-        case({"k": 3}, devices=tpu(None), tflops=8.0),
-    ]
-    spec = TableSpec(per_device=True, metrics=("tflops", "mfu"), axes=("k",))
-    found = table(*cases, spec=spec, declared=(Metric(name="mfu"),))
-    assert [row[2] for row in found.rows] == ["8.000 (1.500)", "8.000 (2.000)", "8.000 (?)"]
-    assert "no mfu per device: its unit (not stated) is not a rate" in found.notes
-
-
-def test_metrics_in_several_units_are_not_compared() -> None:
-    found = table(case({"k": 1}, unit="s", y=1.0), case({"k": 2}, unit="ms", y=900.0), spec=TableSpec(delta=True))
-    assert names(found) == ["k", "y"]
-    assert found.notes == ("y comes in several units (s, ms): not compared",)
-
-
-def test_a_unit_that_the_name_does_not_imply_is_in_the_heading() -> None:
-    assert names(table(case({}, unit="ms", lat=1.0))) == ["lat (ms)"]
-    assert names(table(case({}, unit="TF/s", tflops=1.0))) == ["tflops"]
-
-
 # names
-
-
-def test_metrics_are_those_named_or_declared_or_all() -> None:
-    one = case({}, y=1.0, z=2.0, observed={"null_realized": 0.1})
-    assert names(table(one)) == ["y", "z"]
-    declared = (Metric(name="z"), Metric(name="w"))
-    assert names(table(one, declared=declared)) == ["z"]
-    assert table(one, declared=declared).notes == ("declared, but in none of these rows: w",)
-    assert names(table(one, spec=TableSpec(metrics=("null_realized", "y")))) == ["null_realized", "y"]
-    assert names(table(case({}, observed={"null_realized": 0.1}))) == ["null_realized"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "message", "cause", "hint"),
-    [
-        (TableSpec(axes=("topkk",)), "no axis named 'topkk'", "available: topk, entry", "did you mean --axis topk?"),
-        (TableSpec(pivot="tokp"), "no axis named 'tokp'", "available: topk", "did you mean --pivot topk?"),
-        (TableSpec(where={"top": "2"}), "no axis named 'top'", "available: topk", "did you mean --where topk=VALUE?"),
-        (TableSpec(pivot="topk", implied=("x",)), "no axis named 'x'", "available: topk", "--implied topk"),
-        (TableSpec(metrics=("tflop",)), "no metric named 'tflop'", "available: tflops", "--metric tflops?"),
-        (TableSpec(metrics=("topk",)), "'topk' is not a metric", "Metrics are: tflops", "--axis topk"),
-        (TableSpec(pivot="topk", values=("3",)), "no value of topk named '3'", "available: 2", "--value 2"),
-        (TableSpec(pivot="topk", base="x"), "no value of topk named 'x'", "available: 2", "--base 2"),
-        (TableSpec(where={"topk": "3"}), "no row has topk=3", "in these rows topk is 2", "--where topk=2"),
-        (TableSpec(first_last=True), "--first-last without --pivot", "columns that a pivot makes", "--pivot KEY"),
-        (TableSpec(base="2", values=("2",)), "--value and --base without --pivot", "choose among", "--pivot KEY"),
-        (TableSpec(means=True), "--means without --delta or --ratio", "deltas or ratios", "--means --delta"),
-    ],
-)
-def test_a_wrong_name_is_refused_with_what_there_is(spec: TableSpec, message: str, cause: str, hint: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        table(case({"topk": 2}, tflops=1.0), spec=spec)
-    assert message in caught.value.message
-    assert cause in caught.value.cause
-    assert hint in caught.value.hint
 
 
 CONFIGS = st.lists(

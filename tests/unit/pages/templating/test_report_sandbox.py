@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -49,41 +46,22 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
     ("text", "said"),
     [
         ("{{ 'a' * 10**10 }}", MEMORY),
-        ("{{ x * 10**10 }}", MEMORY),
         ("{{ '%999999999d' % 1 }}", MEMORY),
-        ("{{ '{:>999999999}'.format(1) }}", MEMORY),
-        ("{{ 'a'|center(10**9) }}", MEMORY),
         ("{{ 'a'|indent(10**9, true) }}", MEMORY),
-        ("{{ (['a' * 10**6] * 10**4)|join }}", "takes "),
         ("{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}", MEMORY),
         ("{{ 9**(9**9) }}", CPU),
-        ("{% set x = 9 %}{{ x**(x**x) }}", CPU),
         (LOOP, CPU),
-        (LOOP.replace("{% endfor %}{% endfor %}", "a{% endfor %}{% endfor %}"), "footer.md.j2 "),
         ("{% for a in range(99999) %}{{ 'a' * 99 }}{% endfor %}", OUTPUT),
         ("{{ ('a ' * 5 * 10**6)|wordwrap(1)|wordcount }}", ""),
-        ("{{ ('http://a.b/(' * 10**5)|urlize(1)|length }}" * 99, ""),
-        ("{{ ('<' * 10**6)|striptags|length }}" * 9999, ""),
         ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
         (f"{{% include '{NAME}' %}}", "RecursionError"),
-        (f"{{% extends '{NAME}' %}}", ""),
-        ("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "RecursionError"),
-        ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", ""),
-        ("{{ " + "-" * 5000 + "1 }}", ""),
         ("{% if 1 %}" * 3000 + "{% endif %}" * 3000, ""),
-        ("{{ range(10**9)|list }}", "OverflowError: Range too big"),
     ],
 )
 @pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(own(tmp_path, text), x="a")
-
-
-@pytest.mark.wide
-def test_many_quick_documents_are_not(tmp_path: Path) -> None:
-    templates = own(tmp_path, "{{ x }}", TemplateLimits(spare_s=0.1))
-    assert [templates.render(NAME, {"x": i}) for i in range(200)] == [str(i) for i in range(200)]
 
 
 def test_nothing_of_the_fork_is_left(tmp_path: Path) -> None:
@@ -102,21 +80,6 @@ def test_a_fork_that_waits_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest
     """As one does that wants a lock which another thread held at the fork."""
     monkeypatch.setattr(Sandbox, "_answer_of", lambda *_: time.sleep(600))
     assert refusal(own(tmp_path, "x", TemplateLimits(wall_s=0.2))) == "template footer.md.j2 takes more than 0.2 s"
-
-
-def test_a_signal_to_all_reaches_no_handler_in_the_fork(tmp_path: Path) -> None:
-    """Ctrl-C goes to the process that renders: what it has set up for that is done once."""
-    noted = tmp_path / "noted"
-    templates = own(tmp_path, LOOP)
-    before = signal.signal(signal.SIGUSR1, lambda *_: noted.open("a").write(f"{os.getpid()}\n"))
-    timer = threading.Timer(0.1, lambda: subprocess.run(["pkill", "-USR1", "-P", str(os.getpid())], check=False))
-    try:
-        timer.start()
-        assert refusal(templates) == CPU
-    finally:
-        timer.join()
-        signal.signal(signal.SIGUSR1, before)
-    assert not noted.exists()
 
 
 @pytest.mark.parametrize(
@@ -165,9 +128,3 @@ def test_values_arrive_as_they_are(tmp_path: Path) -> None:
     values = {"a": ["é\u2028\U0001f600", 1.5, 10**30, None, True], "b": {"c d": "\n"}, "d": ("t", 2)}
     text = own(tmp_path, "{{ [a, b, d]|tojson }}").render(NAME, values)
     assert json.loads(text) == [values["a"], values["b"], ["t", 2]]
-
-
-def test_builtin_templates_need_no_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    templates = own(tmp_path, "{{ x }}")
-    monkeypatch.setattr("os.fork", None)
-    assert templates.render("issue_title.j2", {"logbook": {"title": "T"}}) == "Experiment: T"

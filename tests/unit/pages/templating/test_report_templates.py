@@ -1,15 +1,11 @@
-"""Templates of a project for an issue, and the values that they are given."""
+"""The values that templates of an issue are given are those of the reference."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.templates import Templates
 from tests.conftest import REPOSITORY
 from tests.unit.issue.report_support import (
@@ -21,25 +17,7 @@ from tests.unit.issue.report_support import (
     documents,
     records,
     updated,
-    visible,
 )
-
-
-def test_a_project_has_templates_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "issue_title.j2").write_text("[{{ logbook.prefix }}] {{ logbook.title }}\n")
-    (tmp_path / "issue_body.md.j2").write_text("{{ issue.facts | join(' ') }} @mallory\n")
-    made = documents(templates=tmp_path)
-    assert made.title() == "[MOE-I8] MoE EP Int8"
-    assert visible(made.block(ROOM)).endswith(" 1 of 3 stop criteria met. @·mallory")
-
-
-def test_a_template_that_does_not_fit_is_named(tmp_path: Path) -> None:
-    (tmp_path / "issue_body.md.j2").write_text("fine\n{{ issue.besst }}\n")
-    with pytest.raises(StoreError) as caught:
-        documents(templates=tmp_path).block(ROOM)
-    assert caught.value.message == "template issue_body.md.j2, line 2: 'dict object' has no attribute 'besst'"
-    assert caught.value.cause == f"the project's own template in {tmp_path} is not valid"
-    assert caught.value.hint == f"{REPOSITORY}/docs/reference/templates.md lists the names a template may use"
 
 
 class Recorded(Templates):

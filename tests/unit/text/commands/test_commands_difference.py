@@ -30,27 +30,15 @@ def test_commands_that_say_the_same(one: str, other: str, keys: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("b --x 1", "b --x 2"),
         ("b --x 1", "b"),
         ("b --fast", "b"),
         ("b K=1 in", "b K=2 in"),
         ("b old.py", "b new.py"),
-        ("nice b a", "b a"),
         ("b --x 1 --x 2", "b --x 2 --x 1"),
     ],
 )
 def test_commands_that_do_not(one: str, other: str) -> None:
     assert of(one) != of(other)
-
-
-def test_a_number_that_the_command_reports_is_no_setting() -> None:
-    def flags(command: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return parts(tuple(command.split()), frozenset(), frozenset(), frozenset({"tflops", "steps"})).flags
-
-    assert flags("echo RESULT tflops=1 steps=5") == ()
-    assert flags("python -c print('METRIC tflops=1") == ()
-    # Without such a word in front it is what the command was told.
-    assert flags("bench steps=10 RESULT tflops=1") == (("steps", ("10",)),)
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.frozensets(st.sampled_from("abc")))

@@ -1,3 +1,5 @@
+"""Flags, scripts and titles of commands."""
+
 from __future__ import annotations
 
 import shlex
@@ -58,13 +60,10 @@ def test_a_sweeping_flag_names_the_key_it_varies() -> None:
         ("a 'b c' \"d e\" f\\ g", [["a", "b c", "d e", "f g"]]),
         ("a; b && c | d &\ne", [["a"], ["b"], ["c"], ["d"], ["e"]]),
         ("a >out 2>&1 <in --x 1", [["a", "--x", "1"]]),
-        ("a # b --c\nd#e", [["a"], ["d#e"]]),
         ("cat <<'EOF'\n--no such\nEOF\nb", [["cat"], ["b"]]),
         ('read -r A B <<<"${shape}"', [["read", "-r", "A", "B"]]),
-        ('OUT=x_$(date +"%Y %m").log\n: > "$OUT"', [["OUT=x_$(date +%Y %m).log"], [":"]]),
         ("a 'unfinished", [["a", "unfinished"]]),
         ("a \\\n  --b", [["a", "--b"]]),
-        ("if x; then y; fi", [["x"], ["y"]]),
     ],
 )
 def test_scripts(script: str, expected: list[list[str]]) -> None:
@@ -87,16 +86,11 @@ def test_what_shlex_quotes_is_read_back(argv: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "title"),
     [
-        ("true", "true"),
         ("K=v python -u bench/x.py --topk 2", "x --topk 2"),
-        ("python -m pkg.bench --n 1", "pkg.bench --n 1"),
         ("uv run --package levanter --extra tpu python lib/bench_moe.py --topk 2", "bench_moe --topk 2"),
-        ("uv run -m pkg --x", "pkg --x"),
         ("timeout 30 env A=1 ./sweep.sh fast", "sweep.sh fast"),
         ("/bin/bash -lc 'set -e; mkdir -p x\nfor a in 1 2; do ./run \"$a\"; done'", "run $a"),
         ("uv run s/dev_tpu.py --tpu-name t execute -- 'echo hi && hostname'", "hostname"),
-        ("python -c 'print(1)\nprint(2)'", "python -c print(1) print(2)"),
-        ("A=1", "A=1"),
     ],
 )
 def test_titles(line: str, title: str) -> None:

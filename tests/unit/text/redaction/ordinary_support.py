@@ -1,5 +1,7 @@
 """Ordinary lines of benchmarks, from a seed: what must pass unchanged."""
 
+# ruff: noqa: SIM905
+
 from __future__ import annotations
 
 import base64
@@ -8,63 +10,15 @@ import uuid
 from collections.abc import Callable
 from random import Random
 
-PLAIN_WORDS = [
-    "router",
-    "expert",
-    "kernel",
-    "matmul",
-    "shard",
-    "shape",
-    "hidden",
-    "topk",
-    "quant",
-    "int8",
-    "bf16",
-    "loss",
-    "step",
-    "batch",
-    "of",
-    "the",
-    "to",
-    "with",
-    "at",
-]
+PLAIN_WORDS = """
+router expert kernel matmul shard shape hidden topk quant int8 bf16 loss step batch of the to with at
+""".split()
 Line = Callable[[Random], str]
-WORDS = [
-    "token",
-    "tokens",
-    "router",
-    "expert",
-    "capacity",
-    "dispatch",
-    "combine",
-    "kernel",
-    "matmul",
-    "shard",
-    "secret-free",
-    "password-less",
-    "key",
-    "keys",
-    "pass",
-    "forward",
-    "backward",
-    "auth",
-    "author",
-    "bearer-of",
-    "cookie-cutter",
-    "login",
-    "machine",
-    "shape",
-    "hidden",
-    "mlp_dim",
-    "topk",
-    "quant",
-    "int8",
-    "bf16",
-    "loss",
-    "step",
-    "batch",
-]
+WORDS = """
+token tokens router expert capacity dispatch combine kernel matmul shard secret-free password-less key keys
+pass forward backward auth author bearer-of cookie-cutter login machine shape hidden mlp_dim topk quant int8
+bf16 loss step batch
+""".split()
 
 
 def _hex(r: Random, n: int) -> str:
@@ -134,22 +88,10 @@ def _toml(r: Random) -> str:
     return f"{key} = {json.dumps(value)}"
 
 
-PACKAGES = [
-    "jax",
-    "jaxlib",
-    "numpy",
-    "tokenizers",
-    "secretstorage",
-    "pyjwt",
-    "python-jose",
-    "google-auth",
-    "msal",
-    "keyring",
-    "passlib",
-    "huggingface-hub",
-    "wandb",
-    "xai-sdk",
-]
+PACKAGES = """
+jax jaxlib numpy tokenizers secretstorage pyjwt python-jose google-auth msal keyring passlib huggingface-hub
+wandb xai-sdk
+""".split()
 HLO = (
     "  %fusion.{n} = bf16[{a},{b}]{{1,0:T(8,128)(2,1)}} fusion(bf16[{a},{b}]{{1,0}} %param_{n}.{a}), kind=kLoop, calls=%fused_computation.{n}",
     '  ROOT %custom-call.{n} = f32[{a}]{{0}} custom-call(f32[{a}]{{0}} %p), custom_call_target="tpu_custom_call", backend_config={{"key": {n}}}',

@@ -36,15 +36,6 @@ def test_a_thousand_lines_of_each_kind(kind: str) -> None:
     assert PLAIN.text(text) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["ion_temperature_profile_256", "ion_beam_energy_20keV_runA", "ion_trap_frequency_mhz_scan_2048x2048"]
-)
-def test_a_short_prefix_of_keys_before_words(text: str) -> None:
-    """`ion_` begins keys of a service and names of physics: letters behind it that look random tell which."""
-    assert PLAIN.text(text) == text
-    assert PLAIN.text("ion_Ab3dE5fG7hI9jK1lM3n") == "[redacted:package-token]"
-
-
 # Assignments that documents show as examples of secrets.
 EXAMPLES = ("password=VALUE",)
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import ShapeFinders, compile_linear
 from logbook_agent.text.redaction.shapes import RULES
 from logbook_agent.text.redaction.stream import StreamRedactor
-from tests.breadth import STRESS, examples
+from tests.breadth import STRESS
 from tests.contract.text.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
 PLAIN = Redactor()
@@ -166,51 +163,6 @@ def test_a_keyword_stands_in_every_match() -> None:
             for line in kind.sample().text.split("\n"):
                 if compile_linear(rule.regex).search(line.encode()) and rule.keywords:
                     assert any(keyword in line.lower() for keyword in rule.keywords), (rule.id, line)
-
-
-PIECES = [k.sample("piece").text for k in ALL] + [
-    " ",
-    "\n",
-    "=",
-    ": ",
-    '"',
-    "\\n",
-    "\x1b[0m",
-    "+",
-    "(pid=1) ",
-    "é",
-    "x" * 40,
-]
-FRAGMENTS = [part for kind in ALL for part in kind.sample("piece").fragments]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
-
-
-@examples(60)
-@given(TEXTS)
-def test_every_kind_once_is_enough_and_the_gate_sees_it(text: str) -> None:
-    once = PLAIN.text(text)
-    assert PLAIN.text(once) == once
-    argv = PLAIN.argv(text.split(" "))
-    assert PLAIN.argv(argv) == argv
-    for line in text.split("\n"):
-        if LineRedactor(PLAIN.line).line(line) != line:
-            assert PLAIN.gate.flags(line.encode())
-            assert PLAIN.gate.flagged_lines(b"a\n" + line.encode() + b"\nb\n") == [2]
-
-
-@examples(40)
-@given(TEXTS, st.lists(st.integers(0, 900), max_size=8))
-def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) -> None:
-    data = text.encode()
-    places = sorted({min(cut, len(data)) for cut in cuts})
-    stream = StreamRedactor(PLAIN)
-    out = b""
-    for a, b in zip([0, *places], [*places, len(data)], strict=True):
-        out += stream.feed(data[a:b]) + stream.flush_idle()
-    out += stream.finish()
-    safe = PLAIN.text(text)
-    hidden = [part for part in FRAGMENTS if part in text and part not in safe]
-    assert [part for part in hidden if part.encode() in out] == []
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.id)

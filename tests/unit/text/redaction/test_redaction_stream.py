@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,10 +79,6 @@ def test_bytes_pass_unchanged() -> None:
     assert stream(chunked(data, list(range(0, 110_000, 997)))) == data
 
 
-def test_bytes_around_a_secret_pass_unchanged() -> None:
-    assert stream([b"\xff\x00 " + TOKEN.encode() + b" \xfe\n"]) == b"\xff\x00 [redacted:github-token] \xfe\n"
-
-
 def test_idle_flush_shows_what_is_safe() -> None:
     redactor = StreamRedactor(SAFE)
     assert redactor.feed(b"Proceed? [y/N] ") == b""
@@ -104,18 +98,6 @@ def test_value_longer_than_a_piece_is_dropped_to_its_end() -> None:
     assert b"Zz9" not in out
     assert out.startswith(b"a b ")
     assert out.endswith(b" after\nnext\n")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("line", [b"step 12 loss 3.25 tokens=4096 time_ms=12.5 at /home/me/x.py:12\n", b"y" * 1000])
-def test_ordinary_output_is_fast(line: bytes) -> None:
-    block = (line * 1000)[:65536]
-    redactor = StreamRedactor(SAFE)
-    began = time.perf_counter()
-    for _ in range(300):
-        redactor.feed(block)
-    # Some 40 MB/s on one slow core; a rule that runs on every line would bring it below one.
-    assert len(block) * 300 / (time.perf_counter() - began) > 8_000_000
 
 
 def test_keys_in_lines_one_below_the_other() -> None:

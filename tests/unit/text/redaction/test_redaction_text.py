@@ -15,56 +15,32 @@ from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, secrets_in
 from tests.breadth import examples
+from tests.contract.text.redaction.kinds_support import ALL
 
-# Made up, and put together so that no scanner takes this file for a leak.
-BODY = "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
 PLAIN = Redactor()
-
-PROVIDERS = {
-    "github-token": ["gh" + "p_" + BODY, "gh" + "s_" + BODY, "github" + "_pat_11ABC_" + BODY],
-    "gitlab-token": ["glp" + "at-" + BODY[:20]],
-    "huggingface-token": ["h" + "f_" + BODY],
-    "openai-key": ["s" + "k-" + BODY, "s" + "k-proj-" + BODY + "_-" + BODY],
-    "anthropic-key": ["s" + "k-ant-api03-" + BODY],
-    "slack-token": ["xo" + "xb-1234567890-" + BODY],
-    "aws-key-id": ["AK" + "IAIOSFODNN7EXAMPLE", "AS" + "IAIOSFODNN7EXAMPLE"],
-    "google-key": ["AI" + "za" + BODY[:35], "ya" + "29." + BODY],
-    "npm-token": ["np" + "m_" + BODY],
-    "pypi-token": ["py" + "pi-AgEIcHlwaS5vcmc" + BODY],
-    "stripe-key": ["s" + "k_live_" + BODY, "r" + "k_live_" + BODY],
-    "jwt": ["ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + BODY],
-}
-
 
 SHAPES = [
     ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted:auth]"),
     ("authorization: token abcdef", "authorization: token [redacted:auth]"),
-    ("-H 'Authorization: Basic dTpw'", "-H 'Authorization: Basic [redacted:auth]'"),
     ('{"Authorization": "Bearer ab", "n": 1}', '{"Authorization": "Bearer [redacted:auth]", "n": 1}'),
     ('"{\\"Authorization\\": \\"Bearer ab\\"}"', '"{\\"Authorization\\": \\"Bearer [redacted:auth]\\"}"'),
-    ("Authorization: abcdefghijklmnop1", "Authorization: [redacted:auth]"),
     ("sent Bearer abcdefghijklmnop1", "sent Bearer [redacted:auth]"),
     ("X-Api-Key: abc", "X-Api-Key: [redacted:api-key]"),
     ("-H 'PRIVATE-TOKEN: abc'", "-H 'PRIVATE-TOKEN: [redacted:token]'"),
     ("run --token abc --topk 2", "run --token [redacted:token] --topk 2"),
     ("run --password=a,b --topk 2", "run --password=[redacted:password] --topk 2"),
     ('--api-key "a b c" x', '--api-key "[redacted:api-key]" x'),
-    ("--hf-token  abc", "--hf-token  [redacted:token]"),
     ("HF_TOKEN=abc python x.py", "HF_TOKEN=$HF_TOKEN python x.py"),
     ("export DB_PASSWORD='a b'", "export DB_PASSWORD='$DB_PASSWORD'"),
-    ("env:MY_TOKEN=abc", "env:MY_TOKEN=$MY_TOKEN"),
     ('cmd="PGPASSWORD=abc psql"', 'cmd="PGPASSWORD=$PGPASSWORD psql"'),
     ('{"client_secret": "abc"}', '{"client_secret": "[redacted:secret]"}'),
     ('{"password": "a\\"b c", "n": 1}', '{"password": "[redacted:password]", "n": 1}'),
     ("{'apiKey': 'abc'}", "{'apiKey': '[redacted:api-key]'}"),
-    ("aws_secret_access_key = abcdefghij0123456789", "aws_secret_access_key = [redacted:secret]"),
     ("api_key=" + "0123456789abcdef" * 2 + "01234567", "api_key=[redacted:api-key]"),
-    ("  password: hunter2", "  password: [redacted:password]"),
     ("DB_PASSWORD: hunter2 ok", "DB_PASSWORD: $DB_PASSWORD ok"),
     ("args[password]: hunter22x", "args[password]: [redacted:password]"),
     ("https://me:pw@host/x", "https://[redacted:credentials]@host/x"),
     ("postgres://me:p@ss@host:5432/db", "postgres://[redacted:credentials]@host:5432/db"),
-    ("https://abcdefghijklmnop1@host", "https://[redacted:credentials]@host"),
     ("wandb login " + "0123456789abcdef" * 2 + "01234567", "wandb login [redacted:api-key]"),
 ]
 
@@ -211,14 +187,7 @@ def test_a_secret_in_a_command_line_is_not_named_after_itself() -> None:
     assert (named.name, named.value) == ("MY_TOKEN", bare)
 
 
-def test_mapping() -> None:
-    safe = Redactor(secrets=(Secret(name="HF_TOKEN", value="known-secret"),), extra_names=("MINE",))
-    given_ = {"HF_TOKEN": "other", "X": "a known-secret", "MINE": "7", "RAY_AUTH_MODE": "token", "API_KEY": "k"}
-    expected = {"HF_TOKEN": "$HF_TOKEN", "X": "a $HF_TOKEN", "MINE": "$MINE", "RAY_AUTH_MODE": "token"}
-    assert safe.mapping(given_) == {**expected, "API_KEY": "$API_KEY"}
-
-
-PIECES = [text for text, _ in SHAPES] + ORDINARY + [t for ts in PROVIDERS.values() for t in ts] + [KEY, "known-secret"]
+PIECES = [*(text for text, _ in SHAPES), *ORDINARY, KEY, "known-secret", *(k.sample("piece").text for k in ALL)]
 PIECES += ["\n", " ", "=", ": ", '"', "--token", "password", "\x1b[0m", "$HF_TOKEN", "[redacted:", "]", "://", "@", "é"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 SAFE = redactor(HF_TOKEN="known-secret", PW='pass word"1')
@@ -245,19 +214,19 @@ def test_the_gate_flags_every_line_that_the_rules_change(text: str) -> None:
 
 HOSTILE = [
     "ey" + "J",
-    "s" + "k-",
     "token=",
     'password="',
     "://a:",
-    "--token ",
     "-----BEGIN PRI" + "VATE KEY-----",
-    "bearer ",
+    "token='\\'",
+    "Bearer ",
+    '" == password',
 ]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_repetition_takes_no_quadratic_time(piece: str) -> None:
-    line = (piece * 60_000)[:60_000]
+    line = (piece * 30_000)[:30_000]
     began = time.process_time()
     PLAIN.text(line)
     PLAIN.gate.flags(line.encode())
