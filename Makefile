@@ -78,9 +78,9 @@ ORACLE ?= 200
 oracle: setup  ## hold every reader of comparisons to an independent enumerator in 200 random campaigns (an hour); ORACLE=20 makes fewer
 	@LOGBOOK_ORACLE=$(ORACLE) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/oracle
 
-NET ?= main
-net: setup  ## read 200 generated stores (COUNT=24: fewer) by the version NET and by this one, and list each difference in what is said (an hour)
-	@$(BIN)/python -m tests.net $(NET) $(COUNT)
+COUNT ?= 6
+net: setup  ## play six stories (COUNT=24: more) with an earlier version (BASE=COMMIT) and with this one, and list what is said differently
+	@$(BIN)/python -m tools.net $(BASE) $(COUNT)
 
 format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
