@@ -67,9 +67,9 @@ format: setup  ## format the code
 docs: setup  ## build the site of the documents into build/site/html; a dead link fails (a minute)
 	@$(BIN)/python scripts/site
 
-NET ?= main
-net: setup  ## read generated stores by the version NET and by this one, and list each difference; COUNT=24 makes so many stores
-	@$(BIN)/python -m tools.net $(NET) $(COUNT)
+COUNT ?= 6
+net: setup  ## play six stories (COUNT=24: more) with an earlier version (BASE=COMMIT) and with this one, and list what is said differently
+	@$(BIN)/python -m tools.net $(BASE) $(COUNT)
 
 lock:  ## pin all dependencies again, in requirements/ (needs uv)
 	@scripts/lock
