@@ -107,6 +107,8 @@ _SIZES = {
     "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
     "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
+    "pause between views of a series, s": "logbook_agent.campaign.driver._REFRESH_S",
+    "wait for news from another machine, s": "logbook_agent.cluster.remote._LOOK_S",
     "work of a check": "bench_core.harness.case.CHECK_WORK",
 }
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -247,3 +248,16 @@ def test_a_git_that_hangs_is_stopped(repo: Path, tmp_path: Path, monkeypatch: py
     found = code_facts(repo, repo / "logbooks", ["true"], environ={"PATH": os.environ["PATH"]})
     assert time.monotonic() - start < 5
     assert found.problems == ("code not identified: git took longer than 0.2 s",)
+
+
+def test_at_most_three_processes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
+
+    def counting(*args: object, **kwargs: object) -> subprocess.Popen[bytes]:
+        started.append(args)
+        return popen(*args, **kwargs)
+
+    monkeypatch.setattr(subprocess, "Popen", counting)
+    facts(repo)
+    assert len(started) == 2
