@@ -47,7 +47,7 @@ def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path) -> slurm_place.SlurmPlace:
     """A logbook whose executor is Slurm."""
-    return slurm_place.slurm_place(folder, tmp_path / "shared")
+    return slurm_place.slurm_place(started, folder, tmp_path / "shared")
 
 
 @pytest.fixture
@@ -55,6 +55,6 @@ def box(started: Cli, folder: Path, tmp_path: Path) -> Iterator[ssh_place.SshPla
     """A logbook whose executor is a machine behind ssh."""
     if why := ssh_place.why_not():
         pytest.skip(f"no ssh here: {why}")
-    place = ssh_place.ssh_place(folder, tmp_path / "ssh")
+    place = ssh_place.ssh_place(started, folder, tmp_path / "ssh")
     yield place
     place.end()

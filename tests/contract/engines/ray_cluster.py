@@ -1,6 +1,6 @@
 """A real Ray for tests: a head and a second node on this machine, in a network namespace of their own.
 
-`scripts/cluster_ray python -m tests.cluster.engines.ray_cluster` starts both, prints one line of JSON when they are
+`scripts/cluster_ray python -m tests.contract.engines.ray_cluster` starts both, prints one line of JSON when they are
 ready, and ends them with all that they started when its standard input ends. Commands on standard input, each
 answered by a line: `kill node`, `kill head`, `start node`, `start head`, and `mend` for what was killed.
 With `-- COMMAND`, both last as

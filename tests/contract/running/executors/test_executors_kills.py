@@ -22,6 +22,8 @@ from tests.contract.running.executors.conftest import (
     Place,
     assert_each_once,
     commands,
+    exit_of,
+    far_place,
     is_cut_off,
     is_gone,
     samples,
@@ -98,3 +100,15 @@ def test_a_command_that_takes_runs_in_is_killed(local: Place) -> None:
     assert [view.count(f"tflops: {value}.000") for value in (2, 3, 4, 5)] == [1] * 4
     local.cli("doctor", "--fix")
     assert local.cli("doctor").code == 0
+
+
+def test_a_command_that_has_printed_is_not_started_again(
+    started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = far_place(started, folder, tmp_path / "far", monkeypatch)
+    for output, times in (("echo RESULT tflops=2; ", 1), ("", 3)):
+        script = f"echo >> made{times}; {output}sleep 0.2; kill -9 $PPID; kill -9 $$"
+        assert started("run", "--on", "far", "--", *sh(script)).code == 125
+        runs = place.store.runs(place.store.entry_ids()[-1])
+        assert [exit_of(run) for run in runs] == [{"lost": True}] * times
+        assert (folder / f"made{times}").read_text() == "\n" * times
