@@ -18,6 +18,8 @@ from tests.seams import Facts, Store
 
 LONG_S = 60.0
 FAKES = REPOSITORY / "tests/contract/cluster/fakes"
+# What a shell starts in the background ignores Ctrl-C; this does not, so that nobody waits until it is insisted.
+SLEEPS = f"{sys.executable} -SEc 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(60)'"
 # The last word is what would be run there; it is run here.
 SSH = '#!/bin/sh\nfor word; do :; done\nexec sh -c "$word"\n'
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.e2e.e2e_support import LOGBOOK
-from tests.contract.running.executors.conftest import Place, exit_of, samples, sh, wait_for
+from tests.contract.running.executors.conftest import SLEEPS, Place, exit_of, samples, sh, wait_for
 from tests.seams import Store
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_its_curves_come_back(place: Place) -> None:
 
 
 def test_stop_ends_the_grandchildren_too(place: Place) -> None:
-    run = place.send(*sh("sleep 60 & echo $! > grandchild; (sleep 61; true) & echo RESULT tflops=2; wait"))
+    run = place.send(*sh(f"{SLEEPS} & echo $! > grandchild; ({SLEEPS}; true) & echo RESULT tflops=2; wait"))
     place.printed(run)
     grandchild = place.number("grandchild")
     assert not place.is_gone(grandchild)

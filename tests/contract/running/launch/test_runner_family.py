@@ -17,10 +17,17 @@ from tests.seams import Store
 pytestmark = pytest.mark.slow
 
 # A child in a session of its own whose parent ends at once; the second has none of the variables of its command either.
+# Ctrl-C ends them, which a shell has what it starts in the background ignore.
+SLEEPER = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(61)"
 ESCAPES = (
-    "sh -c 'setsid sleep 61 > /dev/null 2>&1 & echo $! > one';"
-    " sh -c 'env -i setsid sleep 62 > /dev/null 2>&1 & echo $! > two'; sleep 0.2; touch made; "
+    f"sh -c 'setsid {sys.executable} -SE sleeper.py > /dev/null 2>&1 & echo $! > one';"
+    f" sh -c 'env -i setsid {sys.executable} -SE sleeper.py > /dev/null 2>&1 & echo $! > two'; sleep 0.2; touch made; "
 )
+
+
+@pytest.fixture(autouse=True)
+def _sleeper(folder: Path) -> None:
+    (folder / "sleeper.py").write_text(SLEEPER)
 
 
 def pids(folder: Path, *names: str) -> list[int]:
