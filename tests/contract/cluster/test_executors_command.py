@@ -56,6 +56,12 @@ def iris(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return started
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old job is asked about as often as a new one."""
+    set_size(monkeypatch, "age of a job for each second between looks", 1e6)
+
+
 def submissions(tmp_path: Path) -> int:
     return len((tmp_path / "iris/submissions").read_text().split())
 
