@@ -60,5 +60,8 @@ class Relay:
 def relayed(address: str) -> Iterator[Relay]:
     relay = Relay(address)
     threading.Thread(target=relay.server.serve_forever, daemon=True).start()
-    yield relay
-    relay.server.shutdown()
+    try:
+        yield relay
+    finally:
+        relay.server.shutdown()
+        relay.server.server_close()
