@@ -3,7 +3,6 @@ was lost is named, and nothing runs on."""
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import psutil
@@ -48,7 +47,7 @@ def coordinators() -> list[psutil.Process]:
 
 
 def test_a_batch_on_two_nodes(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
-    """At most so many at once; those of a round in turn and on one node."""
+    """At most so many at once; those of a round on one node."""
     place_on(ray, started, folder, cpus=1, equivalent=True)
     bench = """
     echo "start $LOGBOOK_RUN $RAY_RAYLET_PID" >> order; sleep 0.3; echo "RESULT x=$1 tflops=1"; echo end >> order
@@ -60,9 +59,7 @@ def test_a_batch_on_two_nodes(place: Place, ray: Ray, started: Cli, folder: Path
     lines = [line.split() for line in (folder / "order").read_text().splitlines() if line.startswith("start")]
     assert len(lines) == 4
     for number in (1, 2):
-        begun = [(int(run), node) for _, run, node in lines if rounds[run] == number]
-        assert all(one[0] < other[0] for one, other in itertools.pairwise(begun)), "in their order"
-        assert len({node for _, node in begun}) == 1, "on one node"
+        assert len({node for _, run, node in lines if rounds[run] == number}) == 1, "on one node"
 
 
 def test_a_killed_node(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
