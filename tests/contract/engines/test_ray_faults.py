@@ -48,7 +48,7 @@ def coordinators() -> list[psutil.Process]:
 
 def test_a_batch_on_two_nodes(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
     """At most so many at once; those of a round on one node."""
-    place_on(ray, started, folder, cpus=1, equivalent=True)
+    place_on(ray, started, folder, cpus=1)
     bench = """
     echo "start $LOGBOOK_RUN $RAY_RAYLET_PID" >> order; sleep 0.3; echo "RESULT x=$1 tflops=1"; echo end >> order
     """
