@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.run import Host, Run
 from tests.conftest import Cli, confirm
-from tests.contract.running.executors.conftest import FAKES
-from tests.seams import Store
+from tests.contract.running.executors.conftest import FAKES, samples, settings
+from tests.seams import Facts, Store
 
 NAME = "dlwh-codex1"
 # The benchmark of those logbooks, which takes no time here.
@@ -49,7 +48,7 @@ def tpu(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     held.stdout.close()
 
 
-def run_of(folder: Path, number: int = 1) -> Run:
+def run_of(folder: Path, number: int = 1) -> Facts:
     return Store(folder).runs("MOE-000")[number - 1]
 
 
@@ -65,9 +64,9 @@ def test_the_lines_of_old_logbooks_run_as_they_stand(tpu: Cli, folder: Path) -> 
     synced = tpu("run", "--id", "MOE-000", "--", *shlex.split(line.replace(" --no-sync", "")))
     assert synced.code == 0, synced.err
     run = run_of(folder, 2)
-    assert [row.metrics["tflops"].samples for row in run.rows] == [(12.5,)]
-    assert run.through == f"dev_tpu on {NAME}"
-    assert (run.own_host, run.own_devices, run.software.get("jax")) == (Host(), (), None)
+    assert samples(run) == [[12.5]]
+    assert (run.launcher.name, run.launcher.target) == ("dev_tpu", NAME)
+    assert (run.devices, run.software.jax) == (None, None)
     assert run.env.relevant["BENCH_TOPK"] == "8"
     again = tpu("run", "--id", "MOE-000", "--", *shlex.split(line))
     assert again.code == 0
@@ -80,23 +79,20 @@ def test_a_script_with_words_of_its_own(tpu: Cli, folder: Path) -> None:
     line = f"uv run scripts/ray/dev_tpu.py --config c.yaml --tpu-name {NAME} execute -- /bin/bash -lc '{script}'"
     done = tpu("run", "--", *shlex.split(line))
     assert done.code == 0, done.err
-    assert [row.metrics["tflops"].samples for row in run_of(folder).rows] == [(2.0,), (8.0,)]
+    assert samples(run_of(folder)) == [[2.0], [8.0]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("generation", "end"), [("ray", "'exec {command}'"), ("iris", "{command}")])
-def test_words_arrive_as_they_were_given(generation: str, end: str, tpu: Cli, folder: Path, tmp_path: Path) -> None:
-    settings = tmp_path / "config/logbook-agent/config.toml"
-    settings.parent.mkdir(parents=True)
+def test_words_arrive_as_they_were_given(generation: str, end: str, tpu: Cli, folder: Path) -> None:
     program = f"uv run scripts/{generation}/dev_tpu.py --config c.yaml --tpu-name {NAME} execute"
-    settings.write_text(f'[launchers]\ntpu = """{program} {{env}} -- {end}"""\n')
+    settings().write_text(f'[launchers]\ntpu = """{program} {{env}} -- {end}"""\n')
     confirm(tpu)
     words = ("it's", "a  b", "$HOME", "--flag=x y", ";", "'")
     done = tpu("run", "--on", "tpu", "--env", "LIBTPU_INIT_ARGS=a b", "--", "sh", "bench.sh", *words)
     assert done.code == 0, done.err
     assert [line[6:] for line in done.out.splitlines() if line.startswith("word: ")] == list(words)
     run = run_of(folder)
-    assert run.command == ("sh", "bench.sh", *words)
     assert run.executor is None
     assert run.rows[0].labels["vmem"] == "a"
-    assert (run.own_host, run.own_devices) == (Host(), ())
+    assert run.devices is None

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.cluster.remote import Places
-from logbook_agent.cluster.shell import Here
-from logbook_agent.cluster.ssh import Detached
-from logbook_agent.model.run import Exit
-from logbook_agent.running.executors.table import EXECUTORS
 from tests.conftest import Cli
-from tests.contract.running.executors.conftest import Place, sh, wait_for
+from tests.contract.running.executors.conftest import Place, exit_of, far_place, samples, sh, wait_for
 
 pytestmark = pytest.mark.slow
 DISK_BYTES = 8 << 20
@@ -34,13 +28,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def far(started: Cli, folder: Path, disk: Path) -> Iterator[Place]:
-    places = Places(folder=str(disk), python=sys.executable, sync=False)
-    EXECUTORS["far"] = lambda workspace: Detached(
-        shell=Here(environ=workspace.environ), places=places, environ=workspace.environ, secrets={}
-    )
-    yield Place("far", folder)
-    del EXECUTORS["far"]
+def far(started: Cli, folder: Path, disk: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return far_place(started, folder, disk, monkeypatch)
 
 
 def fill(disk: Path) -> str:
@@ -50,11 +39,10 @@ def fill(disk: Path) -> str:
 @pytest.mark.wide
 def test_it_is_told_and_the_end_is_kept(far: Place, disk: Path) -> None:
     run = far.send(*sh("echo RESULT tflops=2; " + fill(disk) + "until [ -e go ]; do sleep 0.1; done; exit 3"))
-    said = wait_for(lambda: far.follow(run).said)
+    said = wait_for(lambda: far.said(run))
     assert "No space left on device" in said
     (far.folder / "go").touch()
     done = far.ended(run)
-    assert done.exit == Exit(code=3)
-    assert [row.metrics["tflops"].samples for row in done.rows] == [(2.0,)]
+    assert (exit_of(done), samples(done)) == ({"code": 3}, [[2.0]])
     (disk / "fill").unlink()
     assert far.send("true").exit is None, "what it left there is removed"

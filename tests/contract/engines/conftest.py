@@ -46,13 +46,13 @@ def slurm(slurm_once: slurm_engine.Slurm, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def queue(slurm: slurm_engine.Slurm, started: Cli, folder: Path, tmp_path: Path) -> slurm_place.SlurmPlace:
     """A logbook whose executor is Slurm."""
-    return slurm_place.slurm_place(folder, tmp_path / "shared")
+    return slurm_place.slurm_place(started, folder, tmp_path / "shared")
 
 
 @pytest.fixture
 def box(started: Cli, folder: Path, tmp_path: Path) -> Iterator[ssh_place.SshPlace]:
     """A logbook whose executor is a machine behind ssh."""
     need("ssh", ssh_place.why_not())
-    place = ssh_place.ssh_place(folder, tmp_path / "ssh")
+    place = ssh_place.ssh_place(started, folder, tmp_path / "ssh")
     yield place
     place.end()

@@ -76,7 +76,7 @@ def why_not() -> str | None:
 def started(environ: Mapping[str, str]) -> Iterator[Ray]:
     """Both nodes, started with these variables."""
     with subprocess.Popen(
-        [PYTHON, "-m", "tests.cluster.engines.ray_cluster"],
+        [PYTHON, "-m", "tests.contract.engines.ray_cluster"],
         cwd=REPOSITORY,
         env=dict(environ)
         | {name: secret(name) for name in SECRET_NAMES}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,20 +9,31 @@ from pathlib import Path
 
 import psutil
 
-from tests.contract.engines.slurm_engine import HOST
+from tests.conftest import Cli
+from tests.contract.engines.slurm_engine import HOST, Slurm
 from tests.contract.running.executors.conftest import Place
+from tests.contract.running.executors.conftest import settings as settings_file
 
 NAME = "cluster"
 
 
 @dataclass
 class SlurmPlace(Place):
-    """`shared` is the disk that its nodes have, too. Numbers of processes are those of another machine."""
+    """`far` is on the disk that its nodes have, too. Numbers of processes are those of another machine."""
 
-    shared: Path = Path()
+    @property
+    def shared(self) -> Path:
+        assert self.far is not None
+        return self.far
 
     def is_gone(self, pid: int) -> bool:
         return pid not in {number for _, number in processes_inside()}
+
+    def jobs(self, slurm: Slurm) -> list[str]:
+        """The jobs of this logbook's runs that Slurm knows, the newest first; elements of an array as `8_0`."""
+        told = slurm.ask("squeue", "--array", "--noheader", "--states=all", "--format=%i %Z").splitlines()
+        found = [line.split(maxsplit=1) for line in told]
+        return [job for job, folder in found if folder.startswith(f"{self.shared}/")]
 
     def spools(self) -> list[Path]:
         """What the far ends of runs have left; a closed one is nothing but a mark."""
@@ -53,9 +63,7 @@ def settings(shared: Path, *options: str) -> str:
     )
 
 
-def slurm_place(folder: Path, shared: Path, *options: str) -> SlurmPlace:
+def slurm_place(cli: Cli, folder: Path, shared: Path, *options: str) -> SlurmPlace:
     """One in a folder that has a logbook."""
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(settings(shared, *options))
-    return SlurmPlace(NAME, folder, host=HOST, shared=shared)
+    settings_file().write_text(settings(shared, *options))
+    return SlurmPlace(NAME, folder, cli, host=HOST, far=shared)

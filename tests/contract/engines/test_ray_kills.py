@@ -13,12 +13,10 @@ import random
 import signal
 import subprocess
 import time
-from collections import Counter
 from pathlib import Path
 
 import psutil
 
-from logbook_agent.model.record import plan_runs
 from tests.breadth import STRESS
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
@@ -26,8 +24,7 @@ from tests.contract.e2e.e2e_support import LOGBOOK, logbook
 from tests.contract.engines.ray_engine import Ray
 from tests.contract.engines.ray_place import LEASE_S, place_on
 from tests.contract.engines.test_ray_faults import coordinators
-from tests.contract.running.executors.conftest import wait_for
-from tests.seams import Store
+from tests.contract.running.executors.conftest import assert_each_once, is_cut_off, wait_for
 
 CASES, CLIENTS = (40, 50) if STRESS else (8, 4)
 SEED = int(os.environ.get("LOGBOOK_SEED", "1"))
@@ -95,7 +92,7 @@ def left_over(ray: Ray) -> list[list[str]]:
 
 
 def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
-    place_on(ray, folder, equivalent=True)
+    place_on(ray, started, folder, equivalent=True)
     chance, amid = random.Random(SEED), 0
     kills = ["client"] * CLIENTS
     for other in ("node", "coordinator"):
@@ -124,22 +121,14 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
                 amid += ran > 0
         code = client.wait(MOST_S)
     assert not left, "it was done before"
-    runs, book = runs_of(folder), Store(folder)
-    counted = plan_runs(runs)
-    cases = Counter((run.config["size"], run.config["mode"]) for run in counted)
-    lost = [run for run in runs if run not in counted]
+    runs = runs_of(folder)
+    lost = [run for run in runs if is_cut_off(run)]
     wait_for(lambda: not (going(folder) or coordinators() or left_over(ray)), within_s=PATIENCE_S)
-    print(
-        f"{len(kills)} kills, {amid} of them while cases ran; {len(runs)} runs: {sum(cases.values())} of {len(cases)}"
-        f" cases, {len(lost)} lost or never started; {len(came(folder))} commands; no process is left"
-    )
-    assert len(counted) == len(cases) == CASES, "one row for each case, and none twice"
-    assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
-    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in lost), "each is named"
-    assert all(run.problems for run in lost), "and says why"
+    print(f"{len(kills)} kills, {amid} of them while cases ran; {len(runs)} runs, {len(lost)} lost or never started")
+    counted = assert_each_once(runs, CASES)
+    assert all(run.exit.lost or run.exit.never_started for run in lost), "each is named"
     numbers = [number for _, number in came(folder)]
     assert len(numbers) == len(set(numbers)), "no run was made twice"
     assert set(numbers) >= {run.run for run in counted}
-    assert book.spools() == []
     assert logbook("sweep", "--resume", "MOE-000", cwd=folder).returncode == 0
     assert runs_of(folder) == runs, "nothing is left to be made"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, Cli
 from tests.contract.engines import ssh_place
 from tests.contract.engines.required import need
 
 
-def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_about_ssh(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its `ssh box` is one that reads the configuration of the test's machine."""
     need("ssh", ssh_place.why_not())
     engine = ssh_place.daemon(tmp_path / "ssh")
@@ -29,5 +29,5 @@ def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     try:
         wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path / "page", "ssh")
     finally:
-        ssh_place.SshPlace("box", tmp_path, far=engine / "far").end()
+        ssh_place.SshPlace("box", tmp_path, cli, engine=engine).end()
     assert not wrong, "\n\n".join(wrong)

@@ -11,18 +11,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 import psutil
 import pytest
 
-from logbook_agent.model.record import plan_runs
 from tests.breadth import STRESS
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.engines.ssh_place import SshPlace
-from tests.contract.running.executors.conftest import is_gone, wait_for
+from tests.contract.running.executors.conftest import assert_each_once, is_cut_off, is_gone, settings, wait_for
 
 KILLS = 50 if STRESS else 6
 CASES = 40 if STRESS else 8
@@ -85,7 +83,7 @@ def strike(box: SshPlace, client: subprocess.Popen[bytes], what: Iterable[str]) 
 def words(box: SshPlace, at_once: tuple[str, ...]) -> tuple[str, ...]:
     """What begins the sweep, or goes on with it once it is there. To begin again would make all cases anew where the
     last run ended while no client lived: the next command takes it in, and finds nothing left to resume."""
-    begun = bool(box.book.entry_ids())
+    begun = bool(box.store.entry_ids())
     return ("sweep", *(("--resume", "MOE-000") if begun else ("demo", "--on", box.name)), *at_once)
 
 
@@ -94,8 +92,7 @@ def test_a_sweep_under_kills(box: SshPlace, started: Cli, at_once: tuple[str, ..
     folder = box.folder
     write_recipe(folder, TEXT, bench=BENCH)
     if at_once:
-        file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-        file.write_text(f"{file.read_text()}equivalent = true\n")
+        settings().write_text(f"{settings().read_text()}equivalent = true\n")
     chance = random.Random(KILLS)
     left = [KINDS[place % len(KINDS)] for place in range(KILLS)]
     chance.shuffle(left)
@@ -120,22 +117,17 @@ def test_a_sweep_under_kills(box: SshPlace, started: Cli, at_once: tuple[str, ..
     )
     assert done.returncode == 0, done.stderr.decode()
     runs = runs_of(folder)
-    counted = plan_runs(runs)
-    cases = [(run.config["size"], run.config["mode"]) for run in counted]
-    assert len(cases) == len(set(cases)) == CASES, "one run for each case, and none twice"
-    assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
-    cut_off = [run for run in runs if run.exit is None or run.exit.is_cut_off]
-    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in cut_off), "each is named"
-    assert all(run.problems for run in cut_off)
+    counted = assert_each_once(runs, CASES)
+    cut_off = [run for run in runs if is_cut_off(run)]
+    assert all(run.exit.lost or run.exit.never_started for run in cut_off), "each is named"
     came = (folder / "came").read_text().split()
     assert len(came) == len(set(came)), "no run was made twice"
-    known = {str(run.run) for run in runs if run.exit is not None and not run.exit.never_started}
+    known = {str(run.run) for run in runs if not run.exit.never_started}
     assert {*came} <= known, "none that was made is said to have never started"
     assert wait_for(lambda: not processes(box)), "no process is left"
-    assert box.book.spools() == []
-    left_there = [path for path in (box.far / "spools").iterdir() if not (path / "closed").exists()]
+    left_there = [path for path in (box.engine / "far/spools").iterdir() if not (path / "closed").exists()]
     assert [(path.name, sorted(os.listdir(path))) for path in left_there] == []  # noqa: PTH208
     started("doctor", "--fix")  # temporary files of writes that were cut off, and folders of runs before their start
-    assert started("doctor").out == "moe: nothing is wrong\n"
-    lost = sum(run.exit is not None and run.exit.lost for run in runs)
+    assert started("doctor").code == 0
+    lost = sum(bool(run.exit.lost) for run in runs)
     print(f"{len(runs)} runs: {len(counted)} counted, {lost} lost, {len(cut_off) - lost} never started; {dict(struck)}")

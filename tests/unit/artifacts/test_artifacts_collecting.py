@@ -92,22 +92,15 @@ def listening(cwd: Path) -> None:
     ("make", "asked", "why"),
     [
         (linked("x.png", "../secret.txt"), "x.png", "x.png is a symbolic link"),
-        (linked("x.png", "a.png"), "?.png", "x.png is a symbolic link"),
         (linked("up", ".."), "up/secret.txt", "up/secret.txt: {cwd}/up is a symbolic link"),
         (linked("up", ".."), "up/*", "up/* matches no file"),
-        (linked("loop", "."), "**/loop/**", "**/loop/** matches no file"),
         (written("x"), "../secret.txt", "../secret.txt: it is not below the working folder of the command"),
-        (written("x"), "../*.txt", "../*.txt: it is not below the working folder of the command"),
         (written("x"), "/etc/pass*", "/etc/pass*: it is not below the working folder of the command"),
         (lambda cwd: os.mkfifo(cwd / "x.png"), "x.png", "x.png is a named pipe"),
         (listening, "sock", "sock is a socket"),
-        (written("x"), "out", "out is a folder"),
         (written("x"), "logbooks/moe/e.png", "logbooks/moe/e.png: it is a file of a logbook"),
-        (written("x"), "none.png", "none.png: it does not exist"),
         (written("x\x1b[2J"), "x*", "x\\x1b[2J: its name has control characters"),
-        (written("x\udcff"), "x*", "x\\xff: its name is not UTF-8"),
         (lambda cwd: (cwd / "x").write_bytes(b"\0" + SECRET.encode()), "x", "x: it holds the value of a secret"),
-        (lambda cwd: (cwd / "x").write_bytes(SECRET.encode("utf-16-le")), "x", "x: it holds the value of a secret"),
         (lambda cwd: (cwd / "x").write_bytes(b"\0gh" + b"p_" + b"aB3d" * 9), "x", "x: it holds the value of a secret"),
     ],
 )
@@ -134,24 +127,6 @@ def test_a_text_loses_its_secrets(place: Path, code: str) -> None:
     assert artifact.sha256 == hashlib.sha256(kept).hexdigest()
     assert artifact.bytes == len(kept)
     assert found.problems == ("secrets were taken out of the copy of notes.txt",)
-
-
-def test_a_large_file_is_recorded_where_it_is(place: Path) -> None:
-    with (place / "model.bin").open("wb") as file:
-        file.truncate(10_000_001)
-    found = collected(place, "model.bin", "a.png")
-    large, small = found.artifacts
-    assert (large.bytes, large.kept) == (10_000_001, None)
-    assert large.sha256 == hashlib.sha256(bytes(10_000_001)).hexdigest()
-    assert large.place == f"{os.uname().nodename}:{place}/model.bin"
-    assert small.kept is not None
-    assert len(copies(place)) == 1
-
-    stopped = collected(place, "model.bin", stops=lambda: True)
-    assert stopped.problems == ("not kept: model.bin: you asked to stop while its digest was computed",)
-    (place / "long.txt").write_text("step\n" * 100_000)
-    stopped = collected(place, "long.txt", stops=lambda: True)
-    assert stopped.problems == ("not kept: long.txt: you asked to stop while it was searched for secrets",)
 
 
 def test_a_file_that_changes_is_not_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,20 +15,6 @@ NOT_BELOW = "it is not below the working folder of the command"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("loss.png", "loss.png"),
-        (" ./out//a b.png ", "out/a b.png"),
-        ("'out/a b.png'", "out/a b.png"),
-        ("/top/out/loss.png", "out/loss.png"),
-        (".hidden", ".hidden"),
-    ],
-)
-def test_paths_that_may_be_kept(text: str, found: str) -> None:
-    assert place_of(text, "/top") == found
-
-
-@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("", "it names no file"),
@@ -87,13 +73,6 @@ def test_a_picture_is_known_by_its_bytes(form: str) -> None:
     assert all(pixels(buffer.getvalue()[:size], kind) in (None, (371, 83)) for size in range(64))
 
 
-def test_other_forms_of_webp() -> None:
-    for options in ({"lossless": True}, {"quality": 90, "exif": b"Exif\0\0"}):
-        buffer = io.BytesIO()
-        Image.new("RGBA", (17, 1030), (1, 2, 3, 100)).save(buffer, "WEBP", **options)
-        assert pixels(buffer.getvalue(), media_type(buffer.getvalue())) == (17, 1030)
-
-
 @pytest.mark.parametrize(
     ("data", "kind", "copied_as"),
     [
@@ -120,11 +99,3 @@ def test_its_name_does_not_say_what_a_file_is(data: bytes, kind: str, copied_as:
 @pytest.mark.parametrize("name", ["x.html", "x.HTM", "x.svg", "x.xhtml", "x.xml", "x.js"])
 def test_no_copy_has_an_ending_that_a_browser_runs(name: str) -> None:
     assert ending(name, PLAIN) == ".txt"
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [("a.b/c", ""), ("c.JSON", ".json"), ("c.p y", ""), ("c.", ""), ("c.a\n", ""), ("c.abcdefghi", "")],
-)
-def test_an_ending_is_plain(name: str, found: str) -> None:
-    assert ending(name, PLAIN) == found

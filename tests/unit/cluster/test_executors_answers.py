@@ -18,13 +18,12 @@ import pytest
 from logbook_agent.cluster import archive, shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Places, Remote
-from logbook_agent.cluster.shell import Conversation, Hangup, Here, ShellAnswer, run_program
+from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import submission
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.spool import Sent, Spool
-from tests.contract.running.executors.conftest import Place, is_gone, wait_for
+from tests.contract.running.executors.conftest import is_gone, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -168,38 +167,6 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
         assert secret not in seen.said
         assert len(seen.said) <= 500
         assert "\t" not in seen.said
-
-
-class CutOff(Conversation):
-    """One whose answer to `start` is lost with the program that brought it."""
-
-    def ask(
-        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        found = super().ask(request, timeout_s, into)
-        if request["verb"] == "start":
-            self.end()
-            raise Hangup(ShellAnswer(code=-9))
-        return found
-
-
-@pytest.mark.slow
-def test_a_program_that_was_killed_may_have_started_a_worker(
-    local: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environ = dict(os.environ)
-    places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
-    far = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
-    workspace = local.workspace
-    with monkeypatch.context() as patched:
-        patched.setattr(shell, "Conversation", CutOff)
-        plans = [local.plan(workspace, "true")]
-        attempts = submission.Attempts(workspace, workspace.book(), plans, local.name, executor=far)
-        attempts.attempt()
-        [run] = attempts.runs
-    assert run.exit is None, "nobody knows yet"
-    later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
-    wait_for(lambda: later.follow(local.spool(run)).stage == "ended")
 
 
 def test_an_answer_that_is_nested_without_end_tells_no_state() -> None:

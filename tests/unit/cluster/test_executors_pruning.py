@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cluster import pruning
-from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
+from logbook_agent.cluster.pruning import KEPT_S, prune
 from logbook_agent.store.spool import Spool
 
 DAY_S = 24 * 3600.0
@@ -80,23 +79,3 @@ def test_above_the_size_the_oldest_goes(top: Path) -> None:
     assert names(top) == {"1", "2", "now"}
     prune(top, kept_s=KEPT_S, most_bytes=0)
     assert names(top) == {"now"}, "it may be about to be used"
-
-
-def test_on_request_everything_that_nobody_needs_goes(top: Path) -> None:
-    tree(top, "tree", 1)
-    spool(top, "collected", 1, "closed")
-    spool(top, "uncollected", 1, "final.json", "work.json")
-    assert prune(top, kept_s=0).uncollected == 1
-    assert names(top) == {"uncollected"}
-
-
-def test_it_is_looked_once_an_hour(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree(top, "first", 15)
-    prune_if_due(top)
-    assert names(top) == set()
-    tree(top, "second", 15)
-    prune_if_due(top)
-    assert names(top) == {"second"}
-    aged(top / pruning._LOOKED, 0.1)
-    prune_if_due(top)
-    assert names(top) == set()

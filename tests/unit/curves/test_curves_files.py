@@ -7,7 +7,6 @@ import random
 from array import array
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,28 +86,9 @@ def test_a_picture_shows_every_peak() -> None:
     assert [*thinned(values[:10], 2_000)] == [*range(10)]
 
 
-def test_a_picture_of_numbers_whose_sum_is_too_large() -> None:
-    places = [*thinned(array("d", [1e308] * 9_000), 2_000)]
-    assert 2 <= len(places) <= 2_000
-
-
 @given(st.lists(st.integers(0, 20).map(float)))
 def test_the_points_that_stand_have_growing_steps(steps: list[float]) -> None:
     found, values = standing(array("d", steps), array("d", range(len(steps))))
     assert [*found] == sorted({*found})
     if steps:
         assert (found[-1], values[-1]) == (steps[-1], len(steps) - 1)
-
-
-@pytest.mark.parametrize("text", ["loss:min:nat:mean=10", "loss:min:best", "loss:over=epoch", "loss:min:nat"])
-def test_a_declared_metric_says_how_its_curve_is_reduced(text: str) -> None:
-    from logbook_agent.entries.stated import parse_metric
-
-    metric = parse_metric(text)
-    assert (metric.name, metric.direction) == ("loss", "min")
-    assert (metric.reduce, metric.over) == {
-        "loss:min:nat:mean=10": ("mean=10", "step"),
-        "loss:min:best": ("best", "step"),
-        "loss:over=epoch": ("last", "epoch"),
-        "loss:min:nat": ("last", "step"),
-    }[text]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -69,12 +68,6 @@ def test_a_step_that_is_config_stays_config(tmp_path: Path, known: dict[str, Any
     assert not list(tmp_path.iterdir())
 
 
-def test_a_step_in_the_config_of_json_stays_config(tmp_path: Path) -> None:
-    reading = read(tmp_path, 'RESULT_JSON {"config": {"step": 3}, "metrics": {"loss": 1}}')
-    assert [row.config for row in reading.rows] == [{"step": 3}]
-    assert reading.curves == ()
-
-
 @pytest.mark.parametrize(("reduce", "value"), [("last", 2.0), ("best", 1.0), ("mean=2", 1.5), ("mean=9", 2.0)])
 def test_the_declared_reduction_is_the_measurement(tmp_path: Path, reduce: str, value: float) -> None:
     lines = [f"METRIC loss={v} step={i}" for i, v in enumerate((3, 2, 1, 2))]
@@ -113,22 +106,6 @@ def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Pat
     assert values[0] == values[1]
 
 
-def test_cases_have_curves_of_their_own(tmp_path: Path) -> None:
-    lines = [f"RESULT seed={seed} step={step} loss={seed + step / 10}" for step in range(50) for seed in (1, 2)]
-    reading = read(tmp_path, *lines, declared=[LOSS], axes=["seed"])
-    assert [(row.config, row.metrics["loss"].samples) for row in reading.rows] == [
-        ({"seed": 1}, (5.9,)),
-        ({"seed": 2}, (6.9,)),
-    ]
-    assert [c.count for c in reading.curves] == [50, 50]
-
-
-def test_a_value_stated_without_a_step_is_the_measurement(tmp_path: Path) -> None:
-    reading = read(tmp_path, "METRIC loss=3 step=1", "RESULT loss=2.9 tflops=5", "METRIC peak=7 GB", declared=[LOSS])
-    [row] = reading.rows
-    assert {name: m.samples for name, m in row.metrics.items()} == {"loss": (2.9,), "peak": (7.0,)}
-
-
 def test_a_metric_line_without_a_step_is_the_measurement_and_no_second_sample(tmp_path: Path) -> None:
     reading = read(tmp_path, "METRIC loss=3 step=1", "METRIC loss=2 step=2", "METRIC loss=2.9", declared=[LOSS])
     [row] = reading.rows
@@ -165,23 +142,6 @@ def test_a_step_that_is_no_number(tmp_path: Path) -> None:
     assert reading.curves[0].count == 1
 
 
-def test_words_that_change_along_a_curve(tmp_path: Path) -> None:
-    reading = read(tmp_path, "RESULT step=1 loss=1 phase=a", "RESULT step=2 loss=1 phase=b", declared=[LOSS])
-    assert [row.labels for row in reading.rows] == [{"phase": "b"}]
-    assert "points of one curve differ in phase" in reading.problems[0]
-
-
-def test_a_result_file_may_hold_points(tmp_path: Path) -> None:
-    text = json.dumps(
-        [{"step": i, "metrics": {"loss": {"value": 1 / (i + 1), "unit": "nat"}, "x": None}} for i in range(4)]
-    )
-    reading = read(tmp_path, file_text=text, declared=[LOSS])
-    assert [(c.name, c.count, c.value, c.unit) for c in reading.curves] == [
-        ("loss", 4, 0.25, "nat"),
-        ("x", 4, None, None),
-    ]
-
-
 def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sinks, "MOST_POINTS", 5)
     monkeypatch.setattr(sinks, "MOST_SERIES", 2)
@@ -191,26 +151,6 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "only the first 2 curves were kept, and not those of c: print fewer metrics, or fewer cases in a run",
         "4 points were not kept: a run has at most 5; print every tenth step",
     )
-
-
-def test_a_metric_that_begins_beyond_the_limit_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sinks, "MOST_POINTS", 2)
-    reading = read(tmp_path, *(f"METRIC a={i} step={i}" for i in range(3)), "METRIC late=1 step=3")
-    assert [(c.name, c.count) for c in reading.curves] == [("a", 2)]
-    assert reading.problems == ("2 points were not kept: a run has at most 2; print every tenth step",)
-
-
-def test_more_points_than_rows_are_kept(tmp_path: Path) -> None:
-    reading = read(tmp_path, *(f"METRIC loss={i} step={i}" for i in range(30_000)), "METRIC peak=1")
-    assert reading.curves[0].count == 30_000
-    assert reading.problems == ()
-    assert reading.rows[0].metrics["peak"].samples == (1.0,)
-
-
-def test_without_a_feature_that_keeps_points_rows_are_as_before() -> None:
-    reader = ResultReader(lambda plain: plain, KnownKeys(), lambda: None)
-    reader.feed("RESULT step=1 loss=2")
-    assert [(row.metrics["loss"].samples, row.observations) for row in reader.finish().rows] == [((2.0,), {"step": 1})]
 
 
 def test_a_secret_is_in_no_file(tmp_path: Path) -> None:

@@ -80,12 +80,6 @@ def test_hyperfine_by_names() -> None:
     assert rows_of("hyperfine", data)[0][0]["config"] == {}
 
 
-def test_hyperfine_tells_of_failures() -> None:
-    rows, problems = rows_of("hyperfine", data_of("hyperfine-1.15.0-failures"))
-    assert rows[0]["observations"]["failures"] == 4
-    assert problems == ["false: 4 of 4 runs ended with an error"]
-
-
 def test_what_google_benchmark_fits_to_all_sizes_is_no_case() -> None:
     """As `->Complexity()` reports it."""
     data = data_of("google-benchmark-1.7.1")
@@ -112,11 +106,6 @@ def test_google_benchmark_with_repetitions() -> None:
     assert rows[2]["metrics"]["time_s"]["samples"][0] < 1e-6
     assert rows[3]["failed"] == {"reason": "error", "message": "no device"}
     assert problems == ["Google Benchmark itself was built in debug mode, which may affect its times"]
-
-
-def test_one_repetition_is_one_sample() -> None:
-    rows, _ = rows_of("google-benchmark", data_of("google-benchmark-1.7.1"))
-    assert [len(row["metrics"]["time_s"]["samples"]) for row in rows[:3]] == [1, 1, 1]
 
 
 def test_asv() -> None:
@@ -153,13 +142,6 @@ def test_very_many_samples_are_thinned_evenly() -> None:
     rows, problems = rows_of("pytest-benchmark", data)
     assert rows[0]["metrics"]["time_s"]["samples"][:3] == [0, 3, 6]
     assert problems == ["over 20,000 samples of a benchmark: one of 3 is kept, evenly over its time"]
-
-
-def test_a_parameter_called_benchmark_hides_none() -> None:
-    data = data_of("hyperfine-1.15.0-parameters")
-    data["results"] = [{**one, "parameters": {"benchmark": "x"}} for one in data["results"][:2]]
-    rows, _ = rows_of("hyperfine", data)
-    assert rows[1]["config"] == {"benchmark": "sleep 0.002", "benchmark_": "x"}
 
 
 @pytest.mark.parametrize("name", FORMATS)

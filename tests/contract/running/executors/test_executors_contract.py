@@ -1,72 +1,72 @@
-"""What every executor keeps, from the double to the real ones: real commands, real ends."""
+"""What every executor keeps, from this machine to the engines, as who types sees it: real commands, real ends."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+import json
+import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.record import run_state
-from logbook_agent.model.run import Exit
-from logbook_agent.running.executors import submission
-from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import SENT, Spool
-from tests.contract.running.executors.conftest import Place, sh, wait_for
+from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.contract.running.executors.conftest import SLEEPS, Place, exit_of, samples, sh, wait_for
 from tests.seams import Store
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hf_" + "Q7x" * 12
+# Writes the number of its worker, and goes on when it may.
+WAITS = "echo $PPID > worker; echo x >> started; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1"
 
 
 def files_with(folder: Path, needle: bytes) -> list[str]:
     return [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and needle in p.read_bytes()]
 
 
-@pytest.mark.slow
 def test_success(place: Place) -> None:
     run = place.send(*sh("echo RESULT tflops=1.5 mode=a; echo oops >&2"))
     assert run.exit is None
     assert run.executor == place.name
     done = place.ended(run)
-    assert done.exit is not None
-    assert done.exit.code == 0
+    assert exit_of(done) == {}
     assert done.duration_s is not None
-    assert [row.metrics["tflops"].samples for row in done.rows] == [(1.5,)]
+    assert samples(done) == [[1.5]]
     assert done.host.name == place.host
     assert done.software["logbook-agent"]
-    assert done.child is not None
     assert sorted(place.log(run).splitlines()) == [b"RESULT tflops=1.5 mode=a", b"oops"]
-    assert done.problems == ()
-    assert not place.spool(run).folder.exists()
-    assert place.book.spools() == []
+    assert not done.problems
+    before = place.store.run_path(run.entry, 1).read_bytes()
+    assert place.cli("status").code == place.cli("doctor").code == 0
+    assert place.store.run_path(run.entry, 1).read_bytes() == before, "it is taken in once"
 
 
-@pytest.mark.slow
 def test_the_file_of_a_benchmark_tool_is_read_where_it_is(place: Place) -> None:
     written = """echo '{"results": [{"command": "x", "times": [1, 2]}]}' >"""
-    done = place.ended(place.send(*sh(f"{written} {{file}}"), read="hyperfine"))
-    assert [row.metrics["time_s"].samples for row in done.rows] == [(1.0, 2.0)]
-    assert done.problems == ()
+    done = place.ended(place.send(*sh(f"{written} {{file}}"), options=("--read", "hyperfine")))
+    assert samples(done, "time_s") == [[1.0, 2.0]]
+    assert not done.problems
 
 
-@pytest.mark.slow
-def test_failure_with_its_code(place: Place) -> None:
-    done = place.ended(place.send(*sh("echo RESULT tflops=1.5; exit 3")))
-    assert done.exit is not None
-    assert done.exit.code == 3
-    assert len(done.rows) == 1
-    assert run_state(done, place.book.life) == "failed"
+ENDS = {
+    "exit 3": ({"code": 3}, 3, "failed"),
+    "kill -SEGV $$": ({"signal": "SIGSEGV"}, 139, "failed"),
+    "exec sleep 60": ({"timeout": True}, 124, "timeout"),
+}
 
 
-@pytest.mark.slow
-def test_a_signal(place: Place) -> None:
-    done = place.ended(place.send(*sh("kill -SEGV $$")))
-    assert done.exit is not None
-    assert done.exit.signal == "SIGSEGV"
+def test_other_ends(place: Place) -> None:
+    """All at once, with the exit codes of the foreground."""
+    runs = [place.send(*sh(f"echo RESULT tflops=2; {script}"), options=("--timeout", "3s")) for script in ENDS]
+    for run, (exits, code, state) in zip(runs, ENDS.values(), strict=True):
+        done = place.ended(run)
+        assert exits.items() <= exit_of(done).items()
+        assert samples(done) == [[2.0]]
+        assert (place.state(run), place.cli("wait", run.entry).code) == (state, code)
 
 
-@pytest.mark.slow
 def test_files_that_it_left_come_back_whole(place: Place) -> None:
     data = bytes(range(256)) * 8192
     script = (
@@ -76,167 +76,127 @@ def test_files_that_it_left_come_back_whole(place: Place) -> None:
     code = "open('x.bin', 'wb').write(bytes(range(256)) * 8192)"
     run = place.send(*sh(f'{script}; python3 -c "{code}"; echo ARTIFACT x.bin; echo ARTIFACT ../y; exit 3'))
     done = place.ended(run)
-    assert done.exit is not None
-    assert done.exit.code == 3
+    assert exit_of(done) == {"code": 3}
     large, text, binary = done.artifacts
     assert (large.name, large.kept, large.bytes) == ("model.bin", None, 11_000_000)
-    assert large.place is not None
     assert large.place.startswith(f"{place.host}:")
-    folder = place.book.run_folder(run.entry, run.run)
-    assert [(folder / str(one.kept)).read_bytes() for one in (text, binary)] == [b"lr=0.1\n", data]
-    assert done.problems == ("not kept: ../y: it is not below the working folder of the command",)
-    assert place.book.spools() == []
+    kept = place.store.run_folder(run.entry, run.run)
+    assert [(kept / one.kept).read_bytes() for one in (text, binary)] == [b"lr=0.1\n", data]
+    [problem] = done.problems
+    assert "../y" in problem
 
 
-@pytest.mark.slow
-def test_timeout(place: Place) -> None:
-    done = place.ended(place.send(*sh("echo RESULT tflops=2; exec sleep 60"), timeout_s=0.4))
-    assert done.exit is not None
-    assert done.exit.timeout
-    assert len(done.rows) == 1
-    assert run_state(done, place.book.life) == "timeout"
+def test_its_curves_come_back(place: Place) -> None:
+    done = place.ended(place.send(*sh("for i in 1 2 3; do echo RESULT step=$i tflops=$i; done")))
+    assert [(curve.name, curve.count) for curve in done.curves] == [("tflops", 3)]
+    points = json.loads(place.cli("export", "--curves", "--as", "json", "--out", "-").out)["points"]
+    assert (points["step"], points["value"]) == ([1, 2, 3], [1, 2, 3])
 
 
-@pytest.mark.slow
 def test_stop_ends_the_grandchildren_too(place: Place) -> None:
-    run = place.send(*sh("sleep 60 & echo $! > grandchild; (sleep 61; true) & echo RESULT tflops=2; wait"))
-    wait_for(lambda: b"RESULT" in place.follow(run, 0).output)
-    grandchild = int((place.folder / "grandchild").read_text())
+    run = place.send(*sh(f"{SLEEPS} & echo $! > grandchild; ({SLEEPS}; true) & echo RESULT tflops=2; wait"))
+    place.printed(run)
+    grandchild = place.number("grandchild")
     assert not place.is_gone(grandchild)
-    place.executor.stop(place.spool(run))
+    assert place.cli("cancel", run.entry).code == 0
     done = place.ended(run)
-    assert done.exit is not None
     assert done.exit.interrupted
-    assert len(done.rows) == 1
+    assert samples(done) == [[2.0]]
     assert wait_for(lambda: place.is_gone(grandchild))
 
 
-@pytest.mark.slow
-def test_output_is_followed_by_its_place(place: Place) -> None:
+def test_output_is_followed(place: Place) -> None:
     run = place.send(*sh("echo one; until [ -e go ]; do sleep 0.02; done; echo two"))
-    assert wait_for(lambda: place.follow(run, 0).output) == b"one\n"
-    assert place.follow(run, 4).output == b""
-    assert place.follow(run).output == b""
+    place.printed(run, "one")
+    assert place.output(run) == "one\n"
     (place.folder / "go").touch()
-    assert wait_for(lambda: place.follow(run, 4).output) == b"two\n"
-    place.ended(run)
+    followed = place.cli("wait", run.entry, "--follow").out.splitlines()
+    assert followed[:-1] in (["one", "two"], ["two"])
+    assert place.log(run) == b"one\ntwo\n"
 
 
-@pytest.mark.slow
 @pytest.mark.wide
 def test_100_megabytes_of_output(place: Place) -> None:
     run = place.send(*sh("yes 0123456789abcdef 0123456789abcdef | head -c 104857600; echo; echo RESULT tflops=3"))
     done = place.ended(run)
-    assert done.output is not None
     assert done.output.log_bytes == len(place.log(run)) == 104857600 + len("\nRESULT tflops=3\n")
-    assert len(done.rows) == 1
-    assert done.problems == ()
+    assert samples(done) == [[3.0]]
+    assert not done.problems
 
 
-@pytest.mark.slow
 def test_a_secret_is_in_no_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", SECRET)
     other = SECRET[::-1] + "A"
     script = 'echo "$HF_TOKEN $API_KEY $1"; echo "RESULT tflops=1 token=$API_KEY"; until [ -e go ]; do sleep 0.02; done'
     words = ("sh", "-c", script, "sh", f"--token={SECRET}", "--password", other + "B")
-    run = place.send(*words, env={"API_KEY": other, "MODE": "fast"})
-    wait_for(lambda: place.follow(run, 0).output)
-    for needle in (SECRET, other):
-        assert (
-            files_with(place.folder, needle.encode())
-            == files_with(Store(place.folder).state_folder, needle.encode())
-            == []
-        )
-    (place.folder / "go").touch()
-    done = place.ended(run)
-    for needle in (SECRET, other):
-        assert (
-            files_with(place.folder, needle.encode())
-            == files_with(Store(place.folder).state_folder, needle.encode())
-            == []
-        )
-    assert done.exit is not None
-    assert done.exit.code == 0
+    run = place.send(*words, options=("--env", f"API_KEY={other}", "--env", "MODE=fast"))
+    place.printed(run)
+    places = [folder for folder in (place.folder, Store(place.folder).state_folder, place.far) if folder is not None]
+    for is_over in (False, True):
+        if is_over:
+            (place.folder / "go").touch()
+            done = place.ended(run)
+        for needle in (SECRET, other):
+            assert [files_with(folder, needle.encode()) for folder in places] == [[] for _ in places]
+    assert exit_of(done) == {}
     assert place.log(run).startswith(b"$HF_TOKEN $API_KEY --token=$HF_TOKEN\n"), "the command had them"
     assert done.env.declared == {"API_KEY": "$API_KEY", "MODE": "fast"}
 
 
-@pytest.mark.slow
-def test_a_lost_reply_starts_no_second_attempt(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The submission arrives, its answer does not; the same one is sent again."""
-    kind = type(place.executor)
-    start = kind.start
-    sent: list[tuple[Work, Mapping[str, str]]] = []
-
-    def unanswered(self: object, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
-        sent.append((work, secrets))
-        start(self, spool, claim, work, secrets)  # type: ignore[arg-type]
-        raise ConnectionResetError
-
-    monkeypatch.setattr(kind, "start", unanswered)
-    script = "echo x >> started; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1"
-    with pytest.raises(ConnectionResetError):
-        place.send(*sh(script))
-    monkeypatch.setattr(kind, "start", start)
-    [spool] = place.book.spools()
-    run = place.book.runs("MOE-000")[0]
-    place.until(run, "running")
-    if not spool.has(SENT):
-        assert spool.claim() is None, "the worker holds it"
-    # Whoever comes with a claim of its own all the same starts nothing either.
-    other = Spool(folder=place.folder / "elsewhere", within=place.folder)
-    other.make()
-    with other.claimed() as claim:
-        assert claim is not None
-        place.executor.start(spool, claim, *sent[0])
+def test_a_client_that_is_killed_loses_nothing_and_starts_nothing_twice(place: Place) -> None:
+    words = [*LOGBOOK, "run", *(place.on or ("--detach",)), "--", *sh(WAITS)]
+    client = subprocess.Popen(words, cwd=place.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    place.number("worker")
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    [run] = place.store.runs("MOE-000")
+    assert place.until(run, "running")
     (place.folder / "go").touch()
     done = place.ended(run)
-    assert done.exit is not None
-    assert done.exit.code == 0
+    assert exit_of(done) == {}
+    assert samples(done) == [[1.0]]
     assert (place.folder / "started").read_text() == "x\n"
 
 
-@pytest.mark.slow
-def test_a_worker_that_cannot_start(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that the work goes by is not set where the worker runs."""
-    sealed = submission.sealed
-    monkeypatch.setattr(submission, "sealed", lambda work, redactor: (sealed(work, redactor)[0], {}))
-    run = place.send(*sh("touch ran"), env={"API_KEY": SECRET})
-    done = place.ended(run)
-    assert run_state(done, place.book.life) == "never-started"
-    assert done.duration_s is None
-    assert done.exit is not None
-    assert not (place.folder / "ran").exists()
+def test_who_follows_a_run_that_another_command_takes_in_sees_it_all(place: Place) -> None:
+    words = ["run", "--detach", *place.on, "--", *sh(f"echo first; {WAITS}")]
+    assert place.cli(*words).code == 0
+    follower = subprocess.Popen([*LOGBOOK, "wait", "MOE-000", "--follow"], cwd=place.folder, stdout=subprocess.PIPE)
+    assert follower.stdout is not None
+    os.set_blocking(follower.stdout.fileno(), True)
+    assert follower.stdout.readline() == b"first\n"
+    (place.folder / "go").touch()
+    [run] = place.store.runs("MOE-000")
+    place.until(run, "finished")
+    out, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0
+    assert out.startswith(b"RESULT tflops=1\nMOE-000: ")
 
 
-@pytest.mark.slow
-def test_taking_in_again_changes_nothing(place: Place) -> None:
-    run = place.send(*sh("echo RESULT tflops=1"))
-    done = place.ended(run)
-    assert place.collected(run) == done
-
-
-@pytest.mark.slow
-def test_a_changed_log_is_told(place: Place) -> None:
-    run = place.send(*sh("echo RESULT tflops=1"))
-    place.until(run, "ended")
-    with (place.left(run) / "output.log").open("ab") as log:
+def test_a_log_that_was_changed_is_named(place: Place) -> None:
+    run = place.send(*sh(f"{WAITS}"))
+    worker = place.number("worker")
+    left = place.left()
+    (place.folder / "go").touch()
+    wait_for(lambda: place.is_gone(worker))
+    with (left / "output.log").open("ab") as log:
         log.write(b"more\n")
-    assert place.collected(run).problems == ("the log was changed after the run: its digest differs",)
+    [problem] = place.ended(run).problems
+    assert "digest" in problem
 
 
-@pytest.mark.slow
 def test_the_first_end_stands(place: Place) -> None:
     """Somebody gave the run up; its worker comes back."""
-    run = place.send(*sh("until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1"))
+    run = place.send(*sh(WAITS))
     place.until(run, "running")
-    given_up = place.book.write_run(dataclasses.replace(place.read(run), exit=Exit(lost=True)))
+    worker, path = place.number("worker"), place.store.run_path(run.entry, run.run)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"exit": {"lost": True}}))
     (place.folder / "go").touch()
-    place.until(run, "ended")
-    found = place.collected(run)
-    assert found.exit == given_up.exit
-    assert found.rows == ()
-    assert found.problems[-1].startswith(
-        "late: a second result, with 1 row, arrived after the first; it is kept in backups/late-MOE-000.01-"
-    )
-    assert place.collected(run) == found
+    wait_for(lambda: place.is_gone(worker))
+    deadline = time.monotonic() + 20
+    while not (found := place.read(run)).problems and time.monotonic() < deadline:
+        place.cli("status")
+    assert (exit_of(found), found.rows) == ({"lost": True}, None)
+    assert f"late-{run.entry}.01-" in found.problems[-1], "the second result is kept, and named"
+    assert place.cli("status").code == 0
+    assert place.read(run) == found

@@ -7,18 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logbook_agent.campaign import repeats
-from logbook_agent.cli import wait_commands
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import runs_of
 from tests.contract.e2e.e2e_support import logbook
-from tests.contract.running.executors.conftest import is_gone, wait_for
+from tests.contract.running.executors.conftest import exit_of, is_gone, samples, series, wait_for
 from tests.seams import Store
 
 GO = "until [ -e go ]; do sleep 0.02; done"
@@ -39,22 +36,11 @@ def running(cli: Cli) -> list[dict[str, Any]]:
     return found
 
 
-def series_pid(folder: Path, entry_id: str = "MOE-000") -> int:
-    series = Store(folder).series(entry_id)
-    holder = series.holder()
-    assert holder is not None
-    assert series.is_held()
-    return holder[0].pid
-
-
 @pytest.mark.slow
 def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     done = started("run", "--label", "Slow", "--detach", "--", *WAITS)
     assert (done.code, done.out) == (0, "MOE-000\n")
-    assert (
-        "run 1 is detached; to wait for it: logbook wait MOE-000; to see its output: logbook wait MOE-000 --follow"
-        in done.err
-    )
+    assert "logbook wait MOE-000 --follow" in done.err
     [now] = wait_for(lambda: (found := running(started)) and found[0]["host"] and found)
     assert (now["id"], now["run"], now["state"], now["executor"]) == ("MOE-000", 1, "running", "local")
     assert now["host"] == os.uname().nodename
@@ -69,25 +55,29 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     assert started("show", "MOE-000", "--log", "--tail", "1").out == "RESULT tflops=3\n"
     assert started("wait", "MOE-000").code == 3, "and again"
     past = started("wait")
-    assert (past.code, past.out) == (3, "nothing is running; the last to end was MOE-000: failed, 1 row\n")
+    assert (past.code, past.out.endswith("MOE-000: failed, 1 row\n")) == (3, True), "nothing runs: the last to end"
     assert running(started) == []
     [run] = runs_of(folder)
-    assert [row.metrics["tflops"].samples for row in run.rows] == [(2.0, 3.0)]
+    assert samples(run) == [[2.0, 3.0]]
     assert "Slow" in (folder / "logbooks/moe.md").read_text()
-    assert started("doctor").out == "moe: nothing is wrong\n"
+    assert started("doctor").code == 0
 
 
 @pytest.mark.slow
 def test_every_command_collects_first(started: Cli, folder: Path) -> None:
-    assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
-    book = Store(folder)
-    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
-    assert "finished" in started("list").out
-    assert "tflops" in (folder / "logbooks/moe.md").read_text()
-    assert started("run", "--detach", "--", "echo", "RESULT tflops=8").code == 0
-    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
-    assert "MOE-001" not in str(started("status", "--json").data["running"])
-    assert runs_of(folder)[-1].exit is not None
+    for number, words in enumerate((("list",), ("status",))):
+        script = f"echo $PPID > worker{number}; echo RESULT tflops={number + 7}"
+        assert started("run", "--detach", "--", "sh", "-c", script).code == 0
+        gone(folder, f"worker{number}")
+        assert started(*words).code == 0
+        assert samples(runs_of(folder, f"MOE-00{number}")[-1]) == [[number + 7]]
+    assert "tflops: 7" in (folder / "logbooks/moe.md").read_text()
+
+
+def gone(folder: Path, file: str) -> None:
+    """Wait until the worker has ended whose number its command wrote into this file."""
+    path = folder / file
+    wait_for(lambda: path.exists() and path.read_text() and is_gone(int(path.read_text())))
 
 
 @pytest.mark.slow
@@ -100,15 +90,6 @@ def test_wait_prints_the_output_as_it_comes(started: Cli, folder: Path) -> None:
     assert done.code == 3
     assert done.out.endswith("\n19\n20\nRESULT tflops=8\nMOE-000: failed, 1 row\n")
     assert started("wait", "--follow").code == 2
-
-
-def test_runs_that_begin_and_end_between_two_looks_are_printed(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in ("1", "2", "3"):
-        more = () if number == "1" else ("--id", "MOE-000")
-        assert started("run", *more, "--", "echo", f"RESULT tflops={number}").code == 0
-    monkeypatch.setattr(wait_commands, "last_run", lambda book, entry_id: 1)
-    done = started("wait", "MOE-000", "--follow")
-    assert done.out.startswith("RESULT tflops=1\nRESULT tflops=2\nRESULT tflops=3\n")
 
 
 @pytest.mark.slow
@@ -137,8 +118,7 @@ def test_cancel(started: Cli, folder: Path) -> None:
     ]
     assert started("wait", "MOE-000").code == 130
     nothing = started("cancel", "MOE-000")
-    assert nothing.code == 2
-    assert nothing.err.startswith("error: nothing is running in MOE-000\n  cause: its state is interrupted\n")
+    assert (nothing.code, "MOE-000" in nothing.err, "interrupted" in nothing.err) == (2, True, True)
 
 
 @pytest.mark.slow
@@ -160,20 +140,9 @@ def test_what_is_wrong_is_said_before_anything_is_started(started: Cli, folder: 
     for more in ((), ("--repeat", "3")):
         done = logbook("run", "--detach", *more, "--", "no-such-program", cwd=folder)
         assert done.returncode == 127
-        assert done.stderr.startswith(b"error: command not found: no-such-program\n")
+        assert b"no-such-program" in done.stderr
         assert done.stdout == b""
     assert not (folder / "logbooks/moe/entries").exists()
-
-
-@pytest.mark.parametrize(
-    ("ends", "code"), [(lambda: os.kill(os.getpid(), signal.SIGKILL), 137), (lambda: os.close(-1), 3)]
-)
-def test_a_series_that_ends_before_its_entry_is_there(
-    started: Cli, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], None], code: int
-) -> None:
-    """It exits as it would in the foreground."""
-    monkeypatch.setattr(repeats, "draft_entry", lambda *_, **__: ends())
-    assert started("run", "--detach", "--repeat", "2", "--", "true").code == code
 
 
 def test_the_plots_of_a_series_are_drawn(started: Cli, folder: Path) -> None:
@@ -198,20 +167,20 @@ def test_a_series(started: Cli, folder: Path) -> None:
     plain = json.loads(record.read_text())
     record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
     assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"
-    log = (Store(folder).state_folder / "MOE-000.series/output.log").read_text()
-    assert "MOE-000 run 2: failed" in log
-    assert started("doctor").out == "moe: nothing is wrong\n"
+    assert any("MOE-000 run 2: failed" in log.read_text() for log in Store(folder).state_folder.rglob("output.log"))
+    assert started("doctor").code == 0
 
 
 @pytest.mark.slow
 def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None:
     typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", f": > began; {GO}", cwd=folder)
     wait_for(lambda: (folder / "began").exists())
-    os.kill(series_pid(folder), signal.SIGKILL)
+    [coordinator] = series(folder)
+    coordinator.kill()
+    coordinator.wait()
     (folder / "go").touch()
     waited = started("wait", "MOE-000")
-    cut = "its series of runs was cut off, and `logbook doctor` says how to run the rest"
-    assert (waited.code, waited.out) == (125, f"MOE-000: finished, 0 rows; {cut}\n")
+    assert (waited.code, "logbook doctor" in waited.out) == (125, True)
 
 
 @pytest.mark.slow
@@ -228,32 +197,34 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
 def test_cancelling_a_series_ends_its_commands_too(started: Cli, folder: Path) -> None:
     typed("run", "--detach", "--repeat", "5", "--", "sh", "-c", "echo $$ >> pids; exec sleep 60", cwd=folder)
     wait_for(lambda: (folder / "pids").exists() and (folder / "pids").read_text().strip())
-    coordinator = series_pid(folder)
+    assert len(series(folder)) == 1
     assert started("cancel", "MOE-000").out == "MOE-000 run 1: interrupted, 0 rows\n"
-    wait_for(lambda: is_gone(coordinator))
+    wait_for(lambda: not series(folder))
     assert [is_gone(int(pid)) for pid in (folder / "pids").read_text().split()] == [True]
     assert started("wait", "MOE-000").code == 130
-    assert "interrupted after 0 of 5 runs" in (Store(folder).state_folder / "MOE-000.series/output.log").read_text()
+    assert len(runs_of(folder)) == 1
 
 
 @pytest.mark.slow
 def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
-    assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
-    spool = wait_for(lambda: Store(folder).spools())[0]
-    wait_for(lambda: spool.has("final.json") and not spool.is_held())
-    (spool.folder / "final.json").write_text("{")
+    """It keeps no other run from being taken in, and nothing is lost by looking."""
+    for number in (0, 1):
+        script = f"echo $PPID > worker{number}; echo RESULT tflops=7; until [ -e go ]; do sleep 0.02; done"
+        assert started("run", "--detach", "--", "sh", "-c", script).code == 0
+    spool = Store(folder).state_folder / runs_of(folder)[0].spool
+    (folder / "go").touch()
+    for number in (0, 1):
+        gone(folder, f"worker{number}")
+    (spool / "final.json").write_text("{")
     listed = started("list", "--json")
-    assert listed.data[0]["state"] == "lost"
-    assert json.loads(listed.out)["warnings"][0].startswith("not collected: MOE-000.01: ")
+    assert {one["id"]: one["state"] for one in listed.data} == {"MOE-000": "lost", "MOE-001": "finished"}
+    assert "MOE-000.01" in json.loads(listed.out)["warnings"][0]
     told = started("doctor")
-    assert told.code == 1
-    assert "logbook doctor --fix records the run as lost, with what its log holds" in told.out
-    assert "recorded as lost" in started("doctor", "--fix").out
+    assert (told.code, "logbook doctor --fix" in told.out) == (1, True)
+    assert started("doctor", "--fix").code == 0
     [run] = runs_of(folder)
-    assert run.exit is not None
-    assert run.exit.lost
-    assert len(run.rows) == 1
-    assert started("doctor").out == "moe: nothing is wrong\n"
+    assert (exit_of(run), samples(run)) == ({"lost": True}, [[7]])
+    assert started("doctor").code == 0
 
 
 @pytest.mark.parametrize("more", [(), ("--repeat", "2")])
@@ -264,8 +235,8 @@ def test_where_no_spool_can_be_made_there_is_no_entry(
     (folder / "file").touch()
     answer = started("run", "--detach", *more, "--", "true")
     assert answer.code != 0
-    assert f"cause: no folder can be made below {folder / 'file'}, which is something else" in answer.err
-    assert started("list").out == "no entries\n"
+    assert str(folder / "file") in answer.err
+    assert started("list", "--json").data == []
     assert not (folder / "logbooks/moe/runs").exists()
 
 
@@ -273,10 +244,7 @@ def test_what_has_no_run_can_be_given_one(started: Cli) -> None:
     """The hint fits what the entry holds."""
     started("note", "--title", "one")
     started("note", "--plan", "two", "--command", "true")
-    for words in (("wait",), ("show", "--log"), ("wait", "--follow")):
-        note, plan = (started(words[0], entry_id, *words[1:]) for entry_id in ("MOE-000", "MOE-001"))
-        assert note.err.splitlines()[1:] == [
-            "  cause: its state is noted",
-            "  next:  logbook run --id MOE-000 -- COMMAND",
-        ]
-        assert plan.err.splitlines()[1:] == ["  cause: its state is planned", "  next:  logbook run --id MOE-001"]
+    for entry_id, hint in (("MOE-000", "logbook run --id MOE-000 -- COMMAND"), ("MOE-001", "logbook run --id MOE-001")):
+        assert started("wait", entry_id, "--json").error["hint"] == hint
+        for words in (("show", entry_id, "--log"), ("wait", entry_id, "--follow")):
+            assert started(*words).err.endswith(f"{hint}\n")

@@ -4,118 +4,111 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from logbook_agent.model.record import plan_runs
-from logbook_agent.store.book import Book
 from tests.breadth import STRESS
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
-from tests.contract.e2e.e2e_support import logbook
-from tests.contract.running.executors.conftest import is_gone, wait_for
-from tests.seams import Store
+from tests.contract.e2e.e2e_support import LOGBOOK, logbook
+from tests.contract.running.executors.conftest import (
+    Place,
+    assert_each_once,
+    commands,
+    exit_of,
+    far_place,
+    is_cut_off,
+    is_gone,
+    samples,
+    series,
+    sh,
+    wait_for,
+)
+
+pytestmark = pytest.mark.slow
 
 KILLS = 50 if STRESS else 3
 # So many cases, half of them controls, each of a moment.
-CASES = 40 if STRESS else 8
+CASES = 40 if STRESS else 6
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
 BENCH = f'sleep {0.4 if STRESS else 0.05}; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 
-def commands(folder: Path) -> list[int]:
-    """The pids of the sweep's commands that run."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "cwd"]):
-        words = process.info["cmdline"] or []
-        if words[1:2] == ["bench.sh"] and process.info["cwd"] == str(folder):
-            found.append(process.pid)
-    return found
-
-
-def kill(chance: random.Random, book: Book) -> str:
-    """Kill one party of the sweep, if it is there; which."""
+def kill(chance: random.Random, folder: Path) -> bool:
+    """Kill one party of the sweep, if it is there."""
     what = chance.choice(["series", "worker", "worker and command"])
-    victims = []
-    if what == "series":
-        holder = book.series("MOE-000").holder() if book.series("MOE-000").is_held() else None
-        victims = [] if holder is None else [holder[0].pid]
-    else:
-        for spool in book.spools():
-            began = spool.began()
-            if began is None or began.tool is None or not spool.is_held():
-                continue
-            victims.append(began.tool.pid)
-            if what != "worker" and began.child is not None:
-                victims.append(began.child.pid)
-    for pid in victims:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return what if victims else ""
+    victims = series(folder) if what == "series" else []
+    if what != "series":
+        for command in commands(folder):
+            with contextlib.suppress(psutil.Error):
+                worker = command.parent()
+                victims += [] if worker is None else [worker, *([command] if what != "worker" else [])]
+    for victim in victims:
+        with contextlib.suppress(psutil.Error):
+            victim.kill()
+    wait_for(lambda: all(is_gone(victim.pid) for victim in victims))
+    return bool(victims)
 
 
-@pytest.mark.slow
 def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
     write_recipe(folder, TEXT, bench=BENCH)
-    chance, book = random.Random(KILLS), Store(folder)
-    killed: list[str] = []
+    chance, killed = random.Random(KILLS), 0
     words = ("sweep", "demo")
     while True:
-        if not book.series("MOE-000").is_held():
+        if not series(folder):
             done = logbook(*words, "--detach", cwd=folder)
             assert done.returncode == 0, done.stderr.decode()
             words = ("sweep", "--resume", "MOE-000")
-        if len(killed) == KILLS:
+        if killed == KILLS:
             if started("wait", "MOE-000").code == 0:
                 break
             continue
-        time.sleep(chance.uniform(0.05, 1.0))
-        if what := kill(chance, book):
-            killed.append(what)
-            wait_for(functools.partial(is_over, book, what))
+        time.sleep(chance.uniform(0.05, 0.8))
+        killed += kill(chance, folder)
     runs = runs_of(folder)
-    counted = plan_runs(runs)
-    cases = [(run.config["size"], run.config["mode"]) for run in counted]
-    assert len(cases) == len(set(cases)) == CASES, "one run for each case, and none twice"
-    assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
-    cut_off = [run for run in runs if run.exit is None or run.exit.is_cut_off]
-    assert all(run.exit is not None and (run.exit.lost or run.exit.never_started) for run in cut_off), "each is named"
-    assert len(cut_off) <= len(killed)
-    assert wait_for(lambda: not [pid for pid in commands(folder) if not is_gone(pid)]), "no orphan is left"
-    # Temporary files of writes that were cut off, folders of runs before their start, a spool that was being removed.
+    assert_each_once(runs, CASES)
+    assert len([run for run in runs if is_cut_off(run)]) <= killed
+    assert wait_for(lambda: not commands(folder)), "no orphan is left"
+    # Temporary files of writes that were cut off, folders of runs before their start, a folder that was being removed.
     started("doctor", "--fix")
-    assert started("doctor").out == "moe: nothing is wrong\n"
-    assert book.spools() == []
+    assert started("doctor").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"
 
 
-def is_over(book: Book, what: str) -> bool:
-    return what != "series" or not book.series("MOE-000").is_held()
+def test_a_command_that_takes_runs_in_is_killed(local: Place) -> None:
+    """At any instant: what it had not done, the next command does, and once."""
+    chance, env = random.Random(1), dict(os.environ)
+    for number in range(4):
+        local.send(*sh(f"echo $PPID > worker{number}; echo RESULT tflops={number + 2}"))
+        wait_for(lambda: is_gone(local.number(f"worker{number}")))  # noqa: B023
+        client = subprocess.Popen([*LOGBOOK, "status"], cwd=local.folder, env=env, stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            client.wait(chance.uniform(0.2, 0.6))
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+    assert local.cli("status").code == 0
+    runs = [local.store.runs(entry_id)[0] for entry_id in local.store.entry_ids()]
+    assert [samples(run) for run in runs] == [[[2]], [[3]], [[4]], [[5]]]
+    view = local.store.view_path.read_text()
+    assert [view.count(f"tflops: {value}.000") for value in (2, 3, 4, 5)] == [1] * 4
+    local.cli("doctor", "--fix")
+    assert local.cli("doctor").code == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["logbook_agent.pages.views.refresh", "logbook_agent.store.spool.Spool.drop"])
-def test_the_view_follows_when_a_collection_was_killed(started: Cli, folder: Path, place: str) -> None:
-    assert started("run", "--detach", "--", "echo", "RESULT tflops=2").code == 0
-    book = Store(folder)
-    wait_for(lambda: (spool := book.spools()[0]).has("final.json") and not spool.is_held())
-    module, _, name = place.rpartition(".")
-    script = (
-        f"import os, pkgutil; m = pkgutil.resolve_name('{module}'); m.{name} = lambda *_, **__: os.kill(os.getpid(), 9)"
-    )
-    script += "; from logbook_agent.cli import main; main(['status'])"
-    assert subprocess.run([sys.executable, "-c", script], cwd=folder, check=False).returncode == -9
-    assert book.run("MOE-000", 1).exit is not None, "it had come to the record"
-    started("status")
-    assert "tflops: 2.000" in (folder / "logbooks/moe.md").read_text()
-    assert started("doctor").out == "moe: nothing is wrong\n"
-    assert book.spools() == []
+def test_a_command_that_has_printed_is_not_started_again(
+    started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = far_place(started, folder, tmp_path / "far", monkeypatch)
+    for output, times in (("echo RESULT tflops=2; ", 1), ("", 3)):
+        script = f"echo >> made{times}; {output}sleep 0.2; kill -9 $PPID; kill -9 $$"
+        assert started("run", "--on", "far", "--", *sh(script)).code == 125
+        runs = place.store.runs(place.store.entry_ids()[-1])
+        assert [exit_of(run) for run in runs] == [{"lost": True}] * times
+        assert (folder / f"made{times}").read_text() == "\n" * times

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.contract.e2e.e2e_support import blocks_of
+from tests.contract.e2e.e2e_support import blocks_of, logbook
+from tests.contract.running.measured import measured
 
 LINES = """\
 import sys
@@ -35,15 +36,6 @@ FLOODS = {
     "NUL": NULS,
     "result lines": RESULTS,
 }
-# The memory of the tool alone, without its children.
-MEASURED = """\
-import sys
-from tests.seams import logbook as main
-from logbook_agent.store.processes import own_peak_bytes
-code = main(sys.argv[1:])
-print('PEAK', own_peak_bytes() // 2**20, file=sys.stderr)
-sys.exit(code)
-"""
 
 
 @pytest.mark.slow
@@ -51,14 +43,9 @@ sys.exit(code)
 @pytest.mark.sample(1)
 def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     script = f"{FLOODS[name]}\nprint()\nprint('RESULT topk=1 tflops=1.5', flush=True)"
-    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, "run", "--", sys.executable, "-c", script],
-            cwd=folder, stdout=out, stderr=err, timeout=300, check=False,
-        )  # fmt: skip
-    assert done.returncode == 0
-    peak_mib = int((folder / "stderr").read_bytes().rpartition(b"PEAK ")[2])
-    assert peak_mib < 200
+    code, _, used = measured("run", "--", sys.executable, "-c", script, cwd=folder)
+    assert code == 0
+    assert used < 200 * 2**20
     run = folder / "logbooks/moe/runs/MOE-000/01"
     assert (run / "run.json").stat().st_size < 50_000_000
     rows = json.loads((run / "run.json").read_text())["rows"]
@@ -66,6 +53,14 @@ def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     view = folder / "logbooks/moe.md"
     assert view.stat().st_size < 20_000
     assert_readable(view.read_text())
+
+
+@pytest.mark.slow
+def test_peak_memory_of_the_command(started: Cli, folder: Path) -> None:
+    code = "x = bytearray(300_000_000); x[::4096] = b'1' * len(x[::4096])"
+    assert logbook("run", "--", sys.executable, "-c", code, cwd=folder).returncode == 0
+    [run] = started("show", "MOE-000", "--json", "--full").data["runs"]
+    assert 300_000_000 < run["peak_memory_bytes"] < 500_000_000
 
 
 def assert_readable(text: str) -> None:

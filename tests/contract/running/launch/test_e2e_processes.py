@@ -88,7 +88,6 @@ def assert_row_is_kept(folder: Path) -> None:
     assert first_run(folder)["rows"]
 
 
-@pytest.mark.slow
 def test_ctrl_c(spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path) -> None:
     process = spawn("--repeat", "3")
     process.send_signal(signal.SIGINT)
@@ -99,12 +98,10 @@ def test_ctrl_c(spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, fol
     assert first_run(folder)["exit"]["interrupted"] is True  # type: ignore[index]
     assert started("list", "--json").data[0]["state"] == "interrupted"
     assert started("list", "--json").data[0]["runs"] == 1, "the series ends there"
-    assert "interrupted by the user" in (folder / "logbooks/moe.md").read_text()
     assert_row_is_kept(folder)
     assert list((folder / "logbooks/moe/open").iterdir()) == []
 
 
-@pytest.mark.slow
 def test_ctrl_c_twice_kills_what_ignores_it(
     spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path
 ) -> None:
@@ -121,13 +118,24 @@ def test_ctrl_c_twice_kills_what_ignores_it(
     assert_row_is_kept(folder)
 
 
-@pytest.mark.parametrize("code", [1, 2, 3, 77, 255])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.sample(1)
+def test_other_signals_end_the_group_too(
+    spawn: Callable[..., subprocess.Popen[bytes]], folder: Path, number: signal.Signals
+) -> None:
+    process = spawn()
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert (process.returncode, alive(folder)) == (130, [])
+    assert_row_is_kept(folder)
+
+
+@pytest.mark.parametrize("code", [1, 77, 255])
 @pytest.mark.sample(2)
 def test_the_childs_code_is_passed_on(started: Cli, code: int) -> None:
     assert started("run", "--", "bash", "-c", f"exit {code}").code == code
 
 
-@pytest.mark.slow
 def test_the_tool_is_killed_while_the_command_goes_on(
     spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path
 ) -> None:
@@ -137,21 +145,16 @@ def test_the_tool_is_killed_while_the_command_goes_on(
     assert started("status", "--json").data["open"]["orphaned"][0]["id"] == "MOE-000"
     assert "RESULT topk=1" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     assert started("render").code == 0
-    assert "its tool is gone, the command still runs" in (folder / "logbooks/moe.md").read_text()
-    os.killpg(
-        pids(folder)[0] if os.getpgid(pids(folder)[0]) == pids(folder)[0] else os.getpgid(pids(folder)[0]),
-        signal.SIGKILL,
-    )
+    assert started("show", "MOE-000", "--json").data["state"] == "orphaned"
+    os.killpg(os.getpgid(pids(folder)[0]), signal.SIGKILL)
     wait_for(lambda: not alive(folder))
     assert started("status", "--json").data["open"]["interrupted"][0]["id"] == "MOE-000"
     assert started("render").code == 0
-    assert "interrupted: tool and command are gone" in (folder / "logbooks/moe.md").read_text()
     assert started("run", "--title", "after", "--", "true").code == 0
     assert blocks_of(folder / "logbooks/moe.md") == ["header", "MOE-000", "MOE-001"]
-    assert json.loads(started("show", "MOE-000", "--json").out)["data"]["state"] == "interrupted"
+    assert started("show", "MOE-000", "--json").data["state"] == "interrupted"
 
 
-@pytest.mark.slow
 def test_a_running_entry_is_seen_by_others(
     spawn: Callable[..., subprocess.Popen[bytes]], started: Cli, folder: Path
 ) -> None:
@@ -161,7 +164,6 @@ def test_a_running_entry_is_seen_by_others(
     assert "running since" in (folder / "logbooks/moe.md").read_text()
 
 
-@pytest.mark.slow
 def test_many_at_once_get_ids_of_their_own(started: Cli, folder: Path) -> None:
     words = [*LOGBOOK, "run", "--", sys.executable, "-c", "print('RESULT tflops=1')"]
     begun = [subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
@@ -174,7 +176,6 @@ def test_many_at_once_get_ids_of_their_own(started: Cli, folder: Path) -> None:
     assert before.count("tflops: 1.000") == 4
 
 
-@pytest.mark.slow
 def test_a_reader_that_goes_away(started: Cli, folder: Path) -> None:
     """`logbook run ... | head -1`: the run goes on and is recorded."""
     command = "bash -c 'for i in $(seq 2000); do echo RESULT i=$i n=$i; done; echo last'"

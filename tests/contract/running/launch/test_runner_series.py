@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.campaign import driver
+from tests import seams
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, write_recipe
 
@@ -22,10 +22,9 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.slow
 def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Not at every run, and not only at the end. What is wrong with the view is told once."""
-    monkeypatch.setattr(driver, "_REFRESH_S", 0.0)
+    seams.set_size(monkeypatch, "pause between views of a series, s", 0.0)
     write_recipe(
         folder,
         RECIPE,
@@ -36,27 +35,26 @@ def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch:
     seen = (folder / "seen").read_text()
     assert "MOE-000" in seen
     assert "tflops" in seen
-    assert answer.err.count("MOE-000 was edited by hand") == 1
+    warned = [line for line in answer.err.splitlines() if line.startswith("warning: ") and "MOE-000" in line]
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("run", "interrupted after 1 of 3 runs; to run the rest: the same command with --id MOE-000 --repeat 2"),
-        ("sweep", "interrupted after 1 of 8 runs; to run the rest: logbook sweep --resume MOE-000"),
-    ],
+    ("name", "named"),
+    [("run", ("1 of 3", "--id MOE-000 --repeat 2")), ("sweep", ("1 of 8", "logbook sweep --resume MOE-000"))],
 )
 def test_an_interruption_has_its_exit_code_whatever_came_before(
-    started: Cli, folder: Path, name: str, said: str
+    started: Cli, folder: Path, name: str, named: tuple[str, str]
 ) -> None:
     write_recipe(folder, bench=STOPS)
     answer = started(*COMMANDS[name])
     assert answer.code == 130, "not 3, that of the run before"
-    assert said in answer.out + answer.err
+    assert all(word in answer.out + answer.err for word in named)
 
 
 def test_a_teardown_that_fails_is_told_after_an_interruption(started: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "teardown: [[sh, -c, exit 5]]\n", bench=STOPS)
     answer = started("sweep", "demo", "--json")
-    rest = "interrupted after 1 of 8 runs; to run the rest: logbook sweep --resume MOE-000"
-    assert (answer.code, answer.data["problems"]) == (130, ["teardown failed: logbook show MOE-000", rest])
+    teardown, rest = answer.data["problems"]
+    assert (answer.code, "logbook show MOE-000" in teardown) == (130, True)
+    assert "logbook sweep --resume MOE-000" in rest

@@ -40,10 +40,7 @@ def test_run_says_once_that_the_machine_is_busy_and_records_it(started: Cli) -> 
     done = started("run", "--repeat", "2", *COMMAND)
     assert done.code == 0
     assert done.err.count("warning") == 1
-    assert done.err.startswith(
-        "warning: this machine is busy (load 99 on 2 cores): wait until it is idle, "
-        "or use logbook ab, which puts both sides under the same load\n"
-    )
+    assert all(word in done.err for word in ("load 99", "2 cores", "logbook ab"))
     assert "  - machine: busy (load 99 on 2 cores)\n" in started("show", "MOE-000").out
     assert started("show", "MOE-000", "--json").data["shared"]["busy"] == "load 99 on 2 cores"
     full = started("show", "MOE-000", "--json", "--full").data["runs"][0]["contention"]

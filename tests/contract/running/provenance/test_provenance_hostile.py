@@ -2,81 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.permalinks import dirty_outside, published, remote_of
-from logbook_agent.text.address import RepositoryAddress
-from tests.conftest import REPOSITORY, Cli, FixedClock
+from tests.conftest import Cli, FixedClock
 
 Git = Callable[..., str]
-
-# -- one way to start git, and few to start anything -------------------------------------------------
-
-STARTERS = {
-    "running/programs.py",  # nvidia-smi, sysctl, gh
-    "running/provenance/git_calls.py",  # git
-    "running/launch/process.py",  # what the user runs
-    "running/executors/local.py",  # Python, for workers
-    "agents/mcp/detached_start.py",  # itself, for runs that outlive a call
-    "cluster/far.py",  # itself on another machine, as the Python of its own environment
-    "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
-    "cluster/shell.py",  # ssh, and what the user's settings name
-}
-_CALLS = {
-    "Popen",
-    "run",
-    "call",
-    "check_call",
-    "check_output",
-    "getoutput",
-    "getstatusoutput",
-    "create_subprocess_exec",
-}
-_OS_CALLS = {"system", "popen", "posix_spawn", "posix_spawnp", "startfile", "create_subprocess_shell"}
-
-
-def _starts(path: Path) -> Iterator[str]:
-    """What in a module starts a process, or could."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    types = {id(n.value) for n in nodes if isinstance(n, ast.Subscript)}  # subprocess.Popen[bytes]
-    for node in nodes:
-        if id(node) in types:
-            continue
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            # `asyncio.run` starts no process.
-            started = (_CALLS | _OS_CALLS) - ({"run"} if node.value.id == "asyncio" else set())
-            if node.value.id in ("subprocess", "asyncio") and node.attr in started:
-                yield f"{node.value.id}.{node.attr}"
-            if node.value.id == "os" and (node.attr in _OS_CALLS or node.attr.startswith(("exec", "spawn"))):
-                yield f"os.{node.attr}"
-            if node.value.id in ("pty", "multiprocessing"):
-                yield node.value.id
-        elif isinstance(node, ast.ImportFrom) and node.module in ("subprocess", "os", "pty", "multiprocessing"):
-            yield from (a.name for a in node.names if a.name in _CALLS | _OS_CALLS or a.name.startswith("exec"))
-        elif isinstance(node, ast.Constant) and node.value in ("git", "/usr/bin/git"):
-            yield "git"
-
-
-@pytest.mark.slow
-def test_git_is_started_in_one_place() -> None:
-    package = REPOSITORY / "logbook_agent"
-    found = {p.relative_to(package).as_posix(): set(_starts(p)) for p in sorted(package.rglob("*.py"))}
-    assert {name for name, starts in found.items() if starts - {"git"}} == STARTERS
-    # `git` is a URL's scheme in one, and the first word of a hint in the other.
-    assert {name for name, starts in found.items() if "git" in starts} == {
-        "running/provenance/git_calls.py",
-        "running/provenance/worktrees.py",
-        "text/address.py",
-    }
-
-
-# -- a hostile repository ----------------------------------------------------------------------------
 
 
 class Hostile:
@@ -214,20 +148,3 @@ def test_no_command_starts_them(
             wrong[words] = started
     assert wrong == {}
     assert codes == COMMANDS
-
-
-@pytest.mark.slow
-def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
-    root = folder / "logbooks"
-    assert remote_of(root, os.environ) is not None
-    assert {"bench.py", "sub mod"} <= set(dirty_outside(root, os.environ))
-    links = published(
-        view=root / "moe.md",
-        folder=root / "moe",
-        entry_ids=["MOE-000"],
-        repository=RepositoryAddress(host="github.com", owner="a", name="b"),
-        remote="origin",
-        environ=os.environ,
-    )
-    assert links.commit is not None
-    assert hostile.started() == []

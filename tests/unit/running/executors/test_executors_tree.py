@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 from collections.abc import Callable
@@ -115,10 +114,3 @@ def test_an_original_that_was_changed_is_refused_and_removed(work: Work, tmp_pat
     assert list((tmp_path / "spool").iterdir()) == []
     with pytest.raises(ToolError, match="are missing"):
         own_tree(work, tmp_path / "spool")
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path, work: Work) -> None:
-    for one in (dataclasses.replace(work, cwd=f"{work.tree}/none"), dataclasses.replace(work, cwd="/none", tree="")):
-        with pytest.raises(ToolError, match=f"none does not exist on {os.uname().nodename}"):
-            own_tree(one, tmp_path / "spool")
-        assert list((tmp_path / "spool").iterdir()) == []

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.running.launch import output_log
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
@@ -22,21 +21,6 @@ REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 def log_in(folder: Path, **options: int) -> OutputLog:
     return OutputLog(folder / "output.log", REDACTOR, within=folder, **options)
-
-
-def test_log_is_what_was_printed(tmp_path: Path) -> None:
-    log = log_in(tmp_path)
-    raw = b"one\n\xff\xfe\x00 \x1b[31mred\x1b[0m\r50%\r100%\nlast"
-    log.feed("stdout", raw)
-    output = log.finish()
-    data = (tmp_path / "output.log").read_bytes()
-    assert data == raw
-    assert output.bytes == output.log_bytes == len(raw)
-    assert output.lines == 3
-    assert output.sha256 == hashlib.sha256(data).hexdigest()
-    assert output.head == output.tail == ("one", "100%", "last")
-    assert not output.truncated
-    assert log.problems == ()
 
 
 def test_readable_lines(tmp_path: Path) -> None:
@@ -51,20 +35,6 @@ def test_readable_lines(tmp_path: Path) -> None:
         "x" * 500 + "… (+200 characters)",
         "right\\u202eleft\\u2028",
     )
-
-
-def test_head_tail_and_errors_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, lines in (("HEAD_LINES", 2), ("TAIL_LINES", 3), ("ERROR_LINES", 2)):
-        monkeypatch.setattr(output_log, name, lines)
-    log = log_in(tmp_path)
-    for i in range(10):
-        log.feed("stdout", f"out {i}\n".encode())
-        log.feed("stderr", f"err {i}\nmore {i}\n".encode())
-    output = log.finish()
-    assert output.lines == 30
-    assert output.head == ("out 0", "err 0")
-    assert output.tail == ("out 9", "err 9", "more 9")
-    assert output.error_tail == ("err 9", "more 9")
 
 
 def test_secrets_reach_neither_log_nor_excerpts(tmp_path: Path) -> None:
@@ -101,13 +71,6 @@ def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
     assert (output.bytes, output.lines, output.log_bytes) == (150, 10, len(data))
     assert output.sha256 == hashlib.sha256(data).hexdigest()
     assert output.tail[-2:] == ("line 8 is long", "line 9 is long")
-
-
-def test_what_a_progress_bar_drew_before_is_not_shown(tmp_path: Path) -> None:
-    log = log_in(tmp_path)
-    for data in (b"50%", b"\r100%\n", b"x" * 100_000, b"\rdone\n", b"99%\r", b"over\n"):
-        log.feed("stdout", data)
-    assert log.finish().tail == ("100%", "done", "over")
 
 
 def test_full_disk_is_a_problem_not_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,11 +60,6 @@ def test_lines_drop_what_is_too_long() -> None:
     assert splitter.finish() == ["rest"]
 
 
-@pytest.mark.parametrize("code", ["\x1b[1;31m", "\x1b[2K", "\x1b]0;title\x07", "\x1b]8;;url\x1b\\", "\x1b(B", "\x1b7"])
-def test_lines_lose_escape_sequences(code: str) -> None:
-    assert LineSplitter().feed(f"RES{code}ULT a=1\n".encode()) == ["RESULT a=1"]
-
-
 def program(path: Path, mode: int = 0o755) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text("#!/bin/sh\n")
@@ -91,15 +86,6 @@ def test_a_folder_that_is_searched_first_comes_before_path(tmp_path: Path) -> No
     for first, found in ((None, "other"), (tmp_path / "own", "own"), (tmp_path, "other")):
         command = prepare(workspace, ["bench-core"], search_first=first)
         assert command.executable == str(tmp_path / found / "bench-core")
-
-
-def test_resolve_keeps_links_and_prefers_what_is_executable(tmp_path: Path) -> None:
-    program(tmp_path / "a" / "tool", 0o644)
-    target = program(tmp_path / "c" / "real")
-    link = tmp_path / "b" / "tool"
-    link.parent.mkdir()
-    link.symlink_to(target)
-    assert resolve(["tool"], {"PATH": f"{tmp_path}/a:{tmp_path}/b"}, tmp_path) == str(link)
 
 
 @pytest.mark.parametrize(

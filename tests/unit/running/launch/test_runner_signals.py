@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from logbook_agent.model.run import Exit, Process
+from logbook_agent.model.run import Process
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.processes import create_time
-from tests.unit.running.launch.test_runner_execute import is_running, sh, wait_until
+from tests.unit.running.launch.test_runner_execute import is_running, wait_until
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -28,12 +27,6 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def test_an_exit_code_is_seen_where_ends_of_children_were_ignored() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    outcome, _ = sh("exit 7")
-    assert (outcome.exit, outcome.problems) == (Exit(code=7), ())
-
-
 def test_what_nohup_ignores_is_no_request_to_stop() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with StopRequests() as stops:
@@ -42,15 +35,6 @@ def test_what_nohup_ignores_is_no_request_to_stop() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         assert (stops.count, stops.last) == (1, signal.SIGTERM)
         assert (stops.take(), stops.take()) == (True, False)
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="counts what a child was before its exec on Linux alone")
-def test_a_small_command_of_a_large_tool_has_no_peak() -> None:
-    """Up to its exec it was a copy of the tool."""
-    held = bytearray(50_000_000)
-    held[::4096] = b"1" * len(held[::4096])
-    outcome, _ = sh("true")
-    assert outcome.peak_memory_bytes is None
 
 
 @pytest.mark.slow

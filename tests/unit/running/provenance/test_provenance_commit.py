@@ -79,57 +79,6 @@ def test_what_else_is_staged_changed_or_untracked_stays_so(root: Path, folder: P
     assert [git("diff"), git("diff", "--cached", "--", "*.py")] == diffs
 
 
-def test_changed_and_removed_files_of_the_root_go_along(root: Path, git: Git) -> None:
-    (root / "old.md").write_text("x\n")
-    commit(root)
-    (root / "old.md").unlink()
-    (root / "moe.md").write_text("changed\n")
-    (root / "new.md").write_text("x\n")
-    assert commit(root) is not None
-    assert git("show", "--name-status", "--no-renames", "--format=", "HEAD").split("\n") == [
-        "M\tnotes [x]*/logbooks/moe.md",
-        "A\tnotes [x]*/logbooks/new.md",
-        "D\tnotes [x]*/logbooks/old.md",
-    ]
-
-
-def test_in_a_repository_without_a_commit(tmp_path: Path, git: Git) -> None:
-    top = tmp_path / "fresh"
-    git("init", "-q", str(top))
-    (top / "logbooks").mkdir()
-    (top / "logbooks/moe.md").write_text("x\n")
-    (top / "code.py").write_text("x\n")
-    git("add", "code.py", cwd=top)
-    assert commit(top / "logbooks") == git("rev-parse", "HEAD", cwd=top)
-    assert committed(git, top) == ["logbooks/moe.md"]
-    assert git("status", "--porcelain", cwd=top) == "A  code.py"
-
-
-def test_a_hook_that_refuses(root: Path, folder: Path, git: Git) -> None:
-    (folder / "staged.py").write_text("x\n")
-    git("add", "staged.py")
-    hook(folder, "seq 1 30; echo the linter says no >&2; exit 1")
-    head = git("rev-parse", "HEAD")
-    with pytest.raises(StoreError) as caught:
-        commit(root)
-    error = caught.value
-    assert error.message == "git did not commit the logbook"
-    assert error.cause.endswith("30\nthe linter says no")
-    assert len(error.cause.splitlines()) <= 12
-    assert error.hint == f"correct what git reports, then try again; or commit by hand: git -C {folder} commit"
-    assert git("rev-parse", "HEAD") == head
-    assert "A  staged.py" in git("status", "--porcelain")
-    hook(folder, "exit 0")
-    assert commit(root) is not None
-    assert git("status", "--porcelain") == "A  staged.py"
-
-
-def test_hooks_see_the_logbook_and_no_prompt_waits(root: Path, folder: Path, git: Git) -> None:
-    hook(folder, 'git diff --cached --name-only > "$HOOK_OUT"; read answer && exit 1; exit 0')
-    commit_root(root, "m", {**os.environ, "HOOK_OUT": str(folder / ".git/seen")})
-    assert (folder / ".git/seen").read_text().count("\n") == 2
-
-
 @pytest.mark.slow
 def test_a_hook_that_hangs_is_stopped(root: Path, folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logbook_agent.issue.commit.COMMIT_TIMEOUT_S", 0.5)
@@ -167,37 +116,3 @@ def test_a_merge_under_way(root: Path, folder: Path, git: Git) -> None:
     git("add", "bench.py")
     done = subprocess.run(["git", "commit", "-m", "x", "bench.py"], capture_output=True, text=True, check=False)
     assert "cannot do a partial commit during a merge" in done.stderr
-
-
-def test_without_an_identity(root: Path, git: Git) -> None:
-    git("config", "user.useConfigOnly", "true")
-    environ = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_", "EMAIL"))}
-    with pytest.raises(StoreError) as caught:
-        commit_root(root, "m", environ | {"LANGUAGE": "de", "LC_ALL": "C.UTF-8"})
-    assert "Please tell me who you are" in caught.value.cause
-    assert caught.value.hint == (
-        "git config --global user.name NAME; git config --global user.email ADDRESS; then try again"
-    )
-
-
-def test_a_root_that_git_ignores(root: Path, folder: Path, git: Git) -> None:
-    (folder / ".gitignore").write_text("notes*/\n")
-    with pytest.raises(StoreError) as caught:
-        commit(root)
-    assert caught.value.message == "git could not add the logbook"
-    assert "ignored by one of your .gitignore files" in caught.value.cause
-
-
-def test_where_nothing_can_be_committed(tmp_path: Path, folder: Path, git: Git) -> None:
-    with pytest.raises(StoreError, match="is not in a git repository"):
-        commit(tmp_path / "nowhere")
-    with pytest.raises(StoreError, match="no logbook in"):
-        commit(folder)
-
-
-def test_a_hook_s_variables_do_not_lead_elsewhere(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setenv("GIT_DIR", "/nowhere")
-        patch.setenv("GIT_INDEX_FILE", "/nowhere")
-        sha = commit(root)
-    assert git("rev-parse", "HEAD") == sha

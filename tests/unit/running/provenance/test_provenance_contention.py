@@ -50,14 +50,6 @@ def test_what_the_run_itself_took_is_not_of_others(tmp_path: Path) -> None:
     assert found.others == pytest.approx((1000 - ticks) / 1880, abs=0.02)
 
 
-def test_a_short_run_does_not_tell_parts(tmp_path: Path) -> None:
-    root = _root(tmp_path, stat="cpu  100 0 100 700 50 0 0 50 0 0\n")
-    before = counters(root)
-    _root(root, stat="cpu  150 0 100 740 50 0 0 59 0 0\n")
-    found = until_now(Contention(cores=2), before, root)
-    assert (found.others, found.stolen, found.throttled) == (None, None, None)
-
-
 @pytest.mark.parametrize("stat", ["", "intr 1 2 3\n", "cpu  a b c d e f g\n", "cpu  1 2\n"])
 def test_a_system_that_tells_less(tmp_path: Path, stat: str) -> None:
     root = _root(tmp_path, loadavg="nothing", stat=stat)
@@ -87,22 +79,3 @@ def test_from_where_on_a_machine_is_busy() -> None:
     ]:
         assert is_busy(found) is busy, found
         assert found is None or bool(busy_text([found])) is bool(busy), found
-
-
-def test_how_it_is_said() -> None:
-    def text(**told: object) -> str:
-        return busy_text([Contention(**{"cores": 2, "runnable": 0, "load_1m": 0.0, **told})])  # type: ignore[arg-type]
-
-    assert text(load_1m=35.0, stolen=0.04) == "load 35 on 2 cores, 4% stolen"
-    assert text(runnable=3) == "3 threads of others on 2 cores"
-    assert text(runs=("A-000 run 1", "A-000 run 2", "A-000 run 3", "A-000 run 4"), throttled=True) == (
-        "beside A-000 run 1, A-000 run 2, A-000 run 3 and 1 more, throttled"
-    )
-
-
-@pytest.fixture
-def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # More threads than any machine has cores.
-    root = _root(tmp_path / "busy", loadavg="99.00 9 9 5000/9999 9\n")
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setenv("LOGBOOK_HOST_ROOT", str(root))

@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.issue.permalinks import dirty_outside, published, remote_of
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance import git_calls
 from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.text.address import RepositoryAddress
+from tests.contract.running.provenance.test_provenance_hostile import Hostile, hostile
+
+__all__ = ["hostile"]
 
 Git = Callable[..., str]
 
@@ -73,3 +78,20 @@ def test_what_it_started_is_stopped_with_it(folder: Path, tmp_path: Path, monkey
             return
         time.sleep(0.02)
     pytest.fail("what git started is still running")
+
+
+@pytest.mark.slow
+def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
+    root = folder / "logbooks"
+    assert remote_of(root, os.environ) is not None
+    assert {"bench.py", "sub mod"} <= set(dirty_outside(root, os.environ))
+    links = published(
+        view=root / "moe.md",
+        folder=root / "moe",
+        entry_ids=["MOE-000"],
+        repository=RepositoryAddress(host="github.com", owner="a", name="b"),
+        remote="origin",
+        environ=os.environ,
+    )
+    assert links.commit is not None
+    assert hostile.started() == []

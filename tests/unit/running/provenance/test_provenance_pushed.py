@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.issue.links import Links
-from logbook_agent.issue.permalinks import dirty_outside, published, pushed_commit, remote_of
-from logbook_agent.model.errors import UsageError
+from logbook_agent.issue.permalinks import dirty_outside, published, pushed_commit
 from logbook_agent.running.provenance import git_calls
 from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.marked import build
@@ -74,50 +72,6 @@ def change(root: Path, git: Git, message: str) -> str:
 # -- the remote --------------------------------------------------------------------------------------
 
 
-def test_without_a_repository_or_remote_there_is_none(folder: Path) -> None:
-    assert remote_of(folder, os.environ) is None
-    subprocess.run(["git", "init", "-q"], check=True)
-    assert remote_of(folder, os.environ) is None
-
-
-def test_origin_else_the_only_one(folder: Path, git: Git) -> None:
-    git("remote", "add", "up", "https://me:s3cret@github.com/o/r.git")
-    found = remote_of(folder / "not/there/yet", os.environ)
-    assert found is not None
-    assert (found.name, found.url) == ("up", "https://me:s3cret@github.com/o/r.git")
-    assert "s3cret" not in repr(found)
-    git("remote", "add", "origin", "git@github.com:o/fork.git")
-    git("config", "remote.origin.pushurl", "git@github.com:o/elsewhere.git")
-    found = remote_of(folder, os.environ)
-    assert found is not None
-    assert (found.name, found.url) == ("origin", "git@github.com:o/fork.git")
-    named = remote_of(folder, os.environ, "up")
-    assert named is not None
-    assert named.name == "up"
-
-
-def test_short_addresses_are_written_out(folder: Path, git: Git) -> None:
-    git("config", "url.git@github.com:.insteadOf", "gh:")
-    git("remote", "add", "origin", "gh:o/r.git")
-    found = remote_of(folder, os.environ)
-    assert found is not None
-    assert found.url == "git@github.com:o/r.git"
-
-
-def test_a_remote_that_cannot_be_told(folder: Path, git: Git) -> None:
-    with pytest.raises(UsageError) as caught:
-        remote_of(folder, os.environ, "up")
-    assert (caught.value.message, caught.value.cause) == ("no git remote up", "the repository has no remote")
-    git("remote", "add", "a", "x")
-    git("remote", "add", "b", "y")
-    with pytest.raises(UsageError) as caught:
-        remote_of(folder, os.environ)
-    assert caught.value.message == "2 git remotes, and none is called origin: a, b"
-    assert caught.value.hint == 'set in logbook.toml: [github] remote = "a"'
-    with pytest.raises(UsageError, match="no git remote up"):
-        remote_of(folder, os.environ, "up")
-
-
 # -- the commit --------------------------------------------------------------------------------------
 
 
@@ -127,14 +81,6 @@ def test_an_ancestor_when_head_is_not(root: Path, git: Git) -> None:
     assert pushed_commit(root, "origin", os.environ) == before
     git("push", "-q", "origin", f"{mine[0]}:refs/heads/other/branch")
     assert pushed_commit(root, "origin", os.environ) == mine[0]
-
-
-def test_head_behind_the_remote(root: Path, git: Git) -> None:
-    head = git("rev-parse", "HEAD")
-    change(root, git, "one")
-    git("push", "-q", "origin", "main")
-    git("checkout", "-q", "--detach", head)
-    assert pushed_commit(root, "origin", os.environ) == head
 
 
 def test_the_newest_side_of_a_merge(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,12 +194,6 @@ def test_an_entry_that_changed_since_has_no_link(root: Path, touch: Callable[[Pa
     assert list(links(root).entries) == ["MOE-002"]
 
 
-def test_other_files_of_a_run_do_not_count(root: Path) -> None:
-    (root / "moe/runs/MOE-001/01/output.log").write_text("changed")
-    (root / "moe/runs/MOE-001/02").mkdir()
-    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
-
-
 def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> None:
     pushed = git("rev-parse", "HEAD")
     write_entry(root, "MOE-003")
@@ -267,15 +207,6 @@ def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> 
     assert found.entries == {"MOE-001": f"{found.view}?plain=1#L9"}
     git("push", "-q", "origin", "main")
     assert list(links(root, ["MOE-001", "MOE-002", "MOE-003"]).entries) == ["MOE-001", "MOE-002", "MOE-003"]
-
-
-def test_ignored_records_have_no_link(root: Path, folder: Path, git: Git) -> None:
-    (folder / ".gitignore").write_text("runs/MOE-001/\n")
-    git("rm", "-rq", "--cached", str(root / "moe/runs/MOE-001"))
-    git("add", ".gitignore")
-    git("commit", "-qm", "no runs")
-    git("push", "-q", "origin", "main")
-    assert list(links(root).entries) == ["MOE-002"]
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
@@ -292,22 +223,6 @@ def test_line_ends_that_git_changes_are_no_change(tmp_path: Path, algorithm: str
     (there / "logbooks/moe/entries/MOE-001.yaml").write_text("id: MOE-001\n", newline="\r\n")
     (there / "logbooks/moe/entries/MOE-002.yaml").write_text("id: MOE-2\n", newline="\r\n")
     assert list(links(there / "logbooks").entries) == ["MOE-001"]
-
-
-def test_an_entry_that_the_pushed_view_does_not_show_has_no_link(root: Path, git: Git) -> None:
-    write_view(root, ["MOE-002"])
-    git("commit", "-q", "-am", "view")
-    git("push", "-q", "origin", "main")
-    write_view(root, ["MOE-001", "MOE-002"])
-    assert list(links(root).entries) == ["MOE-002"]
-
-
-def test_why_there_are_none(folder: Path, tmp_path: Path, git: Git) -> None:
-    root = folder / "logbooks"
-    write_entry(root, "MOE-001")
-    write_view(root, ["MOE-001"])
-    assert links(root) == Links(why="not pushed")
-    assert links(tmp_path) == Links(why="not in a git repository")
 
 
 @pytest.mark.slow

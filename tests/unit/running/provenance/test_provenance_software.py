@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import platform
-import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -27,12 +24,6 @@ def script(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
-
-
-def test_this_python() -> None:
-    found = software_versions([sys.executable, "x.py"], Path.cwd(), {}, ["pytest"])
-    assert found["pytest"] == version("pytest")
-    assert platform.python_version().startswith(found["python"])
 
 
 @pytest.mark.parametrize(
@@ -74,12 +65,6 @@ def test_a_command_without_a_python_gives_nothing(tmp_path: Path) -> None:
         assert software_versions(argv, tmp_path, env) == {}
     script(tmp_path / "s", "#!/bin/sh\ntrue\n")
     assert software_versions(["./s"], tmp_path, env) == {}
-
-
-def test_a_remote_uv_is_not_this_uv(tmp_path: Path) -> None:
-    venv(tmp_path / ".venv")
-    argv = ["uv", "run", "dev_tpu.py", "--tpu-name", "t", "execute", "--", "uv", "run", "x.py"]
-    assert software_versions(argv, tmp_path, {"PATH": "/usr/bin:/bin"}) == {}
 
 
 def test_the_python_path_comes_first(tmp_path: Path) -> None:

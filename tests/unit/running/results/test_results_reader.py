@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Device, Failure, Measurement, Row
+from logbook_agent.model.run import Device, Measurement, Row
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.results import reader as reader_module
 from logbook_agent.running.results.curve_points import KnownKeys
@@ -129,13 +129,6 @@ def test_a_measured_observation_tells_no_cases_apart() -> None:
     )
     assert samples(reading) == [(5.0, 7.0, 6.0)]
     assert reading.rows[0].observations == {"elapsed_s": 1.6, "mfu": pytest.approx(0.15)}
-
-
-def test_without_declared_metrics_the_known_names_are_metrics() -> None:
-    assert samples(read("RESULT tflops=1 x=2")) == [(1.0,)]
-    reading = read("RESULT tflops=1 loss=2", declared=[Metric(name="loss")])
-    assert reading.rows[0].observations == {"tflops": 1.0}
-    assert reading.rows[0].metrics["loss"] == Measurement(samples=(2.0,), direction="min")
 
 
 def test_metric_lines_alone_are_one_row_with_the_runs_config() -> None:
@@ -262,12 +255,6 @@ def test_a_line_belongs_to_the_row_with_just_its_config(order: tuple[int, int]) 
     assert [row.observations for row in reading.rows] == [{"devices_used": 1.0}] * 2
 
 
-def test_a_failed_case_is_a_row() -> None:
-    failed = {"config": {"topk": 8}, "failed": {"reason": "oom", "message": "vmem"}}
-    reading = read(f"RESULT_JSON {json.dumps(failed)}")
-    assert reading == ResultReading(rows=(Row(config={"topk": 8}, failed=Failure(reason="oom", message="vmem")),))
-
-
 def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:
     reading = read("RESULT topk=2 tflops=1", config={"topk": 8})
     assert reading.rows[0].config == {"topk": 2}
@@ -280,19 +267,15 @@ def test_the_rows_own_config_wins_and_the_disagreement_is_said() -> None:
         ("RESULT tflops=nan a=1", "tflops: 'nan' is not a measurement"),
         ("RESULT tflops=", "tflops: '' is not a measurement"),
         ("RESULT", "RESULT line: no key=value:"),
-        ("RESULT of it all", "RESULT line: 'of' is not key=value: of it all"),
         ("RESULT a=it's b=2", "RESULT line: no closing quotation; split at blanks: a=it's b=2"),
         ("RESULT a=1 a=2", "RESULT line: 'a' is given twice: a=1 a=2"),
         ("METRIC loss", "METRIC line: expected name=value [unit]: loss"),
-        ("METRIC loss=inf", "METRIC line: no measurement: loss=inf"),
         ("RESULT_JSON {", "RESULT_JSON: not JSON"),
         ("RESULT_JSON 3", "RESULT_JSON: a row is not an object: 3: 3"),
         ('RESULT_JSON {"tflops": 3}', "RESULT_JSON: unknown key 'tflops'"),
         ('RESULT_JSON {"metrics": {"a": [NaN, 1]}}', "RESULT_JSON: a: nan is not a measurement"),
         ('RESULT_JSON {"metrics": {"a": {"samples": []}}}', "RESULT_JSON: a has no samples"),
         ('RESULT_JSON {"metrics": {"a": {"samples": [1], "direction": "up"}}}', "unknown direction 'up'"),
-        ('RESULT_JSON {"metrics": 3}', "RESULT_JSON: metrics is not an object"),
-        ('RESULT_JSON {"rows": 3}', "RESULT_JSON: rows is not a list"),
         ('RESULT_JSON {"devices": [3]}', "RESULT_JSON: a device has no platform"),
         ("RESULT_JSON " + "[" * 100_000, "RESULT_JSON: not JSON"),
     ],
@@ -311,17 +294,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     many = read(*(f"RESULT bad{i}" for i in range(80)))
     assert len(many.problems) == 51
     assert many.problems[-1] == "30 more problems like these"
-
-
-def test_the_last_result_is_kept_for_the_progress_line() -> None:
-    reader = ResultReader(as_it_is)
-    assert [reader.last] == [None]
-    reader.feed("RESULT topk=2 tflops=1 " + "x=y " * 100)
-    assert reader.last
-    assert reader.last.startswith("topk=2 tflops=1 x=y")
-    assert len(reader.last) <= 120
-    reader.feed(f"RESULT_JSON {json.dumps(FULL)}")
-    assert reader.last == "topk=2 mesh=[2,2] tflops=2 plain=3 many=5"
 
 
 @given(st.lists(st.sampled_from(["RESULT ", "METRIC ", "RESULT_JSON ", ""])), st.lists(st.text(max_size=40)))
