@@ -23,7 +23,7 @@ def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., 
     view.write_text(text)
     for options in ([], ["--fix"]):
         [found] = findings(*options)
-        assert (found["check"], found["severity"], found["items"]) == ("view-block", "warning", ["MOE-001"])
+        assert (found["check"], found["severity"], found["items"]) == ("edited-block", "warning", ["MOE-001"])
         assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
         assert "logbook render --absorb" in found["mend"]
     assert view.read_text() == text
