@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import NamedTuple
 
-_BLOCK = re.compile(r"^<!-- logbook:block (\S+) (\w{16}) -->\n(.*?)\n?<!-- logbook:end \1 -->$", re.M | re.S)
+_BLOCK = re.compile(r"^<!-- logbook:block (\S+) (\w{16}) -->\n(.*?)\n?^<!-- logbook:end \1 -->$", re.M | re.S)
 
 
 class Block(NamedTuple):
