@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,15 +151,6 @@ def test_more_vmem_is_tried_up_to_what_the_core_has(
     flag = f"--compiler-flag {VMEM_FLAG}="
     assert remedy.tried == tuple(f"{flag}{limit}" for limit in tried)
     assert remedy.helps == (None if helps is None else f"{flag}{helps}")
-
-
-def test_less_is_kept_where_hbm_was_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench_core.aot.remedy.CompiledCase", type(None))
-    refusal, target = Refusal(reason=Reason.HBM, message=""), choose_target("v5e")
-    case = replace(_case(), remat_mode=type(_case().remat_mode).NONE)
-    assert find_remedy(case, refusal, target, lambda _: None).helps == "--remat-mode expert_mlp"  # type: ignore[arg-type, return-value]
-    remedy = find_remedy(case, refusal, target, lambda _: refusal)
-    assert (remedy.helps, remedy.tried) == (None, ("--remat-mode expert_mlp",))
 
 
 def test_native_output_is_kept_away(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,16 +1,12 @@
 """Which backend a case gets that names none, and why."""
 
-import importlib
-import importlib.util
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from bench_core.aot.targets import TARGETS
 from bench_core.gmm.default import ANYWHERE, default_backends
-from bench_core.gmm.inflation_table import TABLE, Compiled, InflationTable, inflation_table
+from bench_core.gmm.inflation_table import Compiled, InflationTable, inflation_table
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import most_rows, with_default_backend
@@ -101,26 +97,3 @@ def test_rows_at_the_most() -> None:
     # ceil(1.25 * 60 / 8) slots for each of 8 experts, or ceil(1.25 * 32 / 8) for each of the 2 of one device.
     assert most_rows(replace(case, capacity=CAPACITIES["pad"])) == 80
     assert most_rows(replace(case, capacity=CAPACITIES["pad"], parallel=parallel)) == 10
-
-
-def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
-    """By the script behind `make aot`: what it writes of its rows is the file in the package, to the letter."""
-    path = Path(__file__).parents[3] / "benchmarks" / "moe_aot.py"
-    spec = importlib.util.spec_from_file_location("moe_aot", path)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    known = json.loads(TABLE.read_text())
-    script.installed = lambda: known["software"]
-    names = {target.device_kind: name for name, target in TARGETS.items() if target.chips == 4}
-
-    def row(kept: dict) -> dict:
-        words = {key: kept[key] for key in ("backend", "dtype", "bench_pass")} | kept["shape"]
-        if kept["refused"]:
-            return {"config": {"aot": names[kept["device_kind"]], **words}, "failed": {"reason": kept["refused"]}}
-        metrics = {"flops_inflation": {"samples": [kept["flops_inflation"]]}} if kept["flops_inflation"] else {}
-        return {"config": {"aot": names[kept["device_kind"]], **words}, "metrics": metrics}
-
-    script.write_inflation_table(tmp_path / "table.json", [row(kept) for kept in known["rows"]])
-    assert (tmp_path / "table.json").read_text() == TABLE.read_text()
