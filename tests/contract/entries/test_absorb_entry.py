@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
+from tests.contract.built import built
 from tests.contract.views import edited as edited_in
 from tests.seams import Store
 
@@ -22,12 +23,20 @@ def view(folder: Path) -> Path:
 
 
 @pytest.fixture
-def book(started: Cli, clock: FixedClock) -> Cli:
+def book(cli: Cli, folder: Path, clock: FixedClock) -> Cli:
     """MOE-000: an experiment with a run and prose. MOE-001: a note."""
-    assert started("run", "--title", "First", "--hypothesis", "it is fast", "--", "echo", "RESULT tflops=2.5").code == 0
-    assert started("edit", "MOE-000", "--interpretation", "fast indeed", "--next", "again").code == 0
-    assert started("note", "--title", "Kickoff", "--field", "Why=because", "--field", "How=- a\n- b").code == 0
-    return started
+
+    def make() -> None:
+        for words in (
+            ("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s"),
+            ("run", "--title", "First", "--hypothesis", "it is fast", "--", "echo", "RESULT tflops=2.5"),
+            ("edit", "MOE-000", "--interpretation", "fast indeed", "--next", "again"),
+            ("note", "--title", "Kickoff", "--field", "Why=because", "--field", "How=- a\n- b"),
+        ):
+            assert cli(*words).code == 0
+
+    built("to absorb", folder, make)
+    return cli
 
 
 @pytest.fixture

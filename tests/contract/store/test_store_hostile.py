@@ -21,13 +21,6 @@ LAUGHS = "a0: &a0 [1,2,3,4,5,6,7,8,9]\n" + "".join(
 )
 
 
-@pytest.fixture
-def two(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    assert started("note", "--title", "two").code == 0
-    return started
-
-
 BYTES = {
     "flow": b"a: " + b"[" * 5000 + b"]" * 5000,
     "block": "".join(" " * i + "a:\n" for i in range(2000)).encode(),

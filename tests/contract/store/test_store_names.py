@@ -21,12 +21,6 @@ HEADER, ENTRY, RUN = f"{MOE}/logbook.yaml", f"{MOE}/entries/MOE-000.yaml", f"{MO
 ESCAPES = ["../../x", "/abs/x", "..", ".", "", "a/b", "a\0b", "a\nb", "x" * 300, "-x"]
 
 
-@pytest.fixture
-def one(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    return started
-
-
 def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """A record with another value in it, in the form of its file."""
     data = json.loads(path.read_text()) if path.suffix == ".json" else yaml.safe_load(path.read_text())

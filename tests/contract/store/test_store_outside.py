@@ -34,12 +34,6 @@ COMMANDS = [
 
 
 @pytest.fixture
-def one(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    return started
-
-
-@pytest.fixture
 def outside(tmp_path: Path) -> Path:
     """A folder with a file of every name that the tool has."""
     place = tmp_path / "outside"

@@ -58,13 +58,6 @@ KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.fixture
-def two(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    assert started("note", "--title", "two").code == 0
-    return started
-
-
 def put(path: Path, kind: str) -> str:
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
