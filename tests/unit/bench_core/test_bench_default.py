@@ -9,9 +9,9 @@ from bench_core.gmm.default import ANYWHERE, default_backends
 from bench_core.gmm.inflation_table import Compiled, InflationTable, inflation_table
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
-from bench_core.harness.chosen import most_rows, with_default_backend
-from bench_core.harness.table import CAPACITIES, choices, table_case
-from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
+from bench_core.harness.chosen import with_default_backend
+from bench_core.harness.table import choices, table_case
+from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import MoeShape
 
@@ -85,15 +85,3 @@ def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:
     chosen = with_default_backend(_case(parallel=cut), platform="tpu", device_kind=LITE)
     assert chosen.case.backend == "ragged_dot"
     assert "XLA's partitioner cannot cut a Pallas kernel" in chosen.labels()["default_backend"]
-
-
-def test_rows_at_the_most() -> None:
-    shape = MoeShape(tokens=30, hidden=8, mlp_dim=8, experts=8, topk=2)
-    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, dp_size=2, ep_size=4, devices=8)
-    case = _case(shape=shape, shared_fused=False)
-    assert most_rows(case) == 60
-    # 32 tokens fill 8 devices: 16 of a data shard, which may all go to one device.
-    assert most_rows(replace(case, parallel=parallel)) == 32
-    # ceil(1.25 * 60 / 8) slots for each of 8 experts, or ceil(1.25 * 32 / 8) for each of the 2 of one device.
-    assert most_rows(replace(case, capacity=CAPACITIES["pad"])) == 80
-    assert most_rows(replace(case, capacity=CAPACITIES["pad"], parallel=parallel)) == 10

@@ -121,15 +121,6 @@ def test_the_estimate_is_the_sum_of_its_terms() -> None:
     assert (found.fits, found.vmem, found.refused, found.published) == (True, "not checked", None, True)
 
 
-@pytest.mark.parametrize("tile", ["128,128,128", "128,1024,2048", "512,1024,2048", "512,2048,2048"])
-def test_a_bound_is_of_the_case(tile: str) -> None:
-    """The same for every tile, backend and schedule, also of a program that does more."""
-    more = PROGRAM.replace("negate(%y)", "negate(%y)\n  %again = bf16[4096,8192]{1,0} sqrt(%z)")
-    cases = [replace(CASE, tile=Tile.parse(tile)), replace(CASE, backend="ragged_dot")]
-    bounds = {said(case, scheduled(hlo)).bound for case in cases for hlo in (PROGRAM, more)}
-    assert bounds == {said().bound}
-
-
 def made(estimate: float, hidden: float = 0.0, *, devices: int = 4, published: bool = False) -> Prediction:
     return Prediction(
         target="v5p-8",

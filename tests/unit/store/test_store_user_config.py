@@ -67,8 +67,3 @@ def test_what_is_no_regular_file(tmp_path: Path, what: str) -> None:
         load_user_config(environ)
     assert caught.value.cause
     assert caught.value.hint == f"correct or remove the file: {path}"
-
-
-def test_what_earlier_versions_wrote_is_left_out(tmp_path: Path) -> None:
-    _, environ = config(tmp_path, b"confirmed_hosts = ['ghe.example.org']\nexecutors = {box = {kind = 'ssh'}}\n")
-    assert load_user_config(environ).executors == {"box": {"kind": "ssh"}}
