@@ -14,22 +14,14 @@ functions that the command calls.
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bench_core.predict.model import MODEL, Accuracy, Calibration, Seconds, calibration, seconds, slice_rates
-from bench_core.predict.predicting import costs_of
-from bench_core.predict.scheduled import NotScheduled, schedule
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path += [str(ROOT)]
-
-from tests.contract.bench_core.seed_errors import compared, errors, likely, scored_rows, without_move  # noqa: E402
-from tests.contract.bench_core.seed_rows import (  # noqa: E402
+from seed_errors import compared, errors, likely, scored_rows, without_move
+from seed_rows import (
     COSTS,
     FORMS,
     TARGET,
@@ -40,8 +32,13 @@ from tests.contract.bench_core.seed_rows import (  # noqa: E402
     options_of,
     read_rows,
 )
-from tests.contract.bench_core.seed_tables import document_with, tables  # noqa: E402
+from seed_tables import document_with, tables
 
+from bench_core.predict.model import MODEL, Accuracy, Calibration, Seconds, calibration, seconds, slice_rates
+from bench_core.predict.predicting import costs_of
+from bench_core.predict.scheduled import NotScheduled, schedule
+
+ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "benchmarks" / "README.md"
 CALIBRATION = ROOT / "bench_core" / "predict" / "seeds.json"
 

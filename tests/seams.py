@@ -43,6 +43,7 @@ __all__ = [
     "marked",
     "order_of_round",
     "own_workers",
+    "set_benchmark",
     "set_clock",
     "set_github_pace",
     "set_orders",
@@ -152,6 +153,12 @@ def set_size(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
 
 
 # -- folders -------------------------------------------------------------------------------------------
+
+
+def set_benchmark(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """The `bench-core` that lies in `folder` is this Python's benchmark."""
+    for room in ("campaign.repeats", "predict.case_selection", "running.prepare"):
+        monkeypatch.setattr(f"logbook_agent.{room}.bench_folder", lambda: folder)
 
 
 class Facts(dict[str, Any]):

@@ -298,4 +298,4 @@ def _said(found: Outcome, direction: str | None) -> Said:
 def imports(path: Path) -> set[str]:
     """The top-level names of what a module imports."""
     found = re.findall(r"^\s*(?:from|import)\s+([\w.]+)", path.read_text(), re.MULTILINE)
-    return {name.split(".")[0] if not name.startswith("tests") else name for name in found}
+    return {name.split(".")[0] if not name.startswith("tools.") else name for name in found}

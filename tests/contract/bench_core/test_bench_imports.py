@@ -1,58 +1,39 @@
-"""What must not be imported, asked of a fresh interpreter."""
+"""What must not be imported, and what is said where JAX or a platform is missing: asked of fresh processes."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.breadth import wide
 
-HEAVY = ["jax", "jaxlib", "jaxtyping", "numpy", "rich", "logbook_agent"]
+HEAVY = {"jax", "jaxlib", "jaxtyping", "numpy", "rich", "logbook_agent"}
 
 
-def _loaded(code: str) -> set[str]:
-    script = f"{code}\nimport sys\nprint('LOADED', *(name for name in {HEAVY} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return set(done.stdout.rpartition("LOADED")[2].split())
+def bench_core(*words: str, python: tuple[str, ...] = (), **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *python, "-m", "bench_core", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | env)
 
 
-def _command(*words: str) -> str:
-    return f"from bench_core.cli import main\ntry: main({list(words)})\nexcept SystemExit: pass"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import bench_core.cli, bench_core.accounting\nfrom bench_core import device, errors, shapes",
-        _command("hillclimb", "--help"),
-        _command("hillclimb", "--topk", "9"),
-    ],
-    ids=["modules", "help", "refusal"],
-)
+@pytest.mark.parametrize("words", ["hillclimb --help", "hillclimb --topk 9"])
 @pytest.mark.slow
-def test_no_heavy_import(code: str) -> None:
-    assert _loaded(code) == set()
+def test_no_heavy_import(words: str) -> None:
+    lines = bench_core(*words.split(), python=("-X", "importtime")).stderr.splitlines()
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
+    assert "bench_core" in imported
+    assert HEAVY & imported == set()
 
 
-def _failing(code: str, **env: str) -> tuple[int, list[str]]:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | env
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr.splitlines()
-
-
-def test_missing_jax_names_the_extra() -> None:
-    code = "import sys; sys.modules['jax'] = None\nfrom bench_core.cli import main; main(['hillclimb'])"
-    assert _failing(code) == (
-        2,
-        [
-            "error: jax is not installed",
-            "  cause: the benchmark's packages are an extra of logbook-agent",
-            "  next: pip install 'logbook-agent[bench]'",
-        ],
-    )
+def test_missing_jax_names_the_extra(tmp_path: Path) -> None:
+    (tmp_path / "jax.py").write_text("raise ModuleNotFoundError('no jax', name='jax')\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = bench_core("hillclimb", PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (2, "")
+    error, _, hint = done.stderr.splitlines()
+    assert "jax" in error
+    assert "pip install 'logbook-agent[bench]'" in hint
 
 
 COMMANDS = (
@@ -70,8 +51,8 @@ COMMANDS = (
     [("nonsense", "hillclimb"), ("cuda", "check"), *(wide("cuda", command) for command in COMMANDS)],
 )
 def test_a_platform_that_is_not_there_is_one_clear_error(platform: str, command: str) -> None:
-    code = f"from bench_core.cli import main; main({command.split()})"
-    returned, lines = _failing(code, JAX_PLATFORMS=platform)
-    assert returned == 2
-    assert lines[-3] == "error: JAX cannot start a backend"
-    assert platform in lines[-2]
+    done = bench_core(*command.split(), JAX_PLATFORMS=platform)
+    assert (done.returncode, done.stdout) == (2, "")
+    error, cause, _ = done.stderr.splitlines()[-3:]
+    assert error.startswith("error: JAX ")
+    assert platform in cause

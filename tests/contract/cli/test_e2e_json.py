@@ -51,7 +51,7 @@ CALLS: dict[str, list[str]] = {
 }
 
 # Of a file that cites, and of a run or a patch in a repository: tests/agents. A snapshot is made of what is pushed:
-# tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict; base and head are two commits:
+# tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/contract/predict; base and head are two commits:
 # tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until it is ended: tests/report/live.
 ELSEWHERE = ("cite", "reproduce", "patch", "snapshot", "predict", "cancel", "ci", "watch")
 

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Cli, FixedClock
+from tests.contract.built import built
 
 Found = list[dict[str, Any]]
 
 
 @pytest.fixture
-def three(started: Cli, clock: FixedClock) -> Cli:
+def three(cli: Cli, folder: Path, clock: FixedClock) -> Cli:
     """MOE-000 to MOE-002, each with one run and one row, a minute apart."""
-    for n in range(3):
-        clock.tick()
-        assert started("run", "--title", f"entry {n}", "--", "echo", f"RESULT tflops={n + 1}").code == 0
-    return started
+    began = clock.moment
+
+    def make() -> None:
+        assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
+        for n in range(3):
+            clock.tick()
+            assert cli("run", "--title", f"entry {n}", "--", "echo", f"RESULT tflops={n + 1}").code == 0
+
+    built("three", folder, make)
+    clock.moment = began + timedelta(minutes=3)
+    return cli
 
 
 @pytest.fixture

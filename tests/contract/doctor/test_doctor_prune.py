@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Cli, FixedClock
 from tests.contract.doctor.conftest import edit_json
 from tests.contract.e2e.e2e_support import picture
+from tests.seams import set_size
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +61,7 @@ def test_what_goes_on_keeps_its_log(three: Cli, logs: list[Path], book: Path) ->
 
 def test_without_a_limit(three: Cli, logs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     assert three("doctor", "--prune").out.startswith("deleted 0 logs")
-    monkeypatch.setattr("logbook_agent.doctor.leftovers._KEPT_BYTES", 40)
+    set_size(monkeypatch, "kept leftovers, bytes", 40)
     assert three("doctor", "--prune").out.endswith("deleted 1 logs of 16 B; 2 of 32 B left\n")
 
 

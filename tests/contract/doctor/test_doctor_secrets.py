@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Answer, Cli
+from tests.seams import set_size
 
 WORD = "aB3dE6gH9jK2mN5pQ8sT1"
 
@@ -103,7 +104,7 @@ def test_nothing_is_found_in_what_this_version_writes(
 
 
 def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.doctor.secret_search._PIECE_BYTES", 1000)
+    set_size(monkeypatch, "piece of a search for secrets, bytes", 1000)
     assert started("run", "--", "true").code == 0
     log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
     log.write_text(

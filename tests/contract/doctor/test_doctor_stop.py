@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,8 +53,8 @@ def test_an_orphan_is_ended(
     started("render")
     [found] = findings("--fix")
     assert found["check"] == "orphaned"
-    assert f"its command (pid {child.pid}) still runs" in found["message"]
-    assert found["mend"] == "wait for it to end and type logbook doctor --fix, or end it: logbook doctor --stop MOE-000"
+    assert f"pid {child.pid}" in found["message"]
+    assert "logbook doctor --stop MOE-000" in found["mend"]
     group = [child, *child.children(recursive=True)]
     answer = started("doctor", "--stop", "MOE-000", "--json")
     assert answer.data == {"stopped": [{"id": "MOE-000", "run": 1, "signal": name}]}
@@ -64,24 +63,17 @@ def test_an_orphan_is_ended(
     shown = started("show", "MOE-000", "--json").data
     assert shown["state"] == "interrupted"
     assert len(shown["runs"][0]["rows"]) == 1
-    assert f"`doctor --stop` ended the command ({name})" in shown["runs"][0]["problems"][0]
+    assert name in shown["runs"][0]["problems"][0]
     assert findings() == []
     again = started("doctor", "--stop", "MOE-000")
-    assert again.code == 2
-    assert again.err.splitlines()[0] == "error: MOE-000 has no running command"
+    assert (again.code, "MOE-000" in again.err) == (2, True)
 
 
 def test_what_cannot_be_stopped(three: Cli, book: Path) -> None:
     me = psutil.Process()
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, tool={"pid": me.pid})
     edit_json(book / "runs/MOE-002/01/run.json", exit=None, host={"name": "far"})
-    assert three("doctor", "--stop", "MOE-001").err.splitlines() == [
-        "error: MOE-001 is not orphaned",
-        f"  cause: its tool (pid {me.pid}) manages run 1",
-        f"  next:  end it as Ctrl-C does: kill -INT {me.pid}",
-    ]
-    assert three("doctor", "--stop", "MOE-002").err.splitlines()[2] == "  next:  there: logbook doctor --stop MOE-002"
-    assert three("doctor", "--stop", "MOE-000").code == 2
-    assert three("doctor", "--stop", "MOE-009").code == 2
-    assert three("doctor", "--fix", "--stop", "MOE-000").code == 2
-    assert sys.platform in ("linux", "darwin")
+    assert f"kill -INT {me.pid}" in three("doctor", "--stop", "MOE-001", "--json").error["hint"]
+    assert "logbook doctor --stop MOE-002" in three("doctor", "--stop", "MOE-002", "--json").error["hint"]
+    for words in (["--stop", "MOE-000"], ["--stop", "MOE-009"], ["--fix", "--stop", "MOE-000"]):
+        assert three("doctor", *words).code == 2

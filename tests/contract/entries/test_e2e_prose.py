@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from logbook_agent.store.records import read_entry
-from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.marked import parse
 from tests.conftest import Cli
+from tests.contract.views import blocks, edited
+from tests.seams import Store
 
 TEXTS = {
     "table": "| a | b |\n| --- | ---: |\n| 1 | `x|y` |",
@@ -56,17 +55,24 @@ def test_prose(started: Cli, folder: Path, name: str) -> None:
     assert started("edit", "MOE-000", "--field", f"Negative result={text}").code == 0
     view = folder / "logbooks/moe.md"
     rendered = view.read_text()
-    found = list(parse(rendered).values())
-    assert [b.name for b in found] == ["header", "MOE-000", "MOE-001", "footer"]
-    assert not any(b.edited(rendered) for b in found)
-    entry = read_entry(folder / "logbooks/moe/entries/MOE-000.yaml")
-    want = clean(text).encode("utf-8", "replace").decode()
-    assert {f.text for f in entry.fields} == {want}
-    assert entry.title == one_line(text[:200]).encode("utf-8", "replace").decode()
+    assert [*blocks(rendered)] == ["header", "MOE-000", "MOE-001", "footer"]
+    assert not edited(rendered)
+    entry = Store(folder).entry("MOE-000")
+    [kept] = {field.text for field in entry.fields}
+    assert words(kept) == words(text)
+    assert words(entry.title) == words(text[:200])
+    assert "\n" not in entry.title
+    if text.isascii() and text.isprintable():
+        assert kept == text.strip()
     assert not control_characters(rendered)
     assert started("render").err == ""
     assert view.read_text() == rendered
     assert_markdown_is_held(rendered)
+
+
+def words(text: str) -> str:
+    """Letters and digits; a marker may be escaped, and what no terminal bears is replaced."""
+    return "".join(c for c in text.replace("&lt;", "<").replace("&gt;", ">") if c.isalnum())
 
 
 def control_characters(text: str) -> list[str]:
@@ -97,7 +103,7 @@ def test_prose_in_the_header(cli: Cli, folder: Path) -> None:
         assert begun.code == 0, name
         assert cli("note", "--title", "x", "--root", root).code == 0, name
         view = (folder / root / "moe.md").read_text()
-        assert list(parse(view)) == ["header", "MOE-000"], name
+        assert [*blocks(view)] == ["header", "MOE-000"], name
         assert not control_characters(view), name
         assert "### forged" not in view.split("\n"), name
 
@@ -110,6 +116,6 @@ def test_prose_from_a_file_and_standard_input(started: Cli, folder: Path, monkey
     started(
         "note", "--title", "@@home", "--hypothesis", "@text.md", "--field", "Observation=-", "--next", "-1% or less"
     )
-    entry = read_entry(folder / "logbooks/moe/entries/MOE-000.yaml")
+    entry = Store(folder).entry("MOE-000")
     assert entry.title == "@home"
     assert [f.text for f in entry.fields] == ["from a file\n\nwith a blank line", "from standard input", "-1% or less"]

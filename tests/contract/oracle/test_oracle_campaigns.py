@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.page import pictures
-from logbook_agent.report.plots import commands as cli_plot
-from logbook_agent.report.plots import plot_files as kept
 from tests.breadth import wide
 from tests.conftest import Cli, FixedClock
 from tools.oracle import enumerator, redraw
 from tools.oracle.campaign import Campaign
-from tools.oracle.faults import FAULTS
+from tools.oracle.faults import FAULTS, draw_nothing
 from tools.oracle.readers import disagreements
 
 # Campaigns from FIRST on, of so many moves and at most so many runs. `make test` has the known one alone.
@@ -31,11 +27,8 @@ Make = Callable[[int], Campaign]
 
 @pytest.fixture
 def make(cli: Cli, folder: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Makes the campaign of a seed. What a plot draws is read as data; to draw it would take a third of the time."""
-    for place in (cli_plot, kept, pictures):
-        monkeypatch.setattr(
-            place, "svg", lambda figure, inline=False: f"<svg><title>{escape(figure.title)}</title></svg>"
-        )
+    """Makes the campaign of a seed."""
+    draw_nothing(monkeypatch)
     return lambda seed: Campaign(cli, folder, clock, monkeypatch, seed)
 
 

@@ -66,9 +66,6 @@ def predict(words: list[str]) -> int:
     at = words.index("--") if "--" in words else len(words)
     common = flags(words[:at])
     target, calibration = common.pop("aot"), common.pop("calibration", None)
-    if target == "nope":
-        print("error: --aot nope is not known\n  cause: a cause\n  next: a hint", file=sys.stderr)
-        return 2
     sides = [common] if at == len(words) else [common, {**common, **flags(words[at + 1 :])}]
     for name, given in zip("AB", sides, strict=False):
         config = {"aot": target, **{k: v for k, v in given.items() if k not in ("iters", "warmup")}}

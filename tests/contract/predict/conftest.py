@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Cli
+from tests.seams import set_benchmark
 
-# Who asks for the folder of this Python's benchmark.
-PLACES = ("campaign.repeats", "predict.case_selection", "running.prepare")
 DOUBLE = Path(__file__).with_name("bench_core_double.py")
 
 
@@ -23,10 +21,7 @@ def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program = place / "bench-core"
     program.write_text(f"#!{sys.executable}\nimport runpy, sys\nrunpy.run_path({str(DOUBLE)!r}, run_name='__main__')\n")
     program.chmod(0o755)
-    # All of them first: what is imported later would keep the double.
-    modules = [importlib.import_module(f"logbook_agent.{name}") for name in PLACES]
-    for module in modules:
-        monkeypatch.setattr(module, "bench_folder", lambda: place)
+    set_benchmark(monkeypatch, place)
     return place
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.contract.e2e.e2e_support import blocks_of, picture
+from tests.contract.e2e.e2e_support import picture
+from tests.contract.views import blocks
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ def test_outside_a_repository(started: Cli, folder: Path, monkeypatch: pytest.Mo
     (folder / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(folder / "a" / "b")
     assert started("run", "--", "true").code == 0
-    assert blocks_of(folder / "logbooks/moe.md") == ["header", "MOE-000"]
+    assert [*blocks((folder / "logbooks/moe.md").read_text())] == ["header", "MOE-000"]
     assert "code: not in a git repository" in (folder / "logbooks/moe.md").read_text()
 
 
@@ -52,7 +53,7 @@ def test_a_working_folder_with_an_odd_name(cli: Cli, tmp_path: Path, monkeypatch
     (place / "my bench.py").write_text("print('RESULT tflops=1')")
     assert cli("run", "--", "python", "my bench.py").code == 0
     assert cli("status").code == 0
-    assert blocks_of(place / "logbooks/moe.md") == ["header", "MOE-000"]
+    assert [*blocks((place / "logbooks/moe.md").read_text())] == ["header", "MOE-000"]
 
 
 def test_several_logbooks_and_none_named(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,6 @@ from tests.conftest import Cli
 MOE, VIEW = "logbooks/moe", "logbooks/moe.md"
 
 
-@pytest.fixture
-def two(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    assert started("note", "--title", "two").code == 0
-    return started
-
-
 @pytest.mark.slow
 def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     """As argument, value, folder and file: recorded escaped, executed as they are, and shown by every command."""

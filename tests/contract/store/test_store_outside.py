@@ -34,12 +34,6 @@ COMMANDS = [
 
 
 @pytest.fixture
-def one(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    return started
-
-
-@pytest.fixture
 def outside(tmp_path: Path) -> Path:
     """A folder with a file of every name that the tool has."""
     place = tmp_path / "outside"
@@ -147,7 +141,6 @@ def test_a_root_that_is_a_link(started: Cli, folder: Path, outside: Path, git: o
     before = picture(outside)
     refused = started("note", "--title", "n")
     assert refused.code == 2
-    assert "a setting or a link of the repository points there" in refused.err
     assert picture(outside) == before
     assert started("note", "--title", "n", "--root", "logbooks").code == 0
     assert (outside / "logbooks/moe/entries/MOE-000.yaml").is_file()

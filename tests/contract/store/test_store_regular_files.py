@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.errors import StoreError
-from logbook_agent.store.reading import read_text
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
@@ -61,31 +58,12 @@ KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.fixture
-def two(started: Cli) -> Cli:
-    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
-    assert started("note", "--title", "two").code == 0
-    return started
-
-
 def put(path: Path, kind: str) -> str:
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
     make, says = KINDS[kind]
     make(path)
     return says
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_reading(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "file"
-    says = put(path, kind)
-    started = time.monotonic()
-    with pytest.raises(StoreError, match=says) as caught:
-        read_text(path, within=tmp_path)
-    assert str(path) in caught.value.message
-    assert caught.value.cause
-    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,8 +3,10 @@ execute the same plans; some are killed while they do."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,10 +15,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.contract.agents.test_agents_claims import confirm_plans
-from tests.contract.stress.harness import PREFIX, fork
+import psutil
+
+from tests.contract.stress.harness import PREFIX, answer, damaged, fork
 from tests.contract.stress.writers import logged_main
-from tests.seams import Store
 
 # One that is killed hangs the first time: the file says that it was begun.
 JOB = """
@@ -40,17 +42,21 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "job.py").write_text(JOB)
     trees = _trees(folder, worktrees, plans, killed)
+    runs = {tree: [_run_plan(tree, number) for number in range(plans)] for tree in trees}
     began = time.monotonic()
-    children = {_agent(trees[i % len(trees)], i, operations // processes, plans): i for i in range(processes)}
+    children = {
+        _agent(tree, i, operations // processes, runs[tree]): i
+        for i, tree in ((i, trees[i % worktrees]) for i in range(processes))
+    }
     wrong: list[str] = []
-    hung: set[str] = set()
+    hung: set[int] = set()
     left = set(children)
     while left:
         if time.monotonic() - began > _WAIT_S:
             wrong.append(f"{len(left)} agents hang")
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
-        _kill_hanging(folder, trees, killed, hung)
+        _kill_hanging(folder, killed, hung, left)
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid in left:
             left.remove(pid)
@@ -58,7 +64,8 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
             if code == -signal.SIGKILL:
                 # Whoever lost its agent starts another one, which does what is left of the plans.
                 i = children[pid]
-                successor = _agent(trees[(i + 1) % len(trees)], processes + i, 4, plans)
+                tree = trees[(i + 1) % len(trees)]
+                successor = _agent(tree, processes + i, 4, runs[tree])
                 children[successor] = processes + i
                 left.add(successor)
             elif code:
@@ -66,8 +73,8 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
         time.sleep(0.02)
     # Nobody is left who could: the plans that nobody took.
     for tree in trees:
-        for number in range(plans):
-            fork(["run", "--id", f"{PREFIX}-{number:03d}"], tree)
+        for words in runs[tree]:
+            fork(words, tree)
     return {
         "seconds": time.monotonic() - began,
         "killed": len(hung),
@@ -90,29 +97,38 @@ def _trees(folder: Path, worktrees: int, plans: int, killed: int) -> list[Path]:
     for i in range(1, worktrees):
         trees.append(folder / f"tree-{i}")
         subprocess.run([*git, "worktree", "add", "-q", "-b", f"b{i}", str(trees[-1])], cwd=main_tree, check=True)
-        confirm_plans(trees[-1], "stress")
     return trees
 
 
-def _agent(tree: Path, number: int, operations: int, plans: int) -> int:
-    """An agent in a process of its own: a third of what it does are plans, which the others want as well."""
+def _run_plan(tree: Path, number: int) -> list[str]:
+    """The words that execute a plan in a worktree: who did not type it there confirms its command."""
+    words = ["run", "--id", f"{PREFIX}-{number:03d}"]
+    if tree.name == "main":
+        return words
+    digest = re.search(r"--confirm (\S+)", answer(tree, *words)["error"]["hint"])
+    assert digest is not None
+    return [*words, "--confirm", digest[1]]
+
+
+def _agent(tree: Path, number: int, operations: int, plans: list[list[str]]) -> int:
+    """An agent in a process of its own: a third of what it does are `plans`, which the others want as well."""
     pid = os.fork()
     if pid:
         return pid
     code = 99
     try:
         draw = random.Random(number)
-        wanted = draw.sample(range(plans), plans)
+        wanted = draw.sample(plans, len(plans))
         code = 0
         for i in range(operations):
             kind, mark = i % 6, f"agent {number} does {i}"
-            plan = f"{PREFIX}-{wanted[i % plans]:03d}"
+            plan = wanted[i % len(plans)]
             words = {
                 1: ["note", "--title", mark, "--next", "`true`"],
                 2: ["run", "--title", mark, "--", "echo", "METRIC tflops=1"],
-                4: ["edit", plan, "--append", "--interpretation", f"{mark}."],
+                4: ["edit", plan[2], "--append", "--interpretation", f"{mark}."],
                 5: ["next" if i % 2 else "status", "--json"],
-            }.get(kind, ["run", "--id", plan])
+            }.get(kind, plan)
             done = logged_main(tree, words)
             # Of a plan, 2: it was executed; 3: another one has it.
             code = code or (0 if words[:2] == ["run", "--id"] and done in (2, 3) else done)
@@ -123,16 +139,17 @@ def _agent(tree: Path, number: int, operations: int, plans: int) -> int:
         os._exit(code)
 
 
-def _kill_hanging(folder: Path, trees: list[Path], killed: int, hung: set[str]) -> None:
+def _kill_hanging(folder: Path, killed: int, hung: set[int], agents: set[int]) -> None:
     """Kill the agents whose plans hang, with the command of the plan, and note the plan: the next one does not hang."""
-    for claim in Store(trees[0], "stress").claims.held():
-        number = int(claim.entry.rpartition("-")[2])
+    for number in {*range(killed)} - hung:
         log = folder / f"plan-{number}"
         words = log.read_text().split() if log.exists() else []
-        if number < killed and claim.entry not in hung and words[:1] == ["begun"] and len(words) == 2:
-            hung.add(claim.entry)
-            os.kill(claim.pid, signal.SIGKILL)
-            os.kill(int(words[1]), signal.SIGKILL)
+        if words[:1] == ["begun"] and len(words) == 2:
+            job = psutil.Process(int(words[1]))
+            [agent] = [parent for parent in job.parents() if parent.pid in agents]
+            hung.add(number)
+            agent.kill()
+            job.kill()
 
 
 def _whole(folder: Path, trees: list[Path], plans: int) -> list[str]:
@@ -143,13 +160,13 @@ def _whole(folder: Path, trees: list[Path], plans: int) -> list[str]:
     finished: Counter[str] = Counter()
     said = (folder / "said").read_text().splitlines()
     for tree in trees:
-        contents = Store(tree, "stress").contents()
-        wrong += [f"{tree.name}: damaged: {e.message}" for e in contents.damaged]
-        for record in contents.records:
-            is_plan = record.entry.title.startswith("plan ")
-            ids[record.id] += not is_plan
-            titles[record.entry.title] += not is_plan
-            finished[record.id] += sum(s.state == "finished" for s in record.runs) if is_plan else 0
+        listed = answer(tree, "list")
+        wrong += [f"{tree.name}: {text}" for text in damaged(listed)]
+        new = [line for line in listed["data"] if not line["title"].startswith("plan ")]
+        ids.update(line["id"] for line in new)
+        titles.update(line["title"] for line in new)
+        for path in tree.glob("logbooks/stress/runs/*/*/run.json"):
+            finished[path.parts[-3]] += json.loads(path.read_text()).get("exit") == {"code": 0}
     kept = "".join(path.read_text() for tree in trees for path in tree.glob("logbooks/stress/entries/*.yaml"))
     lost = [mark for mark in said if mark not in kept and f"title: {mark[:-1]}\n" not in kept]
     wrong += [f"lost: {mark}" for mark in lost]
@@ -159,5 +176,5 @@ def _whole(folder: Path, trees: list[Path], plans: int) -> list[str]:
         done = log.read_text().count("done") if log.exists() else 0
         if (done, finished[entry]) != (1, 1):
             wrong.append(f"{entry}: done {done} times, {finished[entry]} finished runs")
-    wrong += [f"still claimed: {claim.text}" for claim in Store(trees[0], "stress").claims.held()]
-    return wrong
+    claims = list((trees[0] / ".git/logbook-agent").rglob(f"claims/{PREFIX}-*"))
+    return wrong + [f"still claimed: {path.name}" for path in claims if json.loads(path.read_text())["claim"]]

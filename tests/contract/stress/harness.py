@@ -1,16 +1,18 @@
 """Acts of the real command line in forks of this process, stopped or made to fail at chosen events; what must hold.
 
-Every act is `logbook_agent.cli.main` in a fork that has everything loaded: so hundreds fit into a minute. An audit
+Every act is the command line in a fork that has everything loaded: so hundreds fit into a minute. An audit
 hook sees every open, rename, mkdir, unlink and process start of the real code."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +22,7 @@ from typing import Any
 import jinja2  # noqa: F401
 import yaml  # noqa: F401
 
-from logbook_agent.model.entry import id_number
-from logbook_agent.text.marked import parse
-from tests.seams import Store
+from tests.contract.views import blocks, edited
 from tests.seams import logbook as main
 
 PREFIX = "S"
@@ -56,6 +56,25 @@ def fork(args: list[str], cwd: Path, *, prepare: Callable[[], None] = lambda: No
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return os.waitpid(pid, 0)[1]
+
+
+def answer(folder: Path, *words: str) -> dict[str, Any]:
+    """What a command says with --json."""
+    with tempfile.TemporaryFile() as out:
+        fork([*words, "--json"], folder, prepare=lambda: os.dup2(out.fileno(), 1) and None)
+        out.seek(0)
+        said: dict[str, Any] = json.load(out)
+        return said
+
+
+def number_of(entry_id: str) -> int:
+    """The number in an ID."""
+    return int(entry_id.rpartition("-")[2])
+
+
+def damaged(said: dict[str, Any]) -> list[str]:
+    """The warnings of `list` about records that cannot be read."""
+    return [f"damaged: {text}" for text in said["warnings"]]
 
 
 def at_event(number: int, act: Act, *, count: Path | None = None) -> Callable[[], None]:
@@ -108,33 +127,30 @@ def kill_self(event: str) -> None:
 
 def check(folder: Path, finished: dict[str, str]) -> list[str]:
     """What does not hold in the store; `finished` are digests of records that must not change any more."""
-    wrong = []
-    book = Store(folder, "stress")
-    contents = book.contents()
-    wrong += [f"damaged: {e.message}" for e in contents.damaged]
+    listed = answer(folder, "list")
+    wrong = damaged(listed)
     for path, digest in finished.items():
         file = folder / path
         if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
             wrong.append(f"changed or lost: {path}")
     reserved = {p.name for p in _reservations(folder).iterdir()} if _reservations(folder).exists() else set()
-    known = {r.id for r in contents.records} | {v.id for v in book.voids()}
+    known = {line["id"] for line in listed["data"]}
+    if reserved - known:
+        found = answer(folder, "doctor")["data"]["findings"]
+        known |= {name for one in found if one["check"] == "void" for name in one["items"]}
     wrong += [f"reserved and not found: {i}" for i in sorted(reserved - known)]
-    numbers = sorted(n for i in reserved | known if (n := id_number(i, PREFIX)) is not None)
+    numbers = sorted(number_of(name) for name in reserved | known if name.startswith(f"{PREFIX}-"))
     if numbers != list(range(len(numbers))):
         wrong.append(f"numbers are not gapless: {numbers[:20]}")
-    for record in contents.records:
-        wrong += [f"{record.id} is {record.state}" for s in record.runs if s.state == "running"]
-    return wrong
+    return wrong + [f"{line['id']} is running" for line in listed["data"] if line["state"] == "running"]
 
 
 def check_view(folder: Path) -> list[str]:
     """After one more command the view must hold every entry, unedited but for S-000, which is edited by hand."""
-    book = Store(folder, "stress")
-    text = book.read_view() or ""
-    blocks = parse(text)
-    missing = [i for i in book.entry_ids() if i not in blocks]
-    return [f"not in the view: {i}" for i in missing] + [
-        f"looks edited: {b.name}" for b in blocks.values() if b.edited(text) and b.name != "S-000"
+    text = (folder / "logbooks/stress.md").read_text()
+    entries = {path.stem for path in (folder / "logbooks/stress/entries").glob("*.yaml")}
+    return [f"not in the view: {name}" for name in sorted(entries - blocks(text).keys())] + [
+        f"looks edited: {name}" for name in edited(text) if name != "S-000"
     ]
 
 
@@ -158,6 +174,14 @@ def begin(folder: Path) -> None:
     assert fork(["start", "stress", "--prefix", PREFIX, "--metric", "tflops:max"], folder) == 0
     for _ in range(3):
         assert fork(RUN, folder) == 0
+    load(folder)
+
+
+def load(folder: Path) -> None:
+    """Load what commands need, so that no fork has to."""
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        for words in (["list"], ["doctor"], ["render"], ["status"]):
+            main(words)
 
 
 RUN = ["run", "--label", "A", "--", "sh", "-c", "echo RESULT topk=2 tflops=1.5; echo done"]

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.text.marked import parse
 from tests.contract.stress.harness import (
     ACTS,
     TOUCH_FIRST,
+    answer,
     at_event,
     begin,
     check,
@@ -20,7 +20,7 @@ from tests.contract.stress.harness import (
     fork,
     kill_self,
 )
-from tests.seams import Store
+from tests.contract.views import blocks
 
 
 def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None = None) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def hand_edit(folder: Path, number: int) -> str:
     view = folder / "logbooks" / "stress.md"
     words = f"by hand {number}"
     text = view.read_text()
-    block = parse(text)["S-000"]
-    inside = block.text(text).split("\n")
+    block = blocks(text)["S-000"]
+    inside = block.text.split("\n")
     at = next((i for i, line in enumerate(inside) if line.startswith("- Next action:")), None)
     if at is None:
         inside.append(f"- Next action: {words}")
@@ -88,10 +88,8 @@ def _is_kept(folder: Path, words: str) -> bool:
 
 def _settle(folder: Path) -> None:
     """Let the killed tool's own child end, so that its run is interrupted and not orphaned."""
-    book = Store(folder, "stress")
     until = time.monotonic() + 5
     while time.monotonic() < until:
-        states = [s.state for r in book.contents().records for s in r.runs]
-        if not {"running", "orphaned"} & set(states):
+        if not {"running", "orphaned"} & {line["state"] for line in answer(folder, "list")["data"]}:
             return
         time.sleep(0.01)

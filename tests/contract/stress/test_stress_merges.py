@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.text.marked import parse
 from tests.conftest import Cli
+from tests.contract.views import blocks, edited
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +21,8 @@ RUN = ("run", "--", "sh", "-c", "echo METRIC tflops=1.5")
 
 def ids_in_view(root: Path) -> list[str]:
     text = (root / "moe.md").read_text()
-    blocks = parse(text)
-    assert not [b.name for b in blocks.values() if b.edited(text)]
-    return [name for name in blocks if name.startswith("MOE-")]
+    assert not edited(text)
+    return [name for name in blocks(text) if name.startswith("MOE-")]
 
 
 def commit(git: Git, message: str, cwd: Path | None = None) -> None:

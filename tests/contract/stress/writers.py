@@ -8,10 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.entry import id_number
-from logbook_agent.text.marked import parse
-from tests.contract.stress.harness import PREFIX, fork
-from tests.seams import Store
+from tests.contract.stress.harness import PREFIX, answer, damaged, fork, number_of
+from tests.contract.views import blocks, edited
 from tests.seams import logbook as main
 
 
@@ -69,20 +67,18 @@ def _whole(trees: list[Path], wanted: int) -> list[str]:
     ids: list[str] = []
     titles: set[str] = set()
     for tree in trees:
-        book = Store(tree, "stress")
-        contents = book.contents()
-        wrong += [f"damaged: {e.message}" for e in contents.damaged]
-        ids += [r.id for r in contents.records]
-        titles |= {r.entry.title for r in contents.records}
-        odd = [r.id for r in contents.records if " 0" in r.entry.title[-2:] and not r.runs]
-        wrong += [f"no run: {i}" for i in odd]
-        text = book.read_view() or ""
-        blocks = parse(text)
-        wrong += [f"{tree.name}: not in the view: {r.id}" for r in contents.records if r.id not in blocks]
-        wrong += [f"{tree.name}: looks edited: {b.name}" for b in blocks.values() if b.edited(text)]
+        listed = answer(tree, "list")
+        wrong += damaged(listed)
+        own = {line["id"]: line for line in listed["data"]}
+        ids += own
+        titles |= {line["title"] for line in own.values()}
+        wrong += [f"no run: {i}" for i, line in own.items() if line["title"].endswith(" 0") and not line["runs"]]
+        text = (tree / "logbooks/stress.md").read_text()
+        wrong += [f"{tree.name}: not in the view: {name}" for name in own.keys() - blocks(text).keys()]
+        wrong += [f"{tree.name}: looks edited: {name}" for name in edited(text)]
     if len(ids) != len(set(ids)):
         wrong.append("an ID was given out twice")
-    numbers = sorted(n for i in ids if (n := id_number(i, PREFIX)) is not None)
+    numbers = sorted(map(number_of, ids))
     if numbers != list(range(wanted)):
         wrong.append(f"IDs are not 0 to {wanted - 1}: {len(numbers)} of them")
     if len(titles) != wanted:

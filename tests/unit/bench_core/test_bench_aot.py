@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,23 +35,6 @@ def test_targets_have_two_names() -> None:
         choose_target("v3")
 
 
-@pytest.mark.parametrize(
-    ("name", "chips", "links"),
-    [
-        ("v5p-8", 4, 2),
-        ("v5p-16", 8, 3),
-        ("v5p-64", 32, 5),
-        # A whole cube is a torus.
-        ("v5p-128", 64, 6),
-        ("v5e-8", 8, 3),
-        ("v6e-8", 8, 3),
-        ("v6e-64", 64, 4),
-    ],
-)
-def test_links_of_the_chip_with_the_most(name: str, chips: int, links: int) -> None:
-    assert (TARGETS[name].chips, TARGETS[name].links) == (chips, links)
-
-
 @pytest.mark.slow
 @needs_libtpu
 def test_the_compiler_knows_every_slice() -> None:
@@ -70,12 +52,6 @@ def test_flags_round_trip(flags: dict[str, str]) -> None:
     parsed = CompilerFlags.parse([f"{key}={value}" for key, value in flags.items()])
     assert dict(parsed.pairs) == flags
     assert CompilerFlags.parse(str(parsed).split()) == parsed
-
-
-def test_flags_as_options() -> None:
-    flags = CompilerFlags.parse(["--xla_b=true", "xla_a=50000", "xla_c=x"])
-    assert flags.options() == {"xla_a": "50000", "xla_b": True, "xla_c": "x"}
-    assert str(flags.adding("xla_a", "1")) == "xla_a=1 xla_b=true xla_c=x"
 
 
 REFUSALS = {
@@ -152,15 +128,6 @@ def test_more_vmem_is_tried_up_to_what_the_core_has(
     flag = f"--compiler-flag {VMEM_FLAG}="
     assert remedy.tried == tuple(f"{flag}{limit}" for limit in tried)
     assert remedy.helps == (None if helps is None else f"{flag}{helps}")
-
-
-def test_less_is_kept_where_hbm_was_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench_core.aot.remedy.CompiledCase", type(None))
-    refusal, target = Refusal(reason=Reason.HBM, message=""), choose_target("v5e")
-    case = replace(_case(), remat_mode=type(_case().remat_mode).NONE)
-    assert find_remedy(case, refusal, target, lambda _: None).helps == "--remat-mode expert_mlp"  # type: ignore[arg-type, return-value]
-    remedy = find_remedy(case, refusal, target, lambda _: refusal)
-    assert (remedy.helps, remedy.tried) == (None, ("--remat-mode expert_mlp",))
 
 
 def test_native_output_is_kept_away(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,13 @@
 """`bench-core check` and the table behind it."""
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.run import check_case
+from bench_core.harness.case import Case
+from bench_core.harness.run import Outcome, check_case
 from bench_core.harness.table import AXES, choices, table_case
 from tests.breadth import covering
 
@@ -53,3 +55,23 @@ def test_table_is_green(backend: str, choice: dict[str, str]) -> None:
     assert outcome.word in ("passed", "unsupported"), outcome.text
     if outcome.word == "unsupported":
         assert (backend, choice["quant"]) != ("ragged_dot", "int8_real")
+
+
+@pytest.mark.parametrize(("words", "failing"), [("", None), ("", "fused_w13"), ("--devices 4", None)])
+@pytest.mark.slow
+def test_exit_code_and_table(
+    bench: Callable[..., object], monkeypatch: pytest.MonkeyPatch, words: str, failing: str | None
+) -> None:
+    def answer(case: Case) -> Outcome:
+        word = "failed" if case.impl == failing else "passed"
+        return Outcome(word=word, text=word)
+
+    monkeypatch.setattr("bench_core.harness.run.check_case", answer)
+    found = bench("check", "--backend", "tiled", *words.split())
+    head, *rows, total = found.out.splitlines()  # type: ignore[attr-defined]
+    assert found.code == (1 if failing else 0)  # type: ignore[attr-defined]
+    assert head.split(" | ")[0] == "backend"
+    assert words or len(rows) == len(choices(full=False))
+    wrong = sum(row.endswith("failed") for row in rows)
+    assert bool(wrong) == bool(failing)
+    assert total == f"{len(rows) - wrong} passed, {wrong} failed, 0 unsupported"

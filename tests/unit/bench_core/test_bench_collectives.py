@@ -25,63 +25,11 @@ def said(one: Collective) -> tuple[str, int, int, bool]:
 GROUPS = "replica_groups={{0,1,2,3}}"
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        (f"bf16[8,4] all-reduce(%x), {GROUPS}, to_apply=%add", ("all-reduce", 64, 4)),
-        # XLA combines several into one.
-        (f"(bf16[8,4], f32[2]) all-reduce(%x, %y), {GROUPS}, to_apply=%add", ("all-reduce", 72, 4)),
-        (f"bf16[32,4]{{1,0:T(8,128)(2,1)}} all-gather(%x), {GROUPS}, dimensions={{0}}", ("all-gather", 256, 4)),
-        (f"bf16[2,4] reduce-scatter(%x), {GROUPS}, dimensions={{0}}, to_apply=%add", ("reduce-scatter", 64, 4)),
-        (f"(bf16[2,4], bf16[2,4]) all-to-all(%x, %y), {GROUPS}", ("all-to-all", 32, 4)),
-        (f"bf16[9,4] ragged-all-to-all(bf16[8,4] %x, bf16[9,4] %y, %o, %s), {GROUPS}", ("ragged-all-to-all", 64, 4)),
-        ("bf16[8,4] collective-permute(%x), source_target_pairs={{0,1},{1,0}}", ("collective-permute", 64, 2)),
-        ("f32[] all-reduce(%x), replica_groups={}, to_apply=%add", ("all-reduce", 4, 4)),
-    ],
-)
-def test_synchronous(line: str, expected: tuple[str, int, int]) -> None:
-    (one,) = found(f"  %c.1 = {line}")
-    assert said(one) == (*expected, False)
-    assert (one.name, one.computation, one.times, one.looped, one.between) == ("c.1", "main", 1, False, None)
-
-
 MATMUL = "%d = f32[8,8] dot(f32[8,4] %y, f32[4,8] %z), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 KERNEL = '%k = f32[8,8] custom-call(%y), custom_call_target="tpu_custom_call"'
 WORK = f"  {MATMUL}\n  {KERNEL}\n  %t = (f32[8,8]) tuple(%k)"
 BETWEEN = Between(operations=2, matmul_flops=2 * 8 * 4 * 8, kernels=1)
-WRAPPED = f"""%async_computation (p: s32[4,2]) -> s32[4,2] {{
-  ROOT %a = s32[4,2] all-to-all(%p), {GROUPS}, dimensions={{0}}
-}}
-"""
 FLAGS = "u32[]{:S(2)}, u32[]{:S(2)}"
-
-
-@pytest.mark.parametrize(
-    ("start", "done", "expected"),
-    [
-        (f"bf16[8,4] all-reduce-start(%x), {GROUPS}, to_apply=%add", "all-reduce-done", ("all-reduce", 64, 4)),
-        (f"(bf16[8,4], bf16[32,4]) all-gather-start(%x), {GROUPS}", "all-gather-done", ("all-gather", 256, 4)),
-        (
-            f"((bf16[8,4], f32[1]), (bf16[32,4], f32[4])) all-gather-start(%x, %y), {GROUPS}",
-            "all-gather-done",
-            ("all-gather", 272, 4),
-        ),
-        (
-            f"(bf16[8,4], bf16[8,4], {FLAGS}) collective-permute-start(%x), source_target_pairs={{{{0,1}},{{2,3}}}}",
-            "collective-permute-done",
-            ("collective-permute", 64, 2),
-        ),
-        (
-            f"((s32[4,2]), s32[4,2], {FLAGS}) async-start(%x), calls=%async_computation",
-            "async-done",
-            ("all-to-all", 32, 4),
-        ),
-    ],
-)
-def test_asynchronous(start: str, done: str, expected: tuple[str, int, int]) -> None:
-    (one,) = found(f"  %s = {start}\n{WORK}\n  %e = bf16[8,4] {done}(%s)\n  {MATMUL}", WRAPPED)
-    assert said(one) == (*expected, True)
-    assert one.between == BETWEEN
 
 
 def test_an_end_elsewhere_says_nothing_of_what_lies_between() -> None:

@@ -172,3 +172,7 @@ def test_what_lies_between() -> None:
 
 def test_sources_are_the_operations_of_jax() -> None:
     assert {one.source.rpartition("/")[2] for one in read("psum_unchecked")} == {"psum"}
+
+
+def test_every_program_has_its_expectation() -> None:
+    assert {path.name.removesuffix(".txt.gz") for path in FOLDER.glob("*.txt.gz")} == EXPECTED.keys()

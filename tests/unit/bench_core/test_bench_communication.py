@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench_core.accounting.communication import Communication, described, read_communication
+from bench_core.accounting.communication import Communication, read_communication
 from bench_core.hlo.collectives import Collective, CollectiveKind
 from bench_core.hlo.schedule import Between
 from bench_core.parallel.communication import model_ring_bytes, sendings
@@ -10,7 +10,7 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
-from tests.unit.bench_core.test_bench_collectives_programs import program_text, read
+from tests.unit.bench_core.test_bench_collectives_programs import program_text
 
 pytestmark = pytest.mark.slow
 
@@ -87,24 +87,6 @@ def test_a_compiler_never_sends_less_and_seldom_more(name: str) -> None:
     assert made is not None
     # The loss, and sizes of parts.
     assert model <= made <= model * (1 + more) + 256
-
-
-def test_numbers_and_words() -> None:
-    made = Communication(found=read("ring"))
-    numbers = made.observations()
-    assert numbers["compiled_all_gather_count"] == 4
-    assert numbers["compiled_reduce_scatter_bytes"] == 2 * 129.5 * MIB
-    assert numbers["compiled_reduce_scatter_ring_bytes"] == 1.5 * 129.5 * MIB
-    assert (numbers["compiled_async_collectives"], numbers["compiled_async_with_matmuls"]) == (2, 0)
-    assert "compiled_all_to_all_count" not in numbers
-    assert made.labels() == {
-        "collectives": "2 reduce-scatter of 129.5 MiB among 4; 2 all-gather of 128 MiB among 4; "
-        "2 collective-permute of 1.125 MiB among 4, asynchronous; 2 all-gather of 256 KiB among 4; "
-        "1 all-reduce of 4 bytes among 4"
-    }
-    assert described(read("all_to_all_async")).startswith(
-        "8 all-to-all of 33.12 MiB among 4, asynchronous (2 with matmuls between, 1 with nothing between); "
-    )
 
 
 def test_what_is_not_known_is_said() -> None:

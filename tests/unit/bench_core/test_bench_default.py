@@ -1,21 +1,17 @@
 """Which backend a case gets that names none, and why."""
 
-import importlib
-import importlib.util
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from bench_core.aot.targets import TARGETS
 from bench_core.gmm.default import ANYWHERE, default_backends
-from bench_core.gmm.inflation_table import TABLE, Compiled, InflationTable, inflation_table
+from bench_core.gmm.inflation_table import Compiled, InflationTable, inflation_table
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
-from bench_core.harness.chosen import most_rows, with_default_backend
-from bench_core.harness.table import CAPACITIES, choices, table_case
-from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
+from bench_core.harness.chosen import with_default_backend
+from bench_core.harness.table import choices, table_case
+from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import MoeShape
 
@@ -89,38 +85,3 @@ def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:
     chosen = with_default_backend(_case(parallel=cut), platform="tpu", device_kind=LITE)
     assert chosen.case.backend == "ragged_dot"
     assert "XLA's partitioner cannot cut a Pallas kernel" in chosen.labels()["default_backend"]
-
-
-def test_rows_at_the_most() -> None:
-    shape = MoeShape(tokens=30, hidden=8, mlp_dim=8, experts=8, topk=2)
-    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, dp_size=2, ep_size=4, devices=8)
-    case = _case(shape=shape, shared_fused=False)
-    assert most_rows(case) == 60
-    # 32 tokens fill 8 devices: 16 of a data shard, which may all go to one device.
-    assert most_rows(replace(case, parallel=parallel)) == 32
-    # ceil(1.25 * 60 / 8) slots for each of 8 experts, or ceil(1.25 * 32 / 8) for each of the 2 of one device.
-    assert most_rows(replace(case, capacity=CAPACITIES["pad"])) == 80
-    assert most_rows(replace(case, capacity=CAPACITIES["pad"], parallel=parallel)) == 10
-
-
-def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
-    """By benchmarks/moe_aot.py: what it writes of its rows is the file in the package, to the letter."""
-    path = Path(__file__).parents[3] / "benchmarks" / "moe_aot.py"
-    spec = importlib.util.spec_from_file_location("moe_aot", path)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    known = json.loads(TABLE.read_text())
-    script.installed = lambda: known["software"]
-    names = {target.device_kind: name for name, target in TARGETS.items() if target.chips == 4}
-
-    def row(kept: dict) -> dict:
-        words = {key: kept[key] for key in ("backend", "dtype", "bench_pass")} | kept["shape"]
-        if kept["refused"]:
-            return {"config": {"aot": names[kept["device_kind"]], **words}, "failed": {"reason": kept["refused"]}}
-        metrics = {"flops_inflation": {"samples": [kept["flops_inflation"]]}} if kept["flops_inflation"] else {}
-        return {"config": {"aot": names[kept["device_kind"]], **words}, "metrics": metrics}
-
-    script.write_inflation_table(tmp_path / "table.json", [row(kept) for kept in known["rows"]])
-    assert (tmp_path / "table.json").read_text() == TABLE.read_text()

@@ -11,11 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 from bench_core.cli.flags import with_flags
-from bench_core.cli.hillclimb import Asked, read_request
 from bench_core.errors import UsageError
-from bench_core.flag import Flag, build, declared, option
+from bench_core.flag import Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.routing.distribution import RUN_FLAGS
 from bench_core.shapes import MoeShape
 
 
@@ -112,33 +110,3 @@ def test_every_field_of_a_case_is_a_flag() -> None:
 
 
 EVEN = ("--parallel-mode ep --ep-impl all_to_all --devices 4", "--parallel-mode dp --devices 4", "")
-
-
-@pytest.mark.parametrize("words", EVEN)
-def test_a_default_that_is_given_is_the_default(words: str) -> None:
-    told: list[Mapping[str, Any]] = []
-    app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command()(with_flags(told.append, declared(Case, Asked)))
-
-    def config(*more: str) -> dict[str, Any]:
-        assert CliRunner().invoke(app, [*words.split(), *more]).exit_code == 0
-        [case] = read_request(told.pop()).cases
-        return case.over(4).config()
-
-    plain = config()
-    assert not {"router", "programs", "compiler_flag"} & plain.keys()
-    # Defaults that depend on other flags.
-    of_mode = {
-        "ep": ["--ep-size 4", "--dp-size 1"],
-        "dp": ["--dp-impl shard_map", "--dp-size 4"],
-    }
-    fixed = [
-        f"{option(flag.name)} {flag.default}"
-        for flag in CASE_FLAGS
-        if isinstance(flag.default, str | int | float)
-        and not isinstance(flag.default, bool)
-        and flag.name not in (*RUN_FLAGS, "parallel_mode")
-    ]
-    assert {"--router outside", "--programs one"} <= set(fixed)
-    for given in fixed + of_mode.get(plain["parallel_mode"], []):
-        assert config(*given.split()) == plain, given

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
-from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_apart
 from bench_core.gmm.registry import BACKENDS
@@ -123,22 +123,6 @@ def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
 def test_a_tile_survives_its_text(m: int, k: int, n: int) -> None:
     tile = Tile(m=8 * m, k=128 * k, n=128 * n)
     assert Tile.parse(str(tile)) == tile
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        ("128,128", "--tile 128,128 is not a tile", "use --tile 128,128,128"),
-        ("1e3,128,128", "--tile 1e3,128,128 is not a tile", "use --tile 128,128,128"),
-        ("-8,128,128", "--tile -8,128,128 is not a tile", "use --tile 128,128,128"),
-        ("0,128,128", "--tile 0,128,128 is not a usable tile", "use --tile 8,128,128"),
-        ("12,200,128", "--tile 12,200,128 is not a usable tile", "use --tile 16,256,128"),
-    ],
-)
-def test_a_bad_tile_is_one_clear_error(text: str, message: str, hint: str) -> None:
-    with pytest.raises(UsageError) as error:
-        Tile.parse(text)
-    assert (error.value.message, error.value.hint) == (message, hint)
 
 
 def test_rows_of_other_backends_have_no_tile() -> None:

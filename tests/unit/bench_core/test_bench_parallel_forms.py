@@ -17,7 +17,7 @@ from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case, load_backend
 from bench_core.harness.table import forms, spread_case, spread_choices
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.parallel.spread import EpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
 from bench_core.routing.distribution import RoutingRequest
@@ -200,20 +200,6 @@ def test_stages_are_programs_of_their_own(form: str) -> None:
 def test_the_kernel_for_tpu_runs_on_several_devices() -> None:
     case = _case("psum 2 x 2", backend="gmm", bench_pass=BenchPass.FORWARD_BACKWARD)
     assert check_case(case).word == "passed"
-
-
-def test_one_device_has_the_function_of_one_device() -> None:
-    """A mesh of one device is no mesh: the program is that of --parallel-mode none."""
-    inputs = make_inputs(0, shape=SMALL, dtype=DType.FLOAT32, request=RoutingRequest())
-    plain, spread = Parallel(), Parallel(mode=ParallelMode.DP, dp_size=1, devices=1)
-    traced = []
-    for parallel in (plain, spread):
-        case = Case(shape=SMALL, routing=RoutingRequest(), backend="ragged_dot", parallel=parallel)
-        plan = plan_case(case, SMALL, np.asarray(inputs.routing.experts))
-        built = build_case(case, SMALL, load_backend(case, platform="cpu"), plan, jax.devices())
-        assert (built.mesh, built.spread, built.places(inputs.weights)) == (None, None, None)
-        traced.append(str(jax.make_jaxpr(built.function)(inputs.x, inputs.weights, inputs.routing)))
-    assert traced[0] == traced[1]
 
 
 REDUCTIONS = ("dot_general", "ragged_dot_general", "reduce_sum", "scatter-add")

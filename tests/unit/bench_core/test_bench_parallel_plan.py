@@ -101,17 +101,3 @@ def test_padded_experts_have_their_capacity_each() -> None:
     # ceil(1.5 * 4 tokens of a data shard / 4 experts) = 2 rows for each of two experts.
     assert plan.most_rows == 4
     assert plan.assignments.dropped == 4
-
-
-@pytest.mark.parametrize("policy", CapacityPolicy)
-def test_what_xla_shares_out_is_planned_as_on_one_device(policy: CapacityPolicy) -> None:
-    """A capacity is of the whole batch, and tokens that were added change nothing in it."""
-    capacity = UNLIMITED if policy is CapacityPolicy.NONE else Capacity(policy=policy, factor=0.9)
-    chosen = np.array([[0, 1], [0, 2], [0, 1], [0, 4], [3, 0]], np.int32)
-    one = _planned(chosen, 5, 4, Spread(), capacity)
-    four = _planned(_padded(chosen, 4, Spread(dp=4)), 5, 4, Spread(dp=4, auto=True), capacity)
-    assert (four.assignments, four.rows) == (one.assignments, one.rows)
-    if one.buckets is not None and four.buckets is not None:
-        assert four.buckets.capacity == one.buckets.capacity == 3
-        assert (four.buckets.of == one.buckets.of).all()
-        assert four.assignments.dropped == 2

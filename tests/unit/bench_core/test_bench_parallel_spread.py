@@ -3,7 +3,7 @@
 import pytest
 
 from bench_core.blocks.modes import Sends
-from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.errors import UnsupportedCase
 from bench_core.harness.build import require_form
 from bench_core.harness.environment import make_cpu_devices
 from bench_core.harness.table import spread_case, spread_choices
@@ -37,32 +37,6 @@ def test_sizes(parallel: Parallel, spread: Spread) -> None:
     # Once all sizes are said, they say the same again.
     assert said.over(8, 16) == spread
     assert said.as_spread(spread) == said
-
-
-@pytest.mark.parametrize(
-    ("parallel", "experts", "message", "hint"),
-    [
-        (Parallel(mode=EP), 60, "60 experts cannot be spread over 8 devices", "use --ep-size 4 --dp-size 2"),
-        (Parallel(mode=EP, devices=9), 16, "--devices 9 asks for more", "use --devices 8"),
-        (Parallel(mode=EP, ep_size=16), 16, "--ep-size 16 needs 16 devices", "use --ep-size 8"),
-        (Parallel(mode=EP, dp_size=3), 16, "--dp-size 3 does not divide 8 devices", "use --ep-size 2 beside it"),
-        (Parallel(mode=EP, dp_size=16), 16, "--dp-size 16 needs 16 devices", "use --dp-size 8"),
-        (Parallel(mode=EP, dp_size=4, ep_size=4), 16, "--dp-size 4 x --ep-size 4 needs 16", "use --devices 16"),
-        (Parallel(mode=ParallelMode.DP, dp_size=9), 16, "--dp-size 9 needs 9 devices", "use --dp-size 8"),
-        (
-            Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.AUTO, dp_size=1),
-            16,
-            "--dp-impl auto changes",
-            "leave --dp-impl",
-        ),
-        (Parallel(mode=EP, ep_impl=EpImpl.RING, ep_size=1), 16, "--ep-impl ring changes nothing", "leave --ep-impl"),
-    ],
-)
-def test_sizes_that_do_not_fit(parallel: Parallel, experts: int, message: str, hint: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        parallel.over(8, experts)
-    assert refused.value.message.startswith(message)
-    assert refused.value.hint.startswith(hint)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
 from bench_core.blocks.inputs import BlockInputs
-from bench_core.blocks.modes import IMPLS, RematMode
+from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.device import host_cpu
@@ -25,7 +25,6 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import LARGEST, SMALLEST, RowSizes, ladder
 from bench_core.gmm.tiled import Tiled
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.layout import Layout
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
 from tests.breadth import covering
 from tests.unit.bench_core.bench_problems import COMPILES, ODD, expected_of, inputs_of, with_experts
@@ -226,21 +225,6 @@ def test_blocks_of_other_row_tiles_agree_with_the_oracle(sizes: tuple[int, ...],
     _block_agrees(inputs, DType.FLOAT32, "baseline", quant_mode, BenchPass.FORWARD_BACKWARD, tiles)
 
 
-@given(
-    sizes=st.sets(st.integers(1, 4096), min_size=1, max_size=4).map(lambda found: tuple(sorted(found, reverse=True))),
-    rows=st.integers(1, 1 << 20),
-    size=st.integers(0, 5000),
-)
-def test_row_tiles_that_are_named_are_used_as_they_are(sizes: tuple[int, ...], rows: int, size: int) -> None:
-    tiles = ladder(rows, 7, close=True, row_tiles=RowSizes.parse(str(RowSizes(sizes=sizes))))
-    assert [tile.rows for tile in tiles] == sorted({min(one, rows) for one in sizes}, reverse=True)
-    remaining = size
-    for tile in tiles:
-        while remaining >= tile.least:
-            remaining -= tile.rows
-    assert -tiles[-1].rows < remaining <= 0 or -remaining < tiles[0].rows / 4
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
 @pytest.mark.wide
@@ -261,27 +245,3 @@ def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
     for name in ("grad_w1", "grad_w3", "grad_w2"):
         np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
         assert not np.isfinite(spoilt[name][1]).all()
-
-
-def test_a_block_says_whether_its_experts_are_one_operation() -> None:
-    def ran(backend: GroupedMatmul = TestTiled.backend, **changes: object) -> str:
-        plain = {"backend": backend, "impl": IMPLS["baseline"], "quant_mode": QuantMode.NONE}
-        return BlockSpec(**(plain | changes)).ran()
-
-    whole = f"{Tiled.summary}; routed experts as one operation"
-    assert ran() == whole
-    assert ran(impl=IMPLS["fused_w13"]) == whole
-    assert ran(layout=Layout(rows=3, filled=True)) == whole
-    assert (
-        ran(Tiled(row_tiles=RowSizes(sizes=(8, 4))))
-        == f"{Tiled.summary}; tiles of 8,4 rows{whole[len(Tiled.summary) :]}"
-    )
-    assert ran(TestRaggedDot.backend) == TestRaggedDot.backend.summary
-    for changes in (
-        {"quant_mode": QuantMode.INT8},
-        {"remat_mode": RematMode.EXPERT_MLP},
-        {"layout": Layout(rows=3, capacity=1, padded=True)},
-    ):
-        assert ran(**changes) == Tiled.summary
-    spec = BlockSpec(backend=Tiled(), impl=IMPLS["baseline"], quant_mode=QuantMode.NONE)
-    assert spec.ran(prequeued=True) == Tiled.summary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import resource
 from pathlib import Path
@@ -40,13 +39,6 @@ def test_a_full_disk_is_an_error_about_the_file(tmp_path: Path) -> None:
             files.create_exclusive(tmp_path / "new", b"first", within=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
-def test_a_copy_has_the_time_of_the_original(tmp_path: Path) -> None:
-    (tmp_path / "old").write_text("x")
-    os.utime(tmp_path / "old", ns=(10**18, 10**18 + 5))
-    files.copy(tmp_path / "old", tmp_path / "new", within=tmp_path)
-    assert (tmp_path / "new").stat().st_mtime_ns == 10**18 + 5
 
 
 def test_a_lock_names_who_holds_it_and_nobody_else(tmp_path: Path) -> None:
@@ -105,14 +97,3 @@ def test_only_a_folder_that_nobody_fills_is_unfinished(tmp_path: Path) -> None:
     left.mkdir()
     with files.new_folder(path, within=tmp_path):
         assert files.unfinished_folders(path) == [left]
-
-
-def test_a_limit_on_the_size_of_files_is_among_the_causes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EFBIG, "File too large")
-
-    monkeypatch.setattr(files.os, "fdopen", refuse)
-    with pytest.raises(StoreError, match="File too large") as caught:
-        files.create_exclusive(tmp_path / "one", b"x", within=tmp_path)
-    assert "a limit is reached" in (caught.value.cause or "")
-    assert "ulimit -f" in (caught.value.hint or "")

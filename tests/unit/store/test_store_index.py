@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.index import RACY_NS, Index, Stamp, TriedIndex
+from tests.conftest import REPOSITORY
 
 KEYS = {"MOE-000": [("k", 1)]}
 
@@ -71,3 +76,25 @@ def test_a_summary_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> N
     index.save({i: (stamp, {"id": i, "title": title}) for i, title in (("A-0", "plain"), ("A-1", 'x"y-z'))}, [])
     index.load([b'x\\"y-z'])
     assert list(index.known) == ["A-0"]
+
+
+@pytest.mark.slow
+def test_other_code_has_another_key(tmp_path: Path) -> None:
+    shutil.copytree(REPOSITORY / "logbook_agent", tmp_path / "logbook_agent")
+    keys = [key_in(tmp_path), key_in(tmp_path)]
+    with (tmp_path / "logbook_agent/findings/best.py").open("a") as file:
+        file.write("# more\n")
+    keys.append(key_in(tmp_path))
+    # Of a wheel, its own list of what it holds says it.
+    (tmp_path / "logbook_agent-1.dist-info").mkdir()
+    for listed in ("a", "b"):
+        (tmp_path / "logbook_agent-1.dist-info/RECORD").write_text(listed)
+        keys.append(key_in(tmp_path))
+    assert [keys.index(key) for key in keys] == [0, 0, 2, 3, 4]
+
+
+def key_in(folder: Path) -> str:
+    """The key that the code below a folder gives, in a process of its own."""
+    asked = [sys.executable, "-P", "-c", "from logbook_agent.store.index import code_key; print(code_key())"]
+    environ = {"PYTHONPATH": str(folder), "PATH": os.environ["PATH"]}
+    return subprocess.run(asked, env=environ, check=True, capture_output=True, text=True).stdout

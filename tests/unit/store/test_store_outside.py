@@ -1,4 +1,4 @@
-"""Nothing below a folder of logbooks leads a write, or a read, out of it."""
+"""No function that writes leads out of its folder."""
 
 from __future__ import annotations
 
@@ -11,28 +11,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
 from logbook_agent.store.files import locked
 from logbook_agent.store.reading import check_place
-
-SECRET = "SECRET-WORD"
-
-
-@pytest.fixture
-def outside(tmp_path: Path) -> Path:
-    """A folder with a file of every name that the tool has."""
-    place = tmp_path / "outside"
-    (place / "01").mkdir(parents=True)
-    for name in ("MOE-000.yaml", "run.json", "output.log", "logbook.yaml", ".lock", "01/run.json", "01/output.log"):
-        (place / name).write_text(f"{SECRET}: 1\n")
-    return place
-
-
-def picture(place: Path) -> dict[str, tuple[bytes | None, int]]:
-    return {
-        p.relative_to(place).as_posix(): (p.read_bytes() if p.is_file() else None, p.lstat().st_mtime_ns)
-        for p in sorted(place.rglob("*"))
-    }
-
-
-# -- the functions -----------------------------------------------------------------------------------
+from tests.contract.store.test_store_outside import picture
 
 ACTS: dict[str, Callable[[Path, Path], object]] = {
     "write": lambda path, top: files.write_atomic(path, b"x", within=top),

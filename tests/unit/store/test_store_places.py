@@ -6,10 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from logbook_agent import Logbook
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
@@ -53,16 +49,3 @@ def test_a_run_follows_the_highest(tmp_path: Path) -> None:
     for number in (1, 2):
         book.run_folder("MOE-000", number).rmdir()
     assert book.new_run("MOE-000") == 4
-
-
-def test_what_cannot_be_collected_is_a_warning(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the command line and the Python API alike."""
-    book_in(folder / "logbooks")
-
-    def refused(book: Book) -> None:
-        raise StoreError("its folder is on a disk that is gone")
-
-    monkeypatch.setattr(Book, "spools", refused)
-    for book in (Logbook.open(), Logbook.open("moe")):
-        assert book.warnings == ["not collected: its folder is on a disk that is gone"]
-        assert book.header.topic == "moe"

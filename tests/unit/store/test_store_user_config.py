@@ -37,9 +37,7 @@ def test_where_the_file_is() -> None:
         (b"#" * (SETTINGS_BYTES + 1), StoreError, "has more than"),
         (b"launchers = [", UsageError, "are not valid"),
         (b"x = " + b"[" * 100_000, UsageError, "are not valid"),
-        (b"x = " + b"{a=" * 100_000, UsageError, "are not valid"),
         (b"hosts = []", UsageError, "hosts: unknown key"),
-        (b"executors = 1", UsageError, "executors: expected a mapping"),
         (b"executors = {box = 'x'}", UsageError, "executors.box: expected a mapping"),
     ],
 )
@@ -69,8 +67,3 @@ def test_what_is_no_regular_file(tmp_path: Path, what: str) -> None:
         load_user_config(environ)
     assert caught.value.cause
     assert caught.value.hint == f"correct or remove the file: {path}"
-
-
-def test_what_earlier_versions_wrote_is_left_out(tmp_path: Path) -> None:
-    _, environ = config(tmp_path, b"confirmed_hosts = ['ghe.example.org']\nexecutors = {box = {kind = 'ssh'}}\n")
-    assert load_user_config(environ).executors == {"box": {"kind": "ssh"}}

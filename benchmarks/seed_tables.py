@@ -3,9 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
-from bench_core.accounting.prediction import outcome
-from bench_core.predict.model import Calibration
-from tests.contract.bench_core.seed_errors import (
+from seed_errors import (
     GROUPS,
     Compared,
     against_one_device,
@@ -15,7 +13,10 @@ from tests.contract.bench_core.seed_errors import (
     scored_rows,
     without_move,
 )
-from tests.contract.bench_core.seed_rows import FORMS, kept, predicted, read_rows
+from seed_rows import FORMS, kept, predicted, read_rows
+
+from bench_core.accounting.prediction import outcome
+from bench_core.predict.model import Calibration
 
 STUDY = "grug_moe_ep_vs_dp_logbook.md"
 STUDY_LINES = {

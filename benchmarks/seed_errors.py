@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from seed_rows import SeedRow, config_of, predicted, read_rows
+
 from bench_core.accounting import count_flops
 from bench_core.accounting.prediction import Prediction, Word, outcome
 from bench_core.predict.model import Accuracy, Calibration
-from tests.contract.bench_core.seed_rows import SeedRow, config_of, predicted, read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

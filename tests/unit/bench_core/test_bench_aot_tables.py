@@ -55,15 +55,3 @@ def test_saved_rows_are_those_of_the_cases(script: ModuleType) -> None:
     for row in rows:
         assert ("failed" in row) != ("hbm_bytes" in row["metrics"])
         assert script.form_line(row).count(" | ") == script.FORMS_HEAD.splitlines()[0].count(" | ")
-
-
-def test_rows_of_other_versions_are_compiled_again(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "rows.json"
-    own = {"jax": "1", "jaxlib": "1", "libtpu": "1"}
-    rows = [{"argv": ["a"], "software": own | {"numpy": "2"}}, {"argv": ["b"], "software": own | {"libtpu": "0"}}]
-    path.write_text(json.dumps({"rows": rows}))
-    monkeypatch.setattr(script, "installed", lambda: own)
-    assert list(script.earlier(path)) == [("a",)]
-    assert script.earlier(tmp_path / "none.json") == script.earlier(None) == {}

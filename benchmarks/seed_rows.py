@@ -22,7 +22,7 @@ from bench_core.predict.predicting import Costs, Predictor
 from bench_core.predict.scheduled import PUBLISHED_TILE
 from bench_core.predict.terms import Terms
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "tests/contract/bench_core/data"
 ROWS, COSTS = DATA / "seed_measured.tsv", DATA / "seed_costs.json"
 TARGET = choose_target("v5p-8")
 FORMS = ("command", "published")
