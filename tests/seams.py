@@ -34,6 +34,8 @@ __all__ = [
     "logbook",
     "machine_variables",
     "marking",
+    "mcp_document",
+    "mcp_tool",
     "own_workers",
     "set_clock",
     "set_github_pace",
@@ -59,6 +61,28 @@ def check_shapes() -> None:
 
     layers = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "timing"]
     install_import_hook([f"bench_core.{layer}" for layer in layers], "beartype.beartype")
+
+
+def _mcp_desk(folder: Path, allow_run: bool) -> Any:
+    from logbook_agent.agents.mcp.desk import Desk
+
+    return Desk(cwd=folder, environ=os.environ, root=str(folder / "logbooks"), allow_run=allow_run)
+
+
+def mcp_tool(folder: Path, name: str, given: Mapping[str, Any], *, allow_run: bool = True) -> Any:
+    """The answer of a tool of `logbook mcp` for the logbooks below a folder, without a server."""
+    from logbook_agent.agents.mcp import tool_answers
+    from logbook_agent.agents.mcp.tool_table import TOOLS
+
+    [tool] = [tool for tool in TOOLS if tool.name == name]
+    return tool_answers.answered(_mcp_desk(folder, allow_run), tool, given)
+
+
+def mcp_document(folder: Path, address: str) -> str:
+    """The text of a resource of `logbook mcp` for the logbooks below a folder, without a server."""
+    from logbook_agent.agents.mcp.book_resources import text_of
+
+    return text_of(_mcp_desk(folder, allow_run=False), address)
 
 
 def own_workers() -> list[subprocess.Popen[Any]]:
@@ -101,6 +125,7 @@ def set_github_pace(
 # -- sizes ---------------------------------------------------------------------------------------------
 
 _SIZES = {
+    "age of files that are remembered, ns": "logbook_agent.store.index.RACY_NS",
     "kept leftovers, bytes": "logbook_agent.doctor.leftovers._KEPT_BYTES",
     "piece of a search for secrets, bytes": "logbook_agent.doctor.secret_search._PIECE_BYTES",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",

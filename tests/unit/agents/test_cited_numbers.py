@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -216,3 +217,13 @@ def test_a_unit_that_a_command_printed_is_no_markdown() -> None:
     made = form("M-001 tflops", "5 ![x](http://e.vil/)<b>`*_")
     assert not re.search(r"[!\[`*_(]*[!\[`*_]|<b>|http:", made.partition(">")[2].removesuffix("</abbr>"))
     assert [place.shown for place in places(made)] == ["5 ![x](http://e.vil/)<b>`*_"]
+
+
+@pytest.mark.parametrize(
+    "text", ["<!--", "[[", "[[A-001 ", "`", "``` ", '<abbr title="[[A-001 x]]">', "[[A" + "A-" * 9, "`" * 3 + "\n`x "]
+)
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    list(places(text * (400_000 // len(text))))
+    list(places("".join("`" * n + "x" for n in range(1, 800))))
+    assert time.process_time() - started < 3.0

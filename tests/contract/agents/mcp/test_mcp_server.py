@@ -18,8 +18,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from logbook_agent.agents.mcp.output_fences import LABEL
 from tests.conftest import Cli
+from tests.contract.agents.mcp.test_mcp_faces import READS
+from tests.contract.agents.mcp.test_mcp_tools import LABEL
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,13 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
             assert client.protocol_version == protocol
             assert (client.instructions or "").startswith("A research logbook")
             listed = await client.list_tools()
-            assert len(listed.tools) == 10
+            reading = {tool for tool, *_ in READS.values()} - {"sync"}
+            writing = {"plan", "record", "run", "cancel", "sync"}
+            assert {tool.name for tool in listed.tools} == {*reading, "wait", *writing}
+            for tool in listed.tools:
+                assert tool.annotations is not None
+                assert tool.annotations.read_only_hint is (tool.name not in writing)
+                assert tool.input_schema["additionalProperties"] is False
             assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 12_000
             status = await client.call_tool("status", {})
             assert status.structured_content["schema"] == "logbook/status/1"
@@ -140,9 +147,8 @@ def test_without_the_users_word_nothing_runs(started: Cli, folder: Path) -> None
 
     (folder / "logbook.toml").unlink()
     names, answer = asyncio.run(talk())
-    assert "run" not in names
-    assert "cancel" not in names
-    assert "not started with --allow-run" in answer.structured_content["error"]["cause"]
+    assert not {"run", "cancel"} & {*names}
+    assert "--allow-run" in answer.structured_content["error"]["cause"]
     assert started("list", "--json").data == []
 
 
