@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from logbook_agent.report.page.write import write_report
-from tests.conftest import Cli
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
 
@@ -54,9 +52,9 @@ def rows_of(page: Page, height: int) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def own(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The report of a copy of our own logbooks."""
-    place = tmp_path_factory.mktemp("own")
+    place = tmp_path_factory.mktemp("own") / "work"
     shutil.copytree(OWN, place / "logbooks")
-    write_report(books.workspace(place), place / "site")
+    books.in_folder(place)("report", "--out", "site")
     with Site.serving(chromium, place / "site") as made:
         yield made
         made.check()
@@ -111,12 +109,16 @@ def test_marks_stand_where_the_numbers_are(own: Site) -> None:
     assert zero["x"] - change["x"] == pytest.approx(other["x"] - zero["x"], abs=12)
 
 
-def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
-    books.small(cli)
-    assert cli("start", "empty", "--prefix", "E", "--goal", "Is b faster?").code == 0
-    assert cli("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s").code == 0
-    assert cli("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3").code == 3
-    assert cli("report", "--out", str(site.folder)).code == 0
+def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
+    folder = tmp_path / "begun"
+    folder.mkdir()
+    typed = books.in_folder(folder)
+    typed("start", "empty", "--prefix", "E", "--goal", "Is b faster?")
+    typed("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s")
+    typed("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3", code=3)
+    typed("report", "--out", "site")
+    for topic in ("empty", "broken"):
+        shutil.copy(folder / f"site/{topic}.html", demo.folder)
     said = {
         "empty": ("Is b faster?", "Nothing was measured yet.", "logbook ab --axis NAME=A,B", "No next step",
                   "Nothing ran yet."),
@@ -126,7 +128,7 @@ def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
     }  # fmt: skip
     for topic, texts in said.items():
         for width, height in SCREENS:
-            page = site.open(f"{topic}.html", width=width, height=height)
+            page = demo.open(f"{topic}.html", width=width, height=height)
             rows = rows_of(page, height)
             for name, text in zip(ROWS, texts, strict=True):
                 assert text in rows[name]

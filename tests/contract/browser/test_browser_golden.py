@@ -9,13 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pypdfium2
-import pytest
 from PIL import Image
 from playwright.sync_api import Page
 
-from logbook_agent.report.charts.chart import Chart
-from tests.conftest import Cli
-from tests.contract.browser import books, charts
+from tests.contract.browser import charts
 from tests.contract.browser.site import Site
 
 # Text and its place in pixels of the canvas, of each chart.
@@ -45,7 +42,7 @@ MARGIN_PX = 12 / 25.4 * 96
 MOST_GREY = 64
 
 
-def drawn(site: Site, made: dict[str, Chart], *, moved: bool = False) -> Labels:
+def drawn(site: Site, made: dict[str, charts.Chart], *, moved: bool = False) -> Labels:
     """The labels of each chart, as Chromium draws them."""
     charts.write(site.folder, *made.values())
     tab = site.page()
@@ -85,14 +82,6 @@ def test_a_label_that_moved_ten_pixels_is_noticed(site: Site) -> None:
 
 
 # -- paper -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def demo(cli: Cli, folder: Path, site: Site) -> Site:
-    """The report of a small logbook that the command line made."""
-    books.small(cli)
-    assert cli("report", "--out", str(site.folder)).code == 0
-    return site
 
 
 def on_paper(tab: Page, width: int, height: int) -> np.ndarray:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.conftest import Cli
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
 
 
-@pytest.fixture
-def demo(cli: Cli, folder: Path, site: Site) -> Site:
+@pytest.fixture(scope="module")
+def more(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of an A/B, and of runs without a comparison."""
-    books.small(cli)
-    for mode, topk in (("none", "8"), ("int8", "4")):
-        assert cli("run", "--title", "Alone", "--", "bash", "bench.sh", "--quant-mode", mode, "--topk", topk).code == 0
-    assert cli("report", "--out", str(site.folder)).code == 0
+    folder = tmp_path_factory.mktemp("more") / "work"
+    folder.mkdir()
+    typed = books.small(folder)
+    for mode, topk in (("none", 8), ("int8", 4)):
+        typed("run", "--title", "Alone", "--", *books.bench(mode, topk))
+    typed("report", "--out", "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def demo(more: Path, site: Site) -> Site:
+    shutil.copytree(more, site.folder, dirs_exist_ok=True)
     return site
 
 
