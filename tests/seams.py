@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logbook_agent import Logbook
+from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main as logbook
 from logbook_agent.issue import marking
@@ -31,6 +31,7 @@ __all__ = [
     "Store",
     "bench_core",
     "check_shapes",
+    "log",
     "logbook",
     "machine_variables",
     "marking",

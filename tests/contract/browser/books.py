@@ -6,32 +6,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.conftest import QUIET
-from tests.contract.e2e.e2e_support import LOGBOOK
-
-
-def in_folder(folder: Path) -> Callable[..., None]:
-    """`logbook ARGS` in a folder, with nothing of the user's; it must succeed, or end with the code that is given."""
-    own = {f"XDG_{name}_HOME": str(folder.parent / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    environ = {"PATH": os.environ["PATH"], "TZ": "UTC", "LOGBOOK_DEVICES": "none", "LOGBOOK_HOST_ROOT": str(QUIET)}
-    if "PYTHONPATH" in os.environ:
-        environ["PYTHONPATH"] = os.environ["PYTHONPATH"]
-
-    def typed(*words: str, code: int = 0) -> None:
-        done = subprocess.run(
-            [*LOGBOOK, *words], cwd=folder, env={**environ, **own}, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, done.stderr
-
-    return typed
-
+from tests.contract.typing_in import in_folder
 
 # -- a thousand entries ------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import Locator
 from playwright.sync_api import Page as Tab
 
-from tests.contract.browser.books import in_folder
+from tests.contract.typing_in import in_folder
 
 # Notes what is written on canvases: the text, its place within the canvas in pixels of the page, how it is aligned.
 NOTE_TEXTS = """

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 OWN = Path(__file__).resolve().parents[3] / "logbooks"
 SCREENS = ((1400, 900), (380, 800))
@@ -54,7 +54,7 @@ def own(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The report of a copy of our own logbooks."""
     place = tmp_path_factory.mktemp("own") / "work"
     shutil.copytree(OWN, place / "logbooks")
-    books.in_folder(place)("report", "--out", "site")
+    in_folder(place)("report", "--out", "site")
     with Site.serving(chromium, place / "site") as made:
         yield made
         made.check()
@@ -112,7 +112,7 @@ def test_marks_stand_where_the_numbers_are(own: Site) -> None:
 def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
     folder = tmp_path / "begun"
     folder.mkdir()
-    typed = books.in_folder(folder)
+    typed = in_folder(folder)
     typed("start", "empty", "--prefix", "E", "--goal", "Is b faster?")
     typed("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s")
     typed("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3", code=3)

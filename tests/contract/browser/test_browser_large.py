@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def many(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     place = tmp_path_factory.mktemp("many") / "work"
     place.mkdir()
     books.thousand(place)
-    books.in_folder(place)("report", "--out", "site")
+    in_folder(place)("report", "--out", "site")
     with Site.serving(chromium, place / "site") as made:
         yield made
         made.check()

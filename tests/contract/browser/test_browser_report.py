@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 WIDTHS = (380, 768, 1600)
 
@@ -18,7 +19,7 @@ def evil(tmp_path: Path, site: Site) -> Site:
     place = tmp_path / "evil"
     place.mkdir()
     books.hostile(place)
-    books.in_folder(place)("report", "--out", str(site.folder))
+    in_folder(place)("report", "--out", str(site.folder))
     return site
 
 
