@@ -193,26 +193,6 @@ def test_other_places_than_the_checkout_are_refused(
     assert "diff --git" in campaign("patch", idea, "--show").out
 
 
-def test_a_patch_that_was_cut_off_is_told_and_rolled_back(campaign: Cli, git: Git, folder: Path) -> None:
-    for name in ("one.py", "two.py"):
-        (folder / name).write_text("idea\n")
-    git("add", "-N", "one.py", "two.py")
-    idea = measure(campaign, folder, 2)
-    first = snapshot(folder, without=[folder / "logbooks"])
-    plan = folder / ".git/logbook-agent/patch/plan.json"
-    step = 0
-    while not (plan.exists() and snapshot(folder, without=[folder / "logbooks"]) != first):
-        assert not plan.exists() or snapshot(folder, without=[folder / "logbooks"]) == first
-        assert killed(["patch", idea, "--undo"], step) is None, "it was never cut off between two files"
-        step += 1
-    found = campaign("doctor")
-    assert "a patch of the working tree was cut off" in found.out + found.err
-    # What it restores is what was there before, so the diff is in the tree.
-    assert campaign("patch", idea, "--apply", "--json").data["changed"] == []
-    assert snapshot(folder, without=[folder / "logbooks"]) == first
-    assert not plan.parent.exists()
-
-
 def test_a_file_that_was_changed_after_the_cut_is_not_lost(campaign: Cli, git: Git, folder: Path) -> None:
     for name in ("one.py", "two.py"):
         (folder / name).write_text("idea\n")
