@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Answer, Cli
 
 JOB = """
 import sys, time
@@ -23,17 +23,18 @@ print("METRIC a=1")
 """
 
 
-def logbook(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "logbook_agent", *words],
-        cwd=tree, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+In = Callable[..., Answer]
 
 
-def refusal(tree: Path, *words: str) -> dict[str, str]:
-    answer = logbook(tree, *words, "--json")
-    found: dict[str, str] = json.loads(answer.stdout)["error"]
-    return {**found, "status": str(answer.returncode)}
+@pytest.fixture
+def within(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> In:
+    """`logbook WORDS` in a worktree."""
+
+    def typed(tree: Path, *words: str) -> Answer:
+        monkeypatch.chdir(tree)
+        return cli(*words)
+
+    return typed
 
 
 def git(tree: Path, *words: str) -> None:
@@ -55,17 +56,6 @@ def trees(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path, tmp_path / "other"
 
 
-def execution(tree: Path) -> tuple[str, ...]:
-    """The words that execute the plan in a worktree where nobody typed its command, as the refusal names them."""
-    words = ("run", "--id", "MOE-000")
-    return *words, *refusal(tree, *words)["hint"].split()[-2:]
-
-
-def claimed(tree: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(logbook(tree, "status", "--json").stdout)["data"].get("claimed", [])
-    return found
-
-
 def wait_for(path: Path, lines: int) -> None:
     deadline = time.monotonic() + 60
     while not path.exists() or len(path.read_text().splitlines()) < lines:
@@ -73,44 +63,52 @@ def wait_for(path: Path, lines: int) -> None:
         time.sleep(0.05)
 
 
-def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple[Path, Path], cli: Cli) -> None:
+def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple[Path, Path], within: In) -> None:
     first, second = trees
     job, log = first / "job.py", first / "log"
+
+    def execution(tree: Path) -> tuple[str, ...]:
+        """The words that execute the plan where nobody typed its command, as the refusal names them."""
+        words = ("run", "--id", "MOE-000")
+        return *words, *within(tree, *words, "--json").error["hint"].split()[-2:]
+
+    def refusal(tree: Path, *words: str) -> str:
+        answer = within(tree, *words, "--json")
+        assert answer.code == 3, answer
+        return answer.error["message"]
+
     here, again = execution(first), execution(second)
     agent = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", *here],
         cwd=first, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     wait_for(log, 1)
-    [claim] = claimed(second)
+    [claim] = within(second, "status", "--json").data["claimed"]
     assert (claim["id"], claim["pid"], claim["root"]) == ("MOE-000", agent.pid, str(first / "logbooks"))
-    [plan] = json.loads(logbook(second, "next", "--json").stdout)["data"]["steps"][:1]
-    assert str(agent.pid) in plan["claimed_by"]
-    assert not plan["can_run"]
-    error = refusal(second, *again)
-    assert error["status"] == "3"
+    plan = within(second, "next", "--json").data["steps"][0]
+    assert (str(agent.pid) in plan["claimed_by"], plan["can_run"]) == (True, False)
+    message = refusal(second, *again)
     for named in (str(agent.pid), os.uname().nodename, f"{first}/logbooks"):
-        assert named in error["message"]
+        assert named in message
 
     # The process is killed and its command lives on: nobody else starts it.
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
-    assert refusal(second, *again)["status"] == "3"
+    refusal(second, *again)
     child = json.loads((first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
     os.kill(child, signal.SIGKILL)
 
     # Killed as a whole, it returns: here as run 2 of the same entry, since run 1 executed nothing.
     job.write_text(JOB.replace("time.sleep(float(sys.argv[2]))", "None"))
-    made = logbook(first, *here)
-    assert made.returncode == 0, made.stderr
+    assert within(first, *here).code == 0
     assert log.read_text() == "begun\n" * 2
-    assert f"{first}/logbooks" in refusal(second, *again)["message"]
+    assert f"{first}/logbooks" in within(second, *again, "--json").error["message"]
 
     # Unless somebody says that it is to be executed here, too.
-    assert logbook(second, "note", "--plan", "--release", "MOE-000").returncode == 0
-    assert logbook(second, *again).returncode == 0
+    assert within(second, "note", "--plan", "--release", "MOE-000").code == 0
+    assert within(second, *again).code == 0
     assert log.read_text() == "begun\n" * 3
-    assert claimed(first) == []
+    assert not within(first, "status", "--json").data.get("claimed")
 
 
 def test_what_was_executed_is_not_left(cli: Cli) -> None:

@@ -189,13 +189,10 @@ def live(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
 
 
 EXITS: dict[str, Callable[[Cli, Path, Matrix], list[str]]] = {
-    "terminal and JSON": said("list", "status", "show MOE-000", "show MOE-001", "show MOE-002", "show MOE-003"),
-    "logs": said("show MOE-000 --log", "show MOE-000 --log --tail 40", "wait MOE-000 --follow"),
-    "tables": said(
-        "table", "table MOE-000", "compare MOE-000 MOE-001", "list h", "criteria", "list --tried", "baseline"
-    ),
-    "whole records": said("doctor", "export --as csv --out -", "doctor --fix"),
-    "view": written("render", "logbooks/moe.md"),
+    "terminal and JSON": said("list", "status", "show MOE-000", "show MOE-003"),
+    "logs": said("show MOE-000 --log --tail 40", "wait MOE-000 --follow"),
+    "tables": said("table", "compare MOE-000 MOE-001", "list h", "criteria", "list --tried", "baseline"),
+    "whole records": said("doctor --fix"),
     "view after a change": written("edit MOE-001 --next more", "logbooks/moe.md"),
     "issue": issue,
     "page": written("report --out site", "site/**/*"),
