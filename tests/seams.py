@@ -7,6 +7,7 @@ lie, how large a limit is) stands here. After a room is renamed or a function mo
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
@@ -209,7 +210,7 @@ class Store:
         return sorted(self.folder.glob(f"runs/{entry_id}/*/run.json"), key=lambda path: int(path.parent.name))
 
     def run(self, entry_id: str, number: int) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.run_path(entry_id, number).read_text())))
+        return Facts(_facts(json.loads(self.run_path(entry_id, number).read_text())))
 
     def runs(self, entry_id: str) -> list[Facts]:
-        return [Facts(_facts(yaml.safe_load(path.read_text()))) for path in self.run_paths(entry_id)]
+        return [Facts(_facts(json.loads(path.read_text()))) for path in self.run_paths(entry_id)]
