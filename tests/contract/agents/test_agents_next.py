@@ -98,15 +98,6 @@ def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -
     assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
 
 
-def test_a_run_whose_duration_nobody_reported_costs_what_nobody_knows(thread: Cli, folder: Path) -> None:
-    assert thread("run", "--next", "run `python bench.py --mode b --size 1`", "--", *bench("a", 1)).code == 0
-    path = folder / "logbooks/moe/runs/MOE-000/01/run.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "duration_s": None}))
-    first = steps(thread)[0]
-    assert first["kind"] == "next action"
-    assert "minutes" not in first
-
-
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     command = " ".join(bench("b", 1))
     assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0
@@ -212,11 +203,3 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     cli(words[0], *more, *words[1:])
     left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
     assert ("MOE-001" in left) is not closes
-
-
-def test_status_and_next_name_the_same_action_first(thread: Cli) -> None:
-    assert thread("run", "--next", "think", "--", *bench("a", 1)).code == 0
-    assert thread("note", "Later", "--next", "think again").code == 0
-    first = thread("status", "--json").data["next_actions"][0]
-    assert (first["id"], first["next"]) == ("MOE-001", "think again")
-    assert steps(thread)[0]["id"] == "MOE-001"

@@ -75,19 +75,6 @@ def test_a_row_of_the_forest_leads_to_its_entry(own: Site) -> None:
     expect(page.locator("#MOE-VD-005")).to_be_in_viewport()
 
 
-def test_marks_stand_where_the_numbers_are(own: Site) -> None:
-    page = own.open("moe_cpu_experts.html")
-    card = page.get_by_role("group", name="Comparison of MOE-CPU-010")
-    zero, change = (card.locator(f".row:has-text('time_s') {part}").bounding_box() for part in (".zero", "circle"))
-    other = card.locator(".row:has-text('tflops') circle").bounding_box()
-    assert zero is not None
-    assert change is not None
-    assert other is not None
-    # A tenth of the time and ten times the speed lie as far from no change, on both sides.
-    assert change["x"] < zero["x"] < other["x"]
-    assert zero["x"] - change["x"] == pytest.approx(other["x"] - zero["x"], abs=12)
-
-
 def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
     folder = tmp_path / "begun"
     folder.mkdir()

@@ -40,10 +40,8 @@ COMMANDS: dict[str, list[str]] = {
     "newlines": [*SHOW, "a\nb", "\n", "  indented\n\n  twice\n", "tab\there"],
     "variables": ["V=a b'c\"", *SHOW, "V=not a variable", "-x"],
     "variable with newline": ["V=one\ntwo", *SHOW],
-    "empty variable": ["V=", *SHOW],
     "loop": ["bash", "-lc", LOOP],
     "reserved word": ["env", "bash", "-c", 'echo RESULT m=1 w="$0"', "if"],
-    "long": [*SHOW, *(f"--flag-{n}={n}" for n in range(80))],
 }
 
 

@@ -6,7 +6,7 @@ from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
 from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
 from logbook_agent.report.terminal.drawn_answers import parts
-from logbook_agent.report.terminal.progress_lines import effect_bar, series_lines
+from logbook_agent.report.terminal.progress_lines import series_lines
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
@@ -55,14 +55,6 @@ def test_steps_and_their_rate() -> None:
     for second in range(5):
         rate.add(second * 20, {"loss": 4 - second}, now=float(second))
     assert rate.text() == "step 80  loss 0  20 steps/s"
-
-
-def test_the_bar_of_an_effect() -> None:
-    assert effect_bar(None, None, None, 0.01, 17) == "····┊···│···┊····"
-    left, right = effect_bar(-0.05, -0.06, -0.04, 0.01, 21), effect_bar(0.05, 0.04, 0.06, 0.01, 21)
-    assert left == right[::-1]
-    assert right.index("│") == 10 < right.index("┊", 10) < right.index("━") < right.index("●")
-    assert effect_bar(0.02, -3.0, 4.0, 0.01, 21)[0::20] == "←→"
 
 
 def test_the_live_line_of_a_comparison_fits() -> None:
