@@ -75,7 +75,7 @@ def test_the_order_and_what_each_step_says(thread: Cli) -> None:
     assert criterion["settles"] == "mode b was compared with a; the cell mode=b size=1"
     # What fills the cell mode=b size=1 is the command of the criterion.
     assert [cell["what"] for cell in cells] == ["Measure mode=a size=2", "Measure mode=b size=2"]
-    assert cells[0]["why"] == "3 cells of the matrix were not measured"
+    assert cells[0]["why"].startswith("3 ")
     assert cells[0]["command"] == "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
 
     # One home for what comes first.

@@ -58,7 +58,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
         expect(page.locator("#live-now pre")).to_contain_text("<img src=x")
         assert violations(page) == []
         (folder / "go").touch()
-        expect(page.locator("#live-now")).to_contain_text("not in the logbook yet")
+        expect(page.locator("#live-now")).to_contain_text("logbook status")
         assert started("status").code == 0
         expect(page.locator("#MOE-000")).to_contain_text("7.000")
         expect(page.locator("#live-now")).to_contain_text("nothing is running")
