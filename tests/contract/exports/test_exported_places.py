@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
-from tests.contract.exports.full_store import NASTY, ROWS, TITLE
+from tests.contract.exports.full_store import NASTY, ROWS, TITLE, original_cell
 from tests.seams import Logbook
 
 pytestmark = pytest.mark.slow
@@ -119,11 +119,6 @@ def test_a_file_that_fails_half_way_leaves_what_was_there(filled: Cli, folder: P
 
 
 # -- what stands in it -------------------------------------------------------------------------------
-
-
-def original_cell(text: str) -> str:
-    """The text of a cell of CSV, as the documentation says how to read it."""
-    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(tuple("=+-@\t\r\n＝＋－＠")) else text
 
 
 def lines_of(cli: Cli, *words: str) -> list[dict[str, str]]:

@@ -22,7 +22,7 @@ from logbook_agent.model.run import Measurement, Row
 from logbook_agent.text.cells import neutral_cell
 from logbook_agent.text.redaction.names import is_secret_name
 from tests.breadth import examples
-from tests.contract.exports.test_exported_places import original_cell
+from tests.contract.exports.full_store import original_cell
 from tests.unit.exports.exported_support import add, all_rows, new_book, table
 
 FORMULAS = "=+-@\t\r\n＝＋－＠"

@@ -13,7 +13,7 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from tests.unit.exports.exported_support import original_cell
+from tests.contract.exports.full_store import original_cell
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)
 CASES = (
