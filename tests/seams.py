@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logbook_agent import Logbook
+from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main as logbook
 from logbook_agent.issue import marking
@@ -38,9 +38,12 @@ __all__ = [
     "forged",
     "forged_block",
     "issue_block",
+    "log",
     "logbook",
     "machine_variables",
     "marked",
+    "mcp_document",
+    "mcp_tool",
     "order_of_round",
     "own_workers",
     "set_benchmark",
@@ -91,6 +94,28 @@ def check_shapes() -> None:
     install_import_hook([f"bench_core.{layer}" for layer in layers], "beartype.beartype")
 
 
+def _mcp_desk(folder: Path, allow_run: bool) -> Any:
+    from logbook_agent.agents.mcp.desk import Desk
+
+    return Desk(cwd=folder, environ=os.environ, root=str(folder / "logbooks"), allow_run=allow_run)
+
+
+def mcp_tool(folder: Path, name: str, given: Mapping[str, Any], *, allow_run: bool = True) -> Any:
+    """The answer of a tool of `logbook mcp` for the logbooks below a folder, without a server."""
+    from logbook_agent.agents.mcp import tool_answers
+    from logbook_agent.agents.mcp.tool_table import TOOLS
+
+    [tool] = [tool for tool in TOOLS if tool.name == name]
+    return tool_answers.answered(_mcp_desk(folder, allow_run), tool, given)
+
+
+def mcp_document(folder: Path, address: str) -> str:
+    """The text of a resource of `logbook mcp` for the logbooks below a folder, without a server."""
+    from logbook_agent.agents.mcp.book_resources import text_of
+
+    return text_of(_mcp_desk(folder, allow_run=False), address)
+
+
 def own_workers() -> list[subprocess.Popen[Any]]:
     """Processes of background runs that calls in this process started."""
     return list(local._started)
@@ -131,6 +156,7 @@ def set_github_pace(
 # -- sizes ---------------------------------------------------------------------------------------------
 
 _SIZES = {
+    "age of files that are remembered, ns": "logbook_agent.store.index.RACY_NS",
     "kept leftovers, bytes": "logbook_agent.doctor.leftovers._KEPT_BYTES",
     "piece of a search for secrets, bytes": "logbook_agent.doctor.secret_search._PIECE_BYTES",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
@@ -230,10 +256,10 @@ class Store:
         return sorted(self.folder.glob(f"runs/{entry_id}/*/run.json"), key=lambda path: int(path.parent.name))
 
     def run(self, entry_id: str, number: int) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.run_path(entry_id, number).read_text())))
+        return Facts(_facts(json.loads(self.run_path(entry_id, number).read_text())))
 
     def runs(self, entry_id: str) -> list[Facts]:
-        return [Facts(_facts(yaml.safe_load(path.read_text()))) for path in self.run_paths(entry_id)]
+        return [Facts(_facts(json.loads(path.read_text()))) for path in self.run_paths(entry_id)]
 
 
 # -- markers in an issue -------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ knows; and a command that is killed at a random one of its steps."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import random
 import shutil
@@ -227,7 +226,3 @@ def counting(at: int) -> Iterator[None]:
             place = {"pathlib.Path": Path, "shutil": shutil, "subprocess": subprocess, "os": os}[owner]
             stack.enter_context(mock.patch.object(place, attribute, counted(getattr(place, attribute))))
         yield
-
-
-def digest(files: dict[str, State]) -> str:
-    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
-from logbook_agent.agents.installing import HOSTS
+import pytest
+
 from tests.conftest import Cli
+
+SKILLS = (".agents/skills/logbook/SKILL.md", ".claude/skills/logbook/SKILL.md")
+NOTES = "AGENTS.md"
 
 
 def files(project: Path) -> dict[str, bytes]:
@@ -13,9 +19,81 @@ def files(project: Path) -> dict[str, bytes]:
     return {str(p.relative_to(project)): p.read_bytes() if p.is_file() else b"/" for p in project.rglob("*")}
 
 
-def test_the_command_says_what_each_host_needs(cli: Cli, tmp_path: Path) -> None:
-    data = cli("agents", "install", "--project", str(tmp_path), "--json").data
-    assert [one["state"] for one in data["files"]] == ["written"] * 3
-    assert [one["name"] for one in data["hosts"]] == [host.name for host in HOSTS]
-    assert "removed AGENTS.md" in cli("agents", "uninstall", "--project", str(tmp_path)).out
+def changed(cli: Cli, action: str, project: Path) -> dict[str, str]:
+    """The state of each file after the command."""
+    data: dict[str, Any] = cli("agents", action, "--project", str(project), "--json").data
+    return {one["path"]: one["state"] for one in data["files"]}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    found = tmp_path / "project"
+    found.mkdir()
+    return found
+
+
+@pytest.mark.parametrize("text", [None, "", "# Rules", "a\r\nb\r\n", "é\n\n\n"])
+def test_a_project_is_as_before_when_it_is_gone(cli: Cli, project: Path, text: str | None) -> None:
+    others = {".claude/skills/other/SKILL.md": "other\n", ".agents/notes.md": "notes", ".mcp.json": "{}"}
+    for name, content in others.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(content)
+    if text is not None:
+        (project / NOTES).write_bytes(text.encode())
+    before = files(project)
+    assert changed(cli, "install", project) == dict.fromkeys([*SKILLS, NOTES], "written")
+    during = files(project)
+    added = {name for name in during if name not in before and during[name] != b"/"}
+    assert added == {*SKILLS, NOTES} - before.keys()
+    assert all(during[name] == content for name, content in before.items() if name != NOTES)
+    assert {*changed(cli, "install", project).values()} == {"unchanged"}
+    assert files(project) == during
+    changed(cli, "uninstall", project)
+    assert files(project) == before
+    assert changed(cli, "uninstall", project) == {}
+
+
+def test_what_others_wrote_stays(cli: Cli, project: Path) -> None:
+    """A skill of the same name, a block with one mark, and a skill that was changed by hand."""
+    other = project / SKILLS[1]
+    other.parent.mkdir(parents=True)
+    for path, text in ((other, "---\nname: logbook\n---\n"), (project / NOTES, "a\n<!-- logbook: begin -->\n")):
+        path.write_text(text)
+        before = files(project)
+        assert cli("agents", "install", "--project", str(project)).code == 2
+        assert files(project) == before
+        path.unlink()
+    changed(cli, "install", project)
+    (project / SKILLS[0]).write_text((project / SKILLS[0]).read_text() + "mine\n")
+    assert changed(cli, "uninstall", project) == {SKILLS[0]: "left", SKILLS[1]: "removed", NOTES: "removed"}
+    assert (project / SKILLS[0]).is_file()
+
+
+def test_folders_that_are_one_get_one_skill(cli: Cli, project: Path) -> None:
+    (project / ".agents").mkdir()
+    (project / ".claude").symlink_to(".agents")
+    assert changed(cli, "install", project).keys() == {SKILLS[0], NOTES}
+    changed(cli, "uninstall", project)
+    assert {*files(project)} <= {".agents", ".claude"}
+
+
+def test_nothing_that_we_install_lets_an_agent_execute(cli: Cli, project: Path) -> None:
+    """--allow-run is for people to type; and the plugin that hosts are pointed at is complete."""
+    hosts = {
+        one["name"]: one["command"]
+        for one in cli("agents", "install", "--project", str(project), "--json").data["hosts"]
+    }
+    assert {"Claude Code", "Codex", "VS Code"} <= hosts.keys()
+    [plugin] = [command.split()[-1] for command in hosts.values() if "--plugin-dir" in command]
+    found = {name: text.decode() for name, text in files(Path(plugin)).items() if text != b"/"}
+    manifests = {".claude-plugin/plugin.json", ".codex-plugin/plugin.json"}
+    assert {*found} == {*manifests, ".mcp.json", "hooks/hooks.json", "skills/logbook/SKILL.md"}
+    assert not any("--allow-run" in text for text in (*found.values(), *hosts.values()))
+    assert {json.loads(found[name])["name"] for name in manifests} == {"logbook"}
+    [hook] = json.loads(found["hooks/hooks.json"])["hooks"]["SessionStart"]
+    assert {*hook["matcher"].split("|")} == {"startup", "resume", "clear", "compact"}
+    assert len(found["skills/logbook/SKILL.md"].splitlines()) < 120
+
+
+def test_an_action_that_is_none(cli: Cli) -> None:
     assert cli("agents", "remove").code == 2

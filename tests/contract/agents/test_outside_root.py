@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.commit import commit_root
-from logbook_agent.issue.permalinks import published
-from logbook_agent.text.address import RepositoryAddress
 from tests.conftest import Cli
 from tests.contract.agents.generated_trees import snapshot
 
@@ -88,23 +85,18 @@ def test_the_view_the_report_the_doctor_and_a_sweep(root: Path, cli: Cli, git: G
 
 def test_records_are_committed_where_they_are_and_linked(root: Path, cli: Cli, git: Git, folder: Path) -> None:
     (root / "stray.txt").write_text("not of a logbook\n")
+    git("config", "remote.origin.url", "https://github.com/acme/moe.git", cwd=root)
+    git("config", "remote.origin.pushurl", str(folder.parent / "hub.git"), cwd=root)
     assert cli("run", "--", "python", "bench.py").code == 0
     head = git("rev-parse", "HEAD")
-    sha = commit_root(root, "records", os.environ)
-    assert sha == git("rev-parse", "HEAD", cwd=root)
+    # No host is reached without a token: the commit comes before.
+    assert cli("sync", "--create", "--repo", "acme/moe", "--commit").code == 4
+    sha = git("rev-parse", "HEAD", cwd=root)
     assert git("status", "--porcelain", cwd=root) == "?? stray.txt"
     assert git("rev-parse", "HEAD") == head
     git("push", "-q", "origin", "HEAD:refs/heads/logbooks", cwd=root)
-    links = published(
-        view=root / "moe.md",
-        folder=root / "moe",
-        entry_ids=["MOE-000"],
-        repository=RepositoryAddress(host="github.com", owner="acme", name="moe"),
-        remote="origin",
-        environ=os.environ,
-    )
-    assert links.view == f"https://github.com/acme/moe/blob/{sha}/moe.md"
-    assert "MOE-000" in links.entries
+    planned = cli("sync", "--create", "--repo", "acme/moe", "--dry-run", "--json")
+    assert f"https://github.com/acme/moe/blob/{sha}/moe.md" in planned.out
 
 
 # -- the branch --------------------------------------------------------------------------------------
@@ -125,7 +117,7 @@ def test_the_branch_shares_no_history_and_the_code_stays_as_it_is(cli: Cli, git:
     assert (folder.parent / "work-records-moe/moe.md").is_file()
     # A second logbook goes to the same place; another branch is refused, since the first would no longer be found.
     assert cli("start", "second", "--own-branch", "records/moe").code == 0
-    assert "the logbooks of this clone are in" in cli("start", "third", "--own-branch", "logs").err
+    assert cli("start", "third", "--own-branch", "logs").code == 2
 
 
 def test_what_was_made_in_part_is_completed(cli: Cli, git: Git, folder: Path) -> None:
@@ -141,22 +133,26 @@ def test_what_was_made_in_part_is_completed(cli: Cli, git: Git, folder: Path) ->
 def test_where_no_branch_can_be_made(
     cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert "the branch main has commits of the code" in cli("start", "moe", "--own-branch", "main").err
-    assert "cannot be the name of a branch" in cli("start", "moe", "--own-branch", "a..b").err
-    assert "cannot be used together" in cli("start", "moe", "--own-branch", "logbooks", "--root", "x").err
+    def refused(*words: str) -> str:
+        answer = cli("start", *words, "--json")
+        assert answer.code == 2
+        return answer.error["message"]
+
+    assert "main" in refused("moe", "--own-branch", "main")
+    assert "a..b" in refused("moe", "--own-branch", "a..b")
+    assert "--root" in refused("moe", "--own-branch", "logbooks", "--root", "x")
     assert cli("start", "moe").code == 0
-    assert "the logbooks of this clone are in" in cli("start", "two", "--own-branch", "logbooks").err
+    refused("two", "--own-branch", "logbooks")
     monkeypatch.setenv("LOGBOOK_ROOT", "x")
-    assert "another folder of logbooks is set" in cli("start", "two", "--own-branch", "logbooks").err
+    refused("two", "--own-branch", "logbooks")
     monkeypatch.delenv("LOGBOOK_ROOT")
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path / "plain")
-    assert "is not in a git repository" in cli("start", "two", "--own-branch", "logbooks").err
+    refused("two", "--own-branch", "logbooks")
 
 
 def test_a_folder_that_is_gone_is_named(cli: Cli, git: Git, folder: Path) -> None:
     assert cli("start", "moe", "--own-branch", "logbooks").code == 0
     shutil.rmtree(folder.parent / "work-logbooks")
-    answer = cli("status")
-    assert answer.code == 2
-    assert "the folder of the logbooks of this clone is gone" in answer.err
+    answer = cli("status", "--json")
+    assert (answer.code, "gone" in answer.error["message"]) == (2, True)

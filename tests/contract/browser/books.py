@@ -1,78 +1,69 @@
-"""Logbooks for the browser: a small real one, a hostile one, and one of a thousand entries."""
+"""Logbooks for the browser, made by commands in processes of their own: a small one, a hostile one, and one of a
+thousand entries. Their pages."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from logbook_agent.model.entry import Entry, Field
-from logbook_agent.model.header import Closing, Criterion, Header, Link, Metric
-from logbook_agent.model.run import Device, Env, Exit, Failure, Host, Measurement, Output, Row, Run
-from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_text
-from logbook_agent.store.root import create
-from logbook_agent.store.workspace import Workspace
-from tests.conftest import Cli
+import yaml
 
-METRICS = (Metric(name="tflops", direction="max", unit="TF/s"), Metric(name="time_s", direction="min", unit="s"))
+from tests.contract.typing_in import in_folder
 
+# -- a thousand entries ------------------------------------------------------------------------------
 
-def workspace(folder: Path) -> Workspace:
-    return Workspace(cwd=folder, environ={"LOGBOOK_ROOT": str(folder / "logbooks")})
-
-
-def thousand(folder: Path, entries: int = 1000, runs: int = 2) -> Book:
-    """A logbook of so many entries with all parts, a few runs each, and an axis that varies."""
-    book = create(
-        folder / "logbooks",
-        Header(
-            topic="many", title="A thousand entries", prefix="MANY", opened="2026-02-10T10:00:00+00:00", metrics=METRICS
-        ),
-        durable=False,
-    )
-    for number in range(entries):
-        entry_id = f"MANY-{number:03d}"
-        opened = f"2026-{2 + number // 300:02d}-{1 + number // 12 % 25:02d}T{number % 12 + 8:02d}:00:00+00:00"
-        fields = (
-            Field(
-                label="Hypothesis", text=f"Tile {number % 7} is faster at topk {number % 5}, because the matmuls grow."
-            ),
-            Field(label="Interpretation", text="- The range of one covers that of the other.\n- Nothing is shown."),
-            Field(label="Next action", text=f"repeat it with {number} tokens"),
-        )
-        book.write_entry(
-            Entry(id=entry_id, title=f"Tile {number % 7}, the {number}th time", opened=opened, fields=fields)
-        )
-        for run in range(1, runs + 1):
-            book.new_run(entry_id)
-            book.write_run(measured(entry_id, run, opened, number))
-    return book
+# What stands in the one entry that is measured, for numbers that differ in each of its copies.
+_NUMBER, _TILE, _TOPK, _SPEED, _MORE, _TIME = "700001", "700002", "700003", "700004.5", "700005.5", "700006.5"
+_ROW = f"""
+{{"config": {{"quant_mode": "MODE", "topk": {_TOPK}, "tokens": 1024, "hidden": 256, "mlp_dim": 352, "experts": 8}},
+ "metrics": {{"tflops": {{"samples": [{_SPEED}, {_MORE}]}}, "time_s": {{"samples": [{_TIME}]}}}}}}
+"""
+_MANY = f"""
+m=none; [ "$LOGBOOK_RUN" = 1 ] && m=int8
+echo 'RESULT_JSON {_ROW.replace(chr(10), "")}' | sed "s/MODE/$m/"
+"""
+_MOMENT = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
-def measured(entry_id: str, run: int, opened: str, number: int) -> Run:
-    side = ("none", "int8")[run % 2]
-    config = {"quant_mode": side, "topk": 1 + number % 5, "tokens": 1024, "hidden": 256, "mlp_dim": 352, "experts": 8}
-    metrics = {
-        "tflops": Measurement(samples=(100.0 + number % 17 + run, 101.0 + number % 13), unit="TF/s", direction="max"),
-        "time_s": Measurement(samples=(0.01 + number % 17 / 1000,), unit="s", direction="min"),
+def thousand(folder: Path, entries: int = 1000) -> None:
+    """A logbook of so many entries with all parts, two runs each, and an axis that varies: one that is measured, and
+    copies of its files with other numbers and times."""
+    typed = in_folder(folder)
+    (folder / "many.sh").write_text(_MANY)
+    metrics = ("--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
+    typed("start", "many", "--prefix", "MANY", "--title", "A thousand entries", *metrics)
+    texts = {
+        "--title": f"Tile {_TILE}, the {_NUMBER}th time",
+        "--hypothesis": f"Tile {_TILE} is faster at topk {_TOPK}, because the matmuls grow.",
+        "--interpretation": "- The range of one covers that of the other.\n- Nothing is shown.",
+        "--next": f"repeat it with {_NUMBER} tokens",
     }
-    return Run(
-        entry=entry_id,
-        run=run,
-        label=side,
-        argv=("bench-core", "hillclimb", "--quant-mode", side, "--topk", str(1 + number % 5), "--tokens", "1024"),
-        env=Env(relevant={"JAX_PLATFORMS": "cpu"}),
-        config=dict(config),
-        host=Host(name="vm", cores=2),
-        devices=(Device(platform="cpu", count=1),),
-        software={"python": "3.11.7", "jax": "0.10.2"},
-        started=opened,
-        ended=opened,
-        duration_s=1.5,
-        exit=Exit(code=0),
-        output=Output(bytes=120, lines=3, sha256="0" * 64, tail=("one", "two", "three")),
-        rows=(Row(config=dict(config), metrics=metrics, software={"jax": "0.10.2"}),),
-    )
+    words = [word for option in texts.items() for word in option]
+    typed("run", "--repeat", "2", *words, "--", "sh", "many.sh")
+    store = folder / "logbooks/many"
+    files = [store / "entries/MANY-000.yaml", *sorted(store.glob("runs/MANY-000/*/run.json"))]
+    assert len(files) == 3
+    texts_of = {path: path.read_text() for path in files}
+    for number in range(entries):
+        values = {
+            "MANY-000": f"MANY-{number:03d}", _NUMBER: number, _TILE: number % 7, _TOPK: 1 + number % 5,
+            _SPEED: 101 + number % 17, _MORE: 101 + number % 13, _TIME: 0.01 + number % 17 / 1000,
+        }  # fmt: skip
+        opened = f"2026-{2 + number // 300:02d}-{1 + number // 12 % 25:02d}T{number % 12 + 8:02d}:00:00"
+        for path, text in texts_of.items():
+            made = _MOMENT.sub(opened, text)
+            for name, value in values.items():
+                made = made.replace(name, str(value))
+            place = Path(str(path).replace("MANY-000", f"MANY-{number:03d}"))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(made)
 
+
+# -- hostile texts -----------------------------------------------------------------------------------
 
 # Each would run, load, send or turn something, if it were live.
 HOSTILE = (
@@ -93,134 +84,91 @@ HOSTILE = (
 )
 
 
-def hostile(folder: Path) -> Book:
-    """A logbook in which every text is hostile; what may not hold any text has one of ours."""
-    words = " ".join(HOSTILE)
-    text = (
-        "\n\n".join(HOSTILE)
-        + "\n\n| a | b |\n|---|--:|\n"
-        + "".join(f"| {one} | {one} |\n" for one in HOSTILE if "\n" not in one)
-    )
-    header = Header(
-        topic="evil",
-        title=words.replace("\n", " "),
-        prefix="EVIL",
-        opened="2026-02-10T10:00:00+00:00",
-        goal=text,
-        summary=text,
-        metrics=(
-            Metric(name="<b>tflops", direction="max", unit="<i>"),
-            Metric(name="tflops", direction="max", unit="TF/s", text=words),
-        ),
-        constraints=(text,),
-        links=(
-            Link(label=words, url="javascript:alert(20)"),
-            Link(label="w", url='http://192.0.2.1/"><script>alert(21)</script>'),
-        ),
-        stop_criteria=(Criterion(text=text),),
-        closing=Closing(at="2026-02-11T10:00:00+00:00", conclusion=text, limitations=(text,), next_steps=(text,)),
-    )
-    book = create(folder / "logbooks", header, durable=False)
-    labels = ("Hypothesis", "Result", "Interpretation", "Next action", "Negative result", words.replace("\n", " "))
+_EVERY = " ".join(HOSTILE)
+_LONG = (
+    "\n\n".join(HOSTILE)
+    + "\n\n| a | b |\n|---|--:|\n"
+    + "".join(f"| {one} | {one} |\n" for one in HOSTILE if "\n" not in one)
+)
+# What is typed, and stands for a text that is put into the files afterwards, as a branch that is pulled may hold it.
+_TEXTS = {
+    "zqLONG": _LONG, "zqLINE": _EVERY.replace("\n", " "), "zqNAME": _EVERY[:60], "zqMETRIC": "<b>tflops",
+    "zqUNIT": "<i>",
+    "https://zq.invalid/1": "javascript:alert(20)",
+    "https://zq.invalid/2": 'http://192.0.2.1/"><script>alert(21)</script>',
+}  # fmt: skip
+
+
+def _infected(value: Any, texts: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {_infected(key, texts): _infected(one, texts) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_infected(one, texts) for one in value]
+    if isinstance(value, str):
+        for name, text in texts.items():
+            value = value.replace(name, text)
+    return value
+
+
+def hostile(folder: Path) -> None:
+    """A logbook in which every text is hostile."""
+    typed = in_folder(folder)
+    header = {
+        "title": "zqLINE", "prefix": "EVIL", "goal": "zqLONG", "constraints": ["zqLONG"],
+        "metrics": [
+            {"name": "zqMETRIC", "direction": "max", "unit": "zqUNIT"},
+            {"name": "tflops", "direction": "max", "unit": "TF/s", "text": "zqLINE"},
+        ],
+        "links": [{"label": "zqLINE", "url": f"https://zq.invalid/{n}"} for n in (1, 2)],
+        "stop_criteria": [{"text": "zqLONG"}],
+    }  # fmt: skip
+    (folder / "evil.yaml").write_text(yaml.safe_dump(header))
+    typed("start", "evil", "--from", "evil.yaml")
+    result = {"config": {"quant_mode": "zqONE", "zqNAME": "zqONE"}, "metrics": {"tflops": 1.5, "zqMETRIC": 2.5}}
+    script = f"echo 'RESULT_JSON {json.dumps(result)}'; echo zqONE; echo zqLONG; echo zqLINE >&2; exit 1"
+    fields = [f"--field={label}=zqONE" for label in ("Result", "Negative result", "zqLINE")]
+    texts = ["--hypothesis", "zqONE", "--interpretation", "zqONE", "--next", "zqONE", "--label", "zqONE"]
+    typed("run", "--title", "zqONE", *texts, *fields, "--env", "X=zqONE", "--", "sh", "-c", script, code=1)
+    typed("close", "--unmet", "--conclusion", "zqLONG", "--limitation", "zqLONG", "--next", "zqLONG")
+    store = folder / "logbooks/evil"
+    header_path = store / "logbook.yaml"
+    header_path.write_text(yaml.safe_dump(_infected(yaml.safe_load(header_path.read_text()), _TEXTS)))
+    entry = yaml.safe_load((store / "entries/EVIL-000.yaml").read_text())
+    run = json.loads((store / "runs/EVIL-000/01/run.json").read_text())
     for number, one in enumerate(HOSTILE):
         entry_id = f"EVIL-{number:03d}"
-        fields = tuple(Field(label=label, text=one if label != "Result" else text) for label in labels)
-        book.write_entry(
-            Entry(id=entry_id, title=one.replace("\n", " "), opened="2026-02-10T10:43:00+00:00", fields=fields)
-        )
-        book.new_run(entry_id)
-        book.write_run(_hostile_run(entry_id, one, words))
-        make_folder(book.run_folder(entry_id, 1), within=book.root)
-        write_text(book.log_path(entry_id, 1), text, within=book.root, durable=False)
-    return book
+        flat = {**_TEXTS, "EVIL-000": entry_id, "zqONE": one.replace("\n", " ")}
+        (store / f"entries/{entry_id}.yaml").write_text(yaml.safe_dump(_infected(entry, flat)))
+        place = store / f"runs/{entry_id}/01"
+        place.mkdir(parents=True, exist_ok=True)
+        # What the machine says of itself is as hostile as what the command says.
+        texts_of = {**_TEXTS, "EVIL-000": entry_id, "zqONE": one, os.uname().nodename: one}
+        (place / "run.json").write_text(json.dumps(_infected(run, texts_of)))
+        (place / "output.log").write_text(_LONG)
 
 
-def _hostile_run(entry_id: str, one: str, words: str) -> Run:
-    row = Row(
-        config={"quant_mode": one, words[:60]: one},
-        metrics={"tflops": Measurement(samples=(1.5,), unit=one), one: Measurement(samples=(2.5,), unit="s")},
-        observations={one: 1.0},
-        labels={"ran": one},
-        devices=(Device(platform=one, kind=one, count=1),),
-        software={one: one},
-        host=one,
-        failed=Failure(reason=one, message=words) if entry_id.endswith("3") else None,
-    )
-    return Run(
-        entry=entry_id,
-        run=1,
-        label=one,
-        argv=("bash", "-c", one),
-        env=Env(declared={"X": one}, relevant={"XLA_FLAGS": one}),
-        config={"quant_mode": one},
-        cwd=one.replace("\n", ""),
-        started="2026-02-10T10:43:00+00:00",
-        ended="2026-02-10T10:44:00+00:00",
-        duration_s=60.0,
-        exit=Exit(code=1),
-        rows=(row,),
-        problems=(one,),
-        host=Host(name=one, os=one),
-        software={"jax": one},
-        output=Output(bytes=9, lines=1, sha256="0" * 64, head=(one,), tail=(one, words), error_tail=(one,)),
-    )
+# -- a small one -------------------------------------------------------------------------------------
+
+_BENCH = """
+speed=100; [ "$2" = int8 ] && speed=106
+echo "RESULT quant_mode=$2 topk=$4 tflops=$speed.$((LOGBOOK_RUN * 7 % 10))"
+"""
 
 
-def small(cli: Cli) -> None:
-    """A logbook with a sweep, an A/B and a note, made by the command line itself."""
-    bench = 'speed=100; [ "$2" = int8 ] && speed=106; '
-    bench += 'echo "RESULT quant_mode=$2 topk=$4 tflops=$speed.$((LOGBOOK_RUN * 7 % 10))"'
-    Path("bench.sh").write_text(f"{bench}\n")
-    steps = (
-        (
-            "start",
-            "demo",
-            "--prefix",
-            "DEMO",
-            "--title",
-            "A demo",
-            "--goal",
-            "Is int8 faster?",
-            "--metric",
-            "tflops:max:TF/s",
-            "--stop",
-            "int8 was compared with none",
-        ),
-        (
-            "run",
-            "--title",
-            "First numbers",
-            "--hypothesis",
-            "It runs",
-            "--next",
-            "compare both",
-            "--",
-            "bash",
-            "bench.sh",
-            "--quant-mode",
-            "none",
-            "--topk",
-            "2",
-        ),
-        (
-            "ab",
-            "--axis",
-            "quant_mode=none,int8",
-            "--seed",
-            "1",
-            "--title",
-            "Both modes",
-            "--",
-            "bash",
-            "bench.sh",
-            "--quant-mode",
-            "{axis}",
-            "--topk",
-            "2",
-        ),
-        ("note", "--title", "Decided", "--kind", "decision", "--field", "Decision=int8, because of DEMO-001"),
-        ("edit", "DEMO-001", "--interpretation", "int8 wins", "--next", "try topk 4"),
-    )
-    for step in steps:
-        answer = cli(*step)
-        assert answer.code == 0, answer.err
+def bench(mode: str, topk: int = 2) -> tuple[str, ...]:
+    """The command of the small logbook for a case."""
+    return "bash", "bench.sh", "--quant-mode", mode, "--topk", str(topk)
+
+
+def small(folder: Path) -> Callable[..., None]:
+    """A logbook with a sweep, an A/B and a note; what types in its folder."""
+    typed = in_folder(folder)
+    (folder / "bench.sh").write_text(_BENCH)
+    goal = ("--title", "A demo", "--goal", "Is int8 faster?", "--stop", "int8 was compared with none")
+    typed("start", "demo", "--prefix", "DEMO", *goal, "--metric", "tflops:max:TF/s")
+    texts = ("--title", "First numbers", "--hypothesis", "It runs", "--next", "compare both")
+    typed("run", *texts, "--", *bench("none"))
+    typed("ab", "--axis", "quant_mode=none,int8", "--seed", "1", "--title", "Both modes", "--", *bench("{axis}"))
+    typed("note", "--title", "Decided", "--kind", "decision", "--field", "Decision=int8, because of DEMO-001")
+    typed("edit", "DEMO-001", "--interpretation", "int8 wins", "--next", "try topk 4")
+    return typed

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import json
+import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,7 @@ from typing import Any
 from playwright.sync_api import Locator
 from playwright.sync_api import Page as Tab
 
-from logbook_agent.report.charts.chart import Chart, ChartAxis, ChartBand, ChartSeries, chart_json
-from logbook_agent.report.page.document import LiveParts, document
-from logbook_agent.report.page.page import Page, PageSection
-from logbook_agent.report.page.pictures import inert_json
+from tests.contract.typing_in import in_folder
 
 # Notes what is written on canvases: the text, its place within the canvas in pixels of the page, how it is aligned.
 NOTE_TEXTS = """
@@ -29,88 +29,84 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
 """
 
 
+Chart = dict[str, Any]
+
+
 def lines(*, points: int = 2000, y_log: bool = False) -> Chart:
     """Two curves over steps."""
-    series = tuple(
-        ChartSeries(
-            label=name,
-            entry="X-001",
-            x=tuple(float(step) for step in range(0, 500 * points, 500)),
-            y=tuple(start / (1 + step / 50) for step in range(points)),
-        )
+    series = [
+        {
+            "label": name,
+            "entry": "X-001",
+            "x": [*range(0, 500 * points, 500)],
+            "y": [start / (1 + step / 50) for step in range(points)],
+        }
         for name, start in (("old", 10.0), ("new", 8.0))
-    )
-    return Chart(
-        kind="lines",
-        title="loss over step",
-        x=ChartAxis(label="step"),
-        y=ChartAxis(label="loss", log=y_log),
-        series=series,
-    )
+    ]
+    axes = {"x": {"label": "step"}, "y": {"label": "loss", "log": y_log}}
+    return {"kind": "lines", "title": "loss over step", **axes, "series": series, "bands": []}
 
 
-def marks(*, x_log: bool = True, ticks: tuple[str, ...] | None = None) -> Chart:
-    """Two series of marks with intervals, and a band that does not matter."""
-    places = tuple(map(float, range(len(ticks)))) if ticks else (1.0, 2.0, 8.0, 64.0)
-    series = tuple(
-        ChartSeries(
-            label=name,
-            x=places,
-            y=tuple(level + at for at in range(len(places))),
-            low=tuple(level + at - 0.4 for at in range(len(places))),
-            high=tuple(level + at + 0.6 for at in range(len(places))),
-            text=tuple(f"X-00{at} {name}: {level + at}" for at in range(len(places))),
-            href=tuple(f"#X-00{at}" for at in range(len(places))),
-            shape="points" if ticks else "line",
-            beside=name == "none",
-        )
+def marks(*, ticks: Sequence[str] = ()) -> Chart:
+    """Two series of marks with intervals, over numbers or over names, and a band that does not matter."""
+    places = [*range(len(ticks))] if ticks else [1, 2, 8, 64]
+    series = [
+        {
+            "label": name,
+            "x": places,
+            "y": [level + at for at in range(len(places))],
+            "low": [level + at - 0.4 for at in range(len(places))],
+            "high": [level + at + 0.6 for at in range(len(places))],
+            "text": [f"X-00{at} {name}: {level + at}" for at in range(len(places))],
+            "href": [f"#X-00{at}" for at in range(len(places))],
+            "shape": "points" if ticks else "line",
+            "beside": name == "none",
+        }
         for name, level in (("none", 10.0), ("int8", 12.0))
-    )
-    return Chart(
-        kind="marks",
-        title="tflops over topk",
-        x=ChartAxis(label="topk", log=x_log, ticks=ticks),
-        y=ChartAxis(label="tflops", unit="TF/s"),
-        series=series,
-        bands=(ChartBand(low=9.5, high=10.5, label="minimum effect", beside=True),),
-    )
+    ]
+    x = {"label": "topk", "log": True, **({"ticks": [*ticks]} if ticks else {})}
+    bands = [{"from": 9.5, "to": 10.5, "label": "minimum effect", "beside": True}]
+    y = {"label": "tflops", "unit": "TF/s"}
+    return {"kind": "marks", "title": "tflops over topk", "x": x, "y": y, "series": series, "bands": bands}
 
 
 def moved(chart: Chart, by: float) -> Chart:
     """The chart with every value higher."""
-    series = tuple(
-        dataclasses.replace(s, y=tuple(v and v + by for v in s.y), low=None, high=None) for s in chart.series
-    )
-    return dataclasses.replace(chart, series=series)
+    kept = [{name: value for name, value in s.items() if name not in ("low", "high")} for s in chart["series"]]
+    return {**chart, "series": [{**s, "y": [v and v + by for v in s["y"]]} for s in kept]}
 
 
 def section(charts: Sequence[Chart]) -> str:
     """The section of a page with these charts as `plot-0`, `plot-1`..., as a feature may make it: the data alone."""
     figures = (
-        f'<figure class="chart" id="plot-{n}">'
-        f'<script type="application/json" class="chart-data">{inert_json(chart_json(chart))}</script></figure>'
+        f'<figure class="chart" id="plot-{n}"><script type="application/json" class="chart-data">'
+        f"{json.dumps(chart).replace('<', chr(92) + 'u003c')}</script></figure>"
         for n, chart in enumerate(charts)
     )
     return f'<section id="plots" aria-label="Plots"><h2>Plots</h2><div class="plots">{"".join(figures)}</div></section>'
 
 
-def write(folder: Path, *charts: Chart, live: LiveParts | None = None) -> None:
-    """A page `charts.html` with charts, and an entry for each that these lead to."""
-    ids = tuple(f"X-00{number}" for number in range(6))
-    entries = (
-        PageSection(id=one, html=f'<article id="{one}" class="entry"><h3>{one}</h3><p>{"words " * 300}</p></article>')
-        for one in ids
+@functools.cache
+def page_without_charts() -> str:
+    """The page of a logbook with an entry for each that charts lead to."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "work"
+        folder.mkdir()
+        typed = in_folder(folder)
+        typed("start", "charts", "--prefix", "X", "--title", "Charts")
+        for _ in range(6):
+            typed("note", "--title", "One", "--hypothesis", "words " * 300)
+        typed("report", "--out", "site")
+        return (folder / "site/charts.html").read_text()
+
+
+def write(folder: Path, *charts: Chart) -> None:
+    """A page `charts.html` with charts in the place of its own."""
+    text, count = re.subn(
+        r'<section id="plots".*?</section>', lambda _: section(charts), page_without_charts(), flags=re.DOTALL
     )
-    head = PageSection(id="summary", html='<section id="summary"><h1>Charts</h1></section>')
-    facts = PageSection(id="facts", html='<script type="application/json" id="facts">{"sets":[],"entries":{}}</script>')
-    made = Page(
-        topic="charts",
-        title="Charts",
-        sections=(head, PageSection(id="plots", html=section(charts)), *entries, facts),
-        entries=ids,
-        foot="made by a test",
-    )
-    (folder / "charts.html").write_text("".join(document(made, live=live or LiveParts())))
+    assert count == 1
+    (folder / "charts.html").write_text(text)
 
 
 def chart(tab: Tab, number: int = 0) -> Locator:

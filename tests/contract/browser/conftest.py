@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.contract.browser import books
 from tests.contract.browser.site import Site
 
 # What is to be seen in the end is waited for, on a machine that has much to do.
@@ -40,3 +41,19 @@ def site(chromium: Browser, tmp_path: Path) -> Iterator[Site]:
     with Site.serving(chromium, folder) as made:
         yield made
         made.check()
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a small logbook."""
+    folder = tmp_path_factory.mktemp("small") / "work"
+    folder.mkdir()
+    books.small(folder)("report", "--out", "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def demo(small: Path, site: Site) -> Site:
+    """A copy of the report of the small logbook."""
+    shutil.copytree(small, site.folder, dirs_exist_ok=True)
+    return site

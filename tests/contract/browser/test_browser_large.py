@@ -7,17 +7,18 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from logbook_agent.report.page.write import write_report
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 
 @pytest.fixture(scope="module")
 def many(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The report of a thousand entries, without logs."""
-    place = tmp_path_factory.mktemp("many")
+    place = tmp_path_factory.mktemp("many") / "work"
+    place.mkdir()
     books.thousand(place)
-    write_report(books.workspace(place), place / "site")
+    in_folder(place)("report", "--out", "site")
     with Site.serving(chromium, place / "site") as made:
         yield made
         made.check()
@@ -74,8 +75,8 @@ def test_the_search_filters_everything(many: Site) -> None:
 
 def test_two_old_entries_side_by_side(many: Site) -> None:
     page = many.open("many.html#diff=MANY-003..MANY-204")
-    expect(page.get_by_role("dialog")).to_contain_text("Tile 3 is faster at topk 3")
-    expect(page.get_by_role("dialog")).to_contain_text("Tile 1 is faster at topk 4")
+    expect(page.get_by_role("dialog")).to_contain_text("Tile 3 is faster at topk 4")
+    expect(page.get_by_role("dialog")).to_contain_text("Tile 1 is faster at topk 5")
     assert violations(page) == []
 
 

@@ -7,20 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from logbook_agent.report.page.write import write_report
-from tests.conftest import Cli
 from tests.contract.browser import books
 from tests.contract.browser.site import Site, violations
+from tests.contract.typing_in import in_folder
 
 WIDTHS = (380, 768, 1600)
-
-
-@pytest.fixture
-def demo(cli: Cli, folder: Path, site: Site) -> Site:
-    """The report of a small logbook that the command line made."""
-    books.small(cli)
-    assert cli("report", "--out", str(site.folder)).code == 0
-    return site
 
 
 @pytest.fixture
@@ -28,7 +19,7 @@ def evil(tmp_path: Path, site: Site) -> Site:
     place = tmp_path / "evil"
     place.mkdir()
     books.hostile(place)
-    write_report(books.workspace(place), site.folder)
+    in_folder(place)("report", "--out", str(site.folder))
     return site
 
 

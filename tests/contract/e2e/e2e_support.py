@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,5 @@ def logbook(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subpro
 
 
 def blocks_of(view: Path) -> list[str]:
-    from logbook_agent.text.marked import parse
-
-    return list(parse(view.read_text()))
+    """Names of the blocks that a view consists of."""
+    return re.findall(r"(?m)^<!-- logbook:block (\S+) ", view.read_text())

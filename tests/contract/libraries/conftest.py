@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.unit.exports.exported_support import full
+from tests.contract.exports.full_store import ROWS, full
+from tests.contract.typing_in import in_folder
 
 PYTHON = REPOSITORY / ".venv-exports/bin/python"
 # Nothing leads out of it, and the kernel counts what wanted to go, the questions to name servers included.
@@ -53,8 +54,13 @@ Reading = Callable[[str, Path], Any]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exports")
-    full(folder / "logbooks")
+    """A folder with a logbook of every kind of row, whose code was committed."""
+    folder = tmp_path_factory.mktemp("exports") / "work"
+    folder.mkdir()
+    for words in (("init", "-q", "-b", "main"), ("commit", "-q", "--allow-empty", "-m", "Code")):
+        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", *who, *words], cwd=folder, check=True)
+    full(in_folder(folder))
     return folder
 
 
@@ -69,7 +75,8 @@ def export(place: Path) -> Exporting:
         )
         assert code == 0, err
         assert err.splitlines()[-1] == "TRIED 0", err
-        assert out.splitlines()[0] == f"7 rows of 6 entries as {form}: {place / form}"
+        assert str(place / form) in out
+        assert f"{ROWS} rows" in out
         others = {path for path in place.rglob("*") if path not in before}
         assert [path for path in others if not path.is_relative_to(place / form)] == []
         return place / form

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+from tests.contract.exports.full_store import NASTY, ROWS
 from tests.contract.libraries.conftest import Exporting, Reading, in_namespace
 from tests.seams import Store
-from tests.unit.exports.exported_support import NASTY, all_rows
 
 MLFLOW = """
 import json, os, sys
@@ -90,34 +91,43 @@ print(json.dumps(found))
 NAMES = {"time": "m_time"}
 
 
+WHY_NOT = {
+    "MOE-001/1": "superseded by MOE-002",
+    "MOE-003/1": "void",
+    "MOE-004/1": "warm-up",
+    "MOE-005/1": "failed: oom",
+}
+
+
 def check(found: dict[str, Any], place: Path) -> None:
     """Against the records. (JSON keeps every float as it is: both sides write the shortest text that means it.)"""
-    rows = {row.name: row for row in all_rows(Store(place)).rows}
-    assert found.keys() == rows.keys()
-    for name, row in rows.items():
-        said = found[name]
-        for metric, m in row.row.metrics.items():
-            assert said["samples"][NAMES.get(metric, metric)] == list(m.samples), (name, metric)
-            assert said["row"]["metrics"][metric]["samples"] == list(m.samples)
-        assert said["row"]["config"] == row.row.config
-        assert said["row"]["why_not"] == (row.why_not or None)
+    book = Store(place)
+    assert len(found) == ROWS
+    for name, said in found.items():
+        entry_id, _, rest = name.partition("/")
+        number, _, at = rest.partition("#")
+        row = book.run(entry_id, int(number)).rows[int(at or 1) - 1]
+        for metric, m in (row.metrics or {}).items():
+            assert said["samples"][NAMES.get(metric, metric)] == m.samples, (name, metric)
+            assert said["row"]["metrics"][metric]["samples"] == m.samples
+        assert said["row"]["config"] == (row.config or {})
+        assert said["row"]["why_not"] == WHY_NOT.get(name)
     first = found["MOE-000/1#1"]
     assert first["samples"]["tflops.median"] == [1e-300]
     assert first["samples"]["share"] == [1 / 3]
 
 
-def facts_of(said: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    return {key: said["facts"][f"{prefix}{key}"] for key in ("entry", "counts", "commit", "host", "command", "names")}
-
-
-FACTS = {
-    "entry": "MOE-000",
-    "counts": "true",
-    "commit": "a" * 40,
-    "host": "box",
-    "command": "bench --n 0",
-    "names": json.dumps({"m_time": "time"}),
-}
+def check_facts(said: dict[str, Any], place: Path, prefix: str = "") -> None:
+    run = Store(place).run("MOE-000", 1)
+    facts = {key: said["facts"][f"{prefix}{key}"] for key in ("entry", "counts", "commit", "host", "names")}
+    assert facts == {
+        "entry": "MOE-000",
+        "counts": "true",
+        "commit": run.code.commit,
+        "host": run.host.name,
+        "names": json.dumps({"m_time": "time"}),
+    }
+    assert said["facts"][f"{prefix}command"].startswith("printf ")
 
 
 def test_mlflow(export: Exporting, read: Reading, place: Path) -> None:
@@ -125,7 +135,7 @@ def test_mlflow(export: Exporting, read: Reading, place: Path) -> None:
     check(found, place)
     first = found["MOE-000/1#1"]
     assert first["config"] == {"tile": "512", "mode": NASTY, "fused": "true", "rate": "0.1"}
-    assert facts_of(first, "logbook.") == FACTS
+    check_facts(first, place, "logbook.")
     assert {run["status"] for name, run in found.items() if name != "MOE-005/1"} == {"FINISHED"}
     assert found["MOE-005/1"]["status"] == "FAILED"
 
@@ -136,8 +146,8 @@ def test_wandb_offline(export: Exporting, read: Reading, place: Path) -> None:
     check(found, place)
     first = found["MOE-000/1#1"]
     assert first["config"] == {"tile": 512, "mode": NASTY, "fused": True, "rate": 0.1}
-    assert facts_of(first) == FACTS
-    assert {run["host"] for run in found.values()} == {"box"}
+    check_facts(first, place)
+    assert {run["host"] for run in found.values()} == {os.uname().nodename}
     # Neither keys nor paths of whoever exported.
     data = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"e" * 40 not in data
@@ -149,7 +159,7 @@ def test_trackio(export: Exporting, read: Reading, place: Path) -> None:
     check(found, place)
     first = found["MOE-000/1#1"]
     assert first["config"] == {"tile": 512, "mode": NASTY, "fused": True, "rate": 0.1}
-    assert facts_of(first) == FACTS
+    check_facts(first, place)
 
 
 def test_attempts_are_counted(place: Path) -> None:

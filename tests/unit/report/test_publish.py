@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from logbook_agent.report.publish.one_file import FILE_BYTES, one_file
 from logbook_agent.report.publish.pages import PublishedFile, check_no_secret
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
+from tests.conftest import Cli
 
 
 def test_what_a_page_links_is_inside_and_what_is_not_there_is_text() -> None:
@@ -62,3 +64,12 @@ def test_a_secret_is_found_in_every_kind_of_file(path: str, content: bytes) -> N
     redactor = Redactor(secrets=(Secret(name="MY_TOKEN", value="known-by-its-value"),))
     with pytest.raises(Rejected, match=path):
         check_no_secret([PublishedFile(path=path, content=content)], redactor)
+
+
+@pytest.mark.slow
+def test_a_secret_that_is_left_stops_it(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the pages had let one through."""
+    monkeypatch.setattr("logbook_agent.report.page.document._safe", lambda text: text + SECRET)
+    answer = started("publish", "--file", "moe.html", "--json")
+    assert (answer.code, answer.error["code"]) == (4, "rejected")
+    assert not (folder / "moe.html").exists()

@@ -38,7 +38,7 @@ def begin(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agent(folder: Path, *options: str) -> subprocess.Popen[str]:
-    argv = [sys.executable, "-m", "tests.agents.mcp.scripted_agent", str(folder), *options]
+    argv = [sys.executable, "-m", "tests.contract.agents.mcp.scripted_agent", str(folder), *options]
     environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     return subprocess.Popen(argv, cwd=REPOSITORY, env=environ, stdout=subprocess.PIPE, text=True)
 

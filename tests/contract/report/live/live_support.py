@@ -10,7 +10,8 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,6 +27,13 @@ def whole(folder: Path) -> dict[str, tuple[int, bytes | None]]:
         str(p.relative_to(folder)): (p.lstat().st_ino, p.read_bytes() if p.is_file() else None)
         for p in sorted(folder.rglob("*"))
     }
+
+
+def wait_for(condition: Callable[[], object], within_s: float = 60.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable
+import json
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.live.activity import LastLines
-from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
-from tests.contract.cluster.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
-from tests.contract.report.live.live_support import whole
-from tests.contract.running.executors.conftest import wait_for
+from tests.contract.cluster.test_executors_command import SECRET, TYPED, iris, quick, sh  # noqa: F401
+from tests.contract.report.live.live_support import running, whole
 
 
 @pytest.mark.slow
-def test_lines_of_a_job(
-    iris: Cli,  # noqa: F811
-    folder: Path,
-    tmp_path: Path,
-    quick: None,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("logbook_agent.report.live.activity._PACE_S", 0.05)
+def test_lines_of_a_job(iris: Cli, folder: Path, tmp_path: Path, quick: None) -> None:  # noqa: F811
     go = tmp_path / "go"
     script = "echo one; echo I have $WANDB_API_KEY; until [ -e $GO ]; do sleep 0.02; done; echo three"
     words = (*TYPED, "-e", "WANDB_API_KEY", SECRET, "-e", "GO", str(go), "--", *sh(script))
     assert iris("run", "--", *words).code == 0
 
     before = whole(folder / "logbooks")
-    space = Workspace(cwd=folder, environ=dict(os.environ))
-    book, run = space.book(), run_of(folder)
-    lookers = LastLines(space, space.redactor.text)
-    with contextlib.closing(lookers):
+    with running("watch", "--json", cwd=folder) as process:
+        assert process.stdout is not None
 
-        def lines(last: str) -> Callable[[], object]:
-            return lambda: (found := lookers.seen(book, run).lines) and found[-1].startswith(last) and found
+        def shown(last: str) -> list[str]:
+            """The lines of the job, once this one is the last."""
+            assert process.stdout is not None
+            while True:
+                text = process.stdout.readline().decode()
+                assert SECRET not in text
+                for one in json.loads(text)["data"]["running"]:
+                    if one["lines"] and one["lines"][-1].startswith(last):
+                        return list(one["lines"])
 
-        shown = wait_for(lines("I have"))
-        assert shown[0] == "one"
-        assert SECRET not in "".join(shown)
+        assert shown("I have")[0] == "one"
         go.touch()
-        wait_for(lines("three"))
+        shown("three")
         assert whole(folder / "logbooks") == before
     assert iris("wait", "MOE-000").code == 0

@@ -65,7 +65,7 @@ def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
         now = page.until("now", "MOE-001/01")
         assert "<b>bold" not in (now if "bold" in now else page.until("now", "bold"))
         (folder / "go").touch()
-        page.until("now", "not in the logbook yet")
+        page.until("now", "logbook status")
         assert started("status").code == 0
         page.until("MOE-001", "tflops")
         (folder / "logbooks").rename(folder / "away")

@@ -8,20 +8,14 @@ import os
 import pty
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logbook_agent.report.live.activity import Activity
-from logbook_agent.report.live.follower import Follower, Marks
-from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
-from tests.contract.report.live.live_support import GO, killed_if_late, running, whole
-from tests.contract.running.executors.conftest import wait_for
-from tests.seams import Store
+from tests.contract.report.live.live_support import GO, killed_if_late, running, wait_for, whole
 
 SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\\n'; {GO}; echo RESULT tflops=3")
 
@@ -30,10 +24,9 @@ SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\
 def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> None:
     assert started("run", "--title", "First", "--", "echo", "RESULT tflops=2").code == 0
     assert started("run", "--title", "Slow", "--label", "A", "--detach", "--", *SLOW).code == 0
-    book = Store(folder)
     wait_for(lambda: "red" in started("show", "MOE-001", "--log").out)
-    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("heartbeat.json"))
     before = whole(folder)
+    wait_for(lambda: ", heartbeat " in started("watch").out)
     shown = started("watch")
     assert shown.code == 0
     assert whole(folder) == before, "not even an index"
@@ -44,12 +37,8 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert lines[at + 2 : at + 4] == ["    │ step 1", "    │ red \\u202e <b>"]
     assert "  tflops 2.000 TF/s  MOE-000  1 run" in lines
     (folder / "go").touch()
-    spool = book.spool(book.run("MOE-001", 1))
-    wait_for(lambda: spool.has("final.json") and not spool.is_held())
     before = whole(folder)
-    shown = started("watch")
-    assert "ended with exit code 0" in shown.out
-    assert "not in the logbook yet: logbook status" in shown.out
+    wait_for(lambda: "ended with exit code 0" in (shown := started("watch").out) and "logbook status" in shown)
     assert whole(folder) == before, "nothing is collected"
     assert started("status").code == 0
     assert "nothing is running" in started("watch").out
@@ -118,42 +107,3 @@ def test_on_a_terminal(started: Cli, folder: Path) -> None:
         assert found.count(b"\x1b[?1049h") == found.count(b"\x1b[?1049l") == 1, "the screen is put back"
         assert b"tflops 2.000 TF/s" in found.partition(b"\x1b[?1049l")[2], "what was seen last stays"
         assert b"\x1b[3" not in found, "NO_COLOR"
-
-
-@pytest.mark.slow
-def test_every_change_is_seen(started: Cli, folder: Path) -> None:
-    book = Store(folder)
-    marks = Marks(book)
-    wait_for(lambda: not marks.have_changed())
-    assert started("run", "--", "echo", "RESULT tflops=2").code == 0
-    assert marks.have_changed()
-    wait_for(lambda: not marks.have_changed())
-    for path in (book.entry_path("MOE-000"), book.run_folder("MOE-000", 1) / "run.json", book.header_path):
-        with path.open("a") as file:
-            file.write("\n")
-        wait_for(marks.have_changed, within_s=3)
-    (folder / "logbooks/moe").rename(folder / "away")
-    wait_for(marks.have_changed, within_s=1)
-    (folder / "away").rename(folder / "logbooks/moe")
-    wait_for(marks.have_changed, within_s=1)
-
-
-def test_a_trouble_that_is_over_is_no_longer_told(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the files look as they did before: a folder was moved away, and back."""
-    follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
-    with contextlib.closing(follower):
-        assert follower.look().trouble is None
-        with monkeypatch.context() as patched:
-            patched.setattr(Activity, "look", lambda *_: (folder / "away").stat())
-            assert "No such file" in (follower.look().trouble or "")
-        assert follower.look().trouble is None
-
-
-def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that is very busy, or when its process was stopped."""
-    real = Marks._folders
-    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
-    marks = Marks(Store(folder))
-    assert marks.have_changed()
-    assert started("note", "--title", "One").code == 0
-    wait_for(marks.have_changed, within_s=3)

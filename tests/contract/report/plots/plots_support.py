@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -11,11 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from logbook_agent.findings.read import read
-from logbook_agent.report.figures.catalogue import figures
-from logbook_agent.report.figures.figure import Figure
-from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
+from tests.seams import Facts
 
 SVG = "{http://www.w3.org/2000/svg}"
 PROGRAM = Path(__file__).with_name("measured.py")
@@ -34,10 +30,9 @@ class Seeded:
         assert answer.code == 0, (args, answer)
         return answer
 
-    def figures(self, entry: str | None = None, metric: str | None = None) -> dict[str, Figure]:
-        """By key, as they follow from the records."""
-        space = Workspace(cwd=self.folder, environ=os.environ)
-        found = figures(read(space, space.book(None)), entry=entry, metric=metric)
+    def figures(self, *asked: str) -> dict[str, Facts]:
+        """The data of the plots by their keys, which are drawn."""
+        found = [Facts(one) for one in self.ok("plot", *asked, "--json").data]
         assert len({f.key for f in found}) == len(found)
         return {f.key: f for f in found}
 
@@ -45,6 +40,10 @@ class Seeded:
     def kept(self) -> list[str]:
         """The files of plots, without their ending."""
         return sorted(path.stem for path in (self.folder / "logbooks/ep/plots").glob("*.svg"))
+
+    def pictures(self) -> dict[str, str]:
+        """Every plot that there is, drawn, by its key."""
+        return {key: self.picture(key) for key in self.figures()}
 
     def picture(self, key: str) -> str:
         return (self.folder / f"logbooks/ep/plots/{key}.svg").read_text()
@@ -66,20 +65,8 @@ def fill(seeded: Seeded) -> None:
     start = ("start", "ep", "--prefix", "EP", "--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
     seeded.ok(*start)
     ab = ("ab", "--seed", "1")
-    seeded.ok(
-        *ab,
-        "--axis",
-        "parallel_mode=none,ep",
-        "--repeat",
-        "12",
-        "--",
-        *python,
-        "modes",
-        "--topk",
-        "all",
-        "--parallel-mode",
-        "{axis}",
-    )
+    modes = (*python, "modes", "--topk", "all", "--parallel-mode", "{axis}")
+    seeded.ok(*ab, "--axis", "parallel_mode=none,ep", "--repeat", "12", "--", *modes)
     seeded.ok(*ab, "--axis", "quant_mode=none,int8", "--repeat", "8", "--", *python, "int8", "--quant-mode", "{axis}")
     seeded.run("--title", "One case", "--repeat", "10", "--", "one")
     seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
@@ -122,18 +109,18 @@ def texts(text: str) -> list[str]:
     return [e.text or "" for e in parsed(text).iter(f"{SVG}text")]
 
 
-def drawn_data(figure: Figure) -> list[dict[str, Any]]:
-    """What the marks of a picture have to say, from the figure: curves in their order, of a band or rule one mark."""
+def drawn_data(figure: Facts) -> list[dict[str, Any]]:
+    """What the marks of a picture have to say, from the data: curves in their order, of a band or rule one mark."""
     return [
         {
-            "entry": p.entry,
-            "series": s.name,
-            "x": p.x if isinstance(p.x, str) else repr(float(p.x)),
-            "y": repr(float(p.y)),
-            **({} if p.low is None or p.high is None else {"low": repr(float(p.low)), "high": repr(float(p.high))}),
-            "n": str(p.n),
-            "said": p.said,
+            "entry": p["entry"],
+            "series": s["name"],
+            "x": p["x"] if isinstance(p["x"], str) else repr(float(p["x"])),
+            "y": repr(float(p["y"])),
+            **({} if p["low"] is None else {"low": repr(float(p["low"])), "high": repr(float(p["high"]))}),
+            "n": str(p["n"]),
+            "said": p["said"],
         }
         for s in figure.series
-        for p in (s.points[:1] if s.shape in ("band", "rule") else s.points)
+        for p in (s["points"][:1] if s["shape"] in ("band", "rule") else s["points"])
     ]

@@ -8,11 +8,9 @@ from statistics import median
 
 import pytest
 
-from logbook_agent.model.errors import NotFound
-from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
-from logbook_agent.report.plots.svg import svg
 from tests.contract.report.plots import measured
 from tests.contract.report.plots.plots_support import Seeded, drawn_data, marks, parsed
+from tests.seams import Facts
 
 pytestmark = pytest.mark.slow
 
@@ -31,12 +29,12 @@ KEYS = [
 ]
 
 
-def series(figure: Figure, name: str) -> PlotSeries:
-    [found] = [s for s in figure.series if s.name == name]
-    return found
+def points(figure: Facts, name: str) -> list[Facts]:
+    [found] = [s["points"] for s in figure.series if s["name"] == name]
+    return [Facts(point) for point in found]
 
 
-def told(points: Sequence[PlotPoint]) -> list[tuple[object, ...]]:
+def told(points: Sequence[Facts]) -> list[tuple[object, ...]]:
     return [(p.x, p.y, p.low, p.high, p.n) for p in points]
 
 
@@ -60,23 +58,23 @@ def order(seeded: Seeded, entry: str) -> dict[str, list[int]]:
 
 
 def test_there_is_a_figure_of_each_kind_and_none_of_what_failed(seeded: Seeded) -> None:
-    assert sorted(seeded.figures()) == KEYS
+    found = seeded.figures()
+    assert sorted(found) == KEYS
+    for kind in {one.kind for one in found.values()}:
+        assert {one.kind for one in seeded.figures("--kind", kind).values()} == {kind}
     assert sorted(seeded.figures("EP-000")) == KEYS[:4]
-    assert seeded.figures("EP-003") == {}, "its run failed"
-    assert seeded.figures(metric="time_s") == {}
-    assert seeded.figures("EP-001", "time_s") == {}
-    with pytest.raises(NotFound, match="no entry EP-077"):
-        seeded.figures("EP-077")
+    for nothing in (["EP-003"], ["--metric", "time_s"], ["EP-001", "--metric", "time_s"]):
+        assert seeded.cli("plot", *nothing).code == 2
 
 
 def test_a_sweep(seeded: Seeded) -> None:
-    figure = seeded.figures()["ep-004-sweep-tflops"]
+    figure = seeded.figures("EP-004")["ep-004-sweep-tflops"]
     [curve] = figure.series
     runs = [by_topk("none", run) for run in (1, 2, 3)]
-    assert told(curve.points) == [of_runs(float(k), [run[k] for run in runs]) for k in (1, 2, 4, 8)]
-    assert (figure.x.label, figure.y.label) == ("topk", "tflops (TF/s)")
-    assert figure.note == "Median over 3 runs of each case; bars: lowest to highest run."
-    assert curve.points[0].said == "EP-004 topk=1: 219.4 TF/s [218.7, 219.9], n=3"
+    assert told(points(figure, curve["name"])) == [of_runs(float(k), [run[k] for run in runs]) for k in (1, 2, 4, 8)]
+    assert (figure.x["name"], figure.y["name"], figure.y["unit"]) == ("topk", "tflops", "TF/s")
+    for fact in ("EP-004", "topk=1", "219.4", "218.7", "219.9", "n=3"):
+        assert fact in curve["points"][0]["said"]
 
 
 def test_controls_and_the_crossover(seeded: Seeded) -> None:
@@ -84,20 +82,16 @@ def test_controls_and_the_crossover(seeded: Seeded) -> None:
     values = {(side, k): [by_topk(side, run)[k] for run in runs] for side, runs in sides.items() for k in (1, 2, 4, 8)}
     figure = found["ep-000-controls-tflops"]
     for name, side in (("none (control)", "none"), ("ep", "ep")):
-        assert told(series(figure, name).points) == [of_runs(float(k), values[side, k]) for k in (1, 2, 4, 8)]
-    assert [s.beside for s in figure.series] == [True, False]
-    assert figure.note.startswith("Medians over 12 runs on each side; bars: lowest to highest run. topk=1: -62.")
+        assert told(points(figure, name)) == [of_runs(float(k), values[side, k]) for k in (1, 2, 4, 8)]
 
     figure = found["ep-000-crossover-tflops"]
     answer = seeded.ok("compare", "EP-000", "--metric", "tflops", "--json").data["answer"]
-    effect = series(figure, "ep")
-    for point, f in zip(effect.points, answer["findings"], strict=True):
+    for point, f in zip(points(figure, "ep"), answer["findings"], strict=True):
         assert (point.x, point.n) == (float(f["case"]["topk"]), 12)
         assert [point.y, point.low, point.high] == [100 * value for value in (f["change"], *f["interval"])]
         assert point.said == f"EP-000 {f['sentence']}"
-    assert "ep turns from a loss to a gain between topk=2 and 4" in figure.note
-    assert "12 pairs per case; bars: 95% interval of the change." in figure.note
-    assert figure.y.label == "change of tflops (%)"
+    assert "between topk=2 and 4" in figure.note
+    assert (figure.y["name"], figure.y["unit"]) == ("change of tflops", "%")
 
 
 def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
@@ -105,18 +99,15 @@ def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
     figure = found["ep-001-pairs-tflops"]
     for side, runs in sides.items():
         values_of = [measured.int8(side, run)[0][1] for run in runs]
-        assert told(series(figure, side).points) == [(n, v, None, None, 1) for n, v in enumerate(values_of, 1)]
-    assert series(figure, "none").beside
-    assert not series(figure, "int8").beside
-    assert figure.note.startswith("8 pairs; each mark is the median")
+        assert told(points(figure, side)) == [(n, v, None, None, 1) for n, v in enumerate(values_of, 1)]
 
     figure = found["ep-001-ratios-tflops"]
     values = {side: [measured.int8(side, run)[0][1] for run in runs] for side, runs in sides.items()}
     changes = [100 * (b / a - 1) for a, b in zip(values["none"], values["int8"], strict=True)]
-    assert [p.y for p in series(figure, "pairs").points] == [pytest.approx(c) for c in changes]
-    assert [p.x for p in series(figure, "pairs").points] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [p.y for p in points(figure, "pairs")] == [pytest.approx(c) for c in changes]
+    assert [p.x for p in points(figure, "pairs")] == [1, 2, 3, 4, 5, 6, 7, 8]
     [f] = seeded.ok("compare", "EP-001", "--metric", "tflops", "--json").data["answer"]["findings"]
-    band = series(figure, "95% interval of the change").points[0]
+    band = points(figure, "95% interval of the change")[0]
     assert (band.n, band.low, band.high) == (8, *(100 * end for end in f["interval"])), "that of the answer"
     assert figure.title == f"EP-001: tflops pair by pair, none → int8: {100 * f['change']:+.3g}%, better"
 
@@ -124,61 +115,43 @@ def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
 def test_noise_of_an_entry(seeded: Seeded) -> None:
     figure = seeded.figures()["ep-002-noise-tflops"]
     values = [measured.one("", run)[0][1] for run in range(1, 11)]
-    assert told(series(figure, "runs").points) == [(run, v, None, None, 1) for run, v in enumerate(values, 1)]
-    level = series(figure, "level before and after")
-    assert [(p.x, p.y) for p in level.points] == [
+    assert told(points(figure, "runs")) == [(run, v, None, None, 1) for run, v in enumerate(values, 1)]
+    assert [(p.x, p.y) for p in points(figure, "level before and after")] == [
         (1.0, median(values[:5])),
         (5.5, median(values[5:])),
         (10.0, median(values[5:])),
     ]
-    assert "the level changed after run 5 (192 → 173)" in figure.note
+    assert "after run 5" in figure.note
 
 
 def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
     """Of one problem, the one that most entries measured: other sizes are never drawn as progress."""
     figure = seeded.figures()["thread-best-tflops"]
-    assert (figure.title, figure.x.names) == ("Best tflops so far at topk=1", ("EP-000", "EP-004"))
+    assert [p["x"] for p in figure.series[0]["points"]] == ["EP-000", "EP-004"]
+    assert "topk=1" in figure.title
     values = sorted(by_topk("none", run)[1] for run in order(seeded, "EP-000")["none"])
-    first, second = (p.y for p in series(figure, "best so far").points)
+    first, second = (p.y for p in points(figure, "best so far"))
     assert first == pytest.approx(median(values))
     assert second >= first
     seeded.ok("edit", "EP-000", "--state", "void")
-    after = seeded.figures()["thread-best-tflops"]
-    assert after.x.names == ("EP-001", "EP-002")
-    assert all("EP-000" not in key for key in (f.key.upper() for f in seeded.figures().values()))
-    assert "EP-000" not in str([f.entries for f in seeded.figures().values()])
-    assert sorted(seeded.figures("EP-000")) == ["ep-000-sweep-tflops"], "its rows, and no answer"
+    after = seeded.figures()
+    assert [p["x"] for p in after["thread-best-tflops"].series[0]["points"]] == ["EP-001", "EP-002"]
+    assert not any(key.startswith("ep-000") or "EP-000" in f.entries for key, f in after.items())
+    assert [*seeded.figures("EP-000")] == ["ep-000-sweep-tflops"], "its rows, and no answer"
 
 
 def test_the_roofline(seeded: Seeded) -> None:
     figure = seeded.figures()["ep-006-roofline-tflops"]
-    roof = series(figure, "roofline 459 TF/s, 2,765 GB/s")
-    assert (roof.points[1].x, roof.points[1].y) == (pytest.approx(459e12 / 2765e9, rel=1e-5), pytest.approx(459.0))
-    [point] = series(figure, "measured").points
+    roof = points(figure, "roofline 459 TF/s, 2,765 GB/s")
+    assert (roof[1].x, roof[1].y) == (pytest.approx(459e12 / 2765e9, rel=1e-5), pytest.approx(459.0))
+    [point] = points(figure, "measured")
     assert point.x == pytest.approx(1.2e12 / 5.2e9)
     assert point.y == pytest.approx(1.2e12 / (8e-3 * 1.05 * 1.001) / 1e12)
     assert point.y < 459
-    assert figure.note.startswith("1 run of each case: no interval.")
 
 
 def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
     for figure in seeded.figures().values():
-        found = marks(svg(figure))
-        assert sorted(map(repr, found)) == sorted(map(repr, drawn_data(figure))), figure.key
-        assert parsed(svg(figure)).get("data-kind") == figure.kind
-
-
-def test_no_secret_and_nothing_live_gets_into_a_picture(seeded: Seeded) -> None:
-    secret = "ghp_" + "a1B2" * 9
-    label = f"<script>alert(1)</script> \u202e@bob {secret}"
-    for value in (1, 2):
-        words = ("bash", "-c", f"echo RESULT kind={value} tflops=10{value}")
-        seeded.ok("run", *(("--id", "EP-007") if value == 2 else ()), "--label", f"{label}{value}", "--", *words)
-    seeded.ok("plot", "EP-007")
-    assert "ep-007-sweep-tflops" in seeded.kept
-    text = seeded.picture("ep-007-sweep-tflops")
-    assert secret not in text
-    assert "\u202e" not in text
-    assert {e.tag.rpartition("}")[2] for e in parsed(text).iter()} <= {
-        *("svg", "g", "path", "use", "defs", "clipPath", "rect", "text", "title", "desc", "style")
-    }
+        picture = seeded.picture(figure.key)
+        assert sorted(map(repr, marks(picture))) == sorted(map(repr, drawn_data(figure))), figure.key
+        assert parsed(picture).get("data-kind") == figure.kind

@@ -1,7 +1,7 @@
 """Where every text and every mark of a picture lies, against pictures that people looked at. The tolerance is for
 another version of matplotlib; a label that moved by two points, of the nine that its letters are high, fails.
 
-To accept a change: `LOGBOOK_UPDATE_GOLDEN=1 pytest tests/report/plots/test_plots_golden.py`, then look at the pictures.
+To accept a change: run this file by pytest with LOGBOOK_UPDATE_GOLDEN=1, then look at the pictures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.plots.svg import svg
 from tests.contract.e2e.golden.golden_support import UPDATE
 from tests.contract.report.plots.plots_support import SVG, Seeded, parsed
 
@@ -82,7 +81,7 @@ def moved(before: Places, after: Places) -> list[str]:
 
 
 def test_texts_and_marks_lie_where_they_did(seeded: Seeded) -> None:
-    found = {key: places(svg(figure)) for key, figure in seeded.figures().items()}
+    found = {key: places(picture) for key, picture in seeded.pictures().items()}
     if UPDATE:
         lines = [f"{json.dumps(key)}: {json.dumps(found[key], ensure_ascii=False)}" for key in sorted(found)]
         GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -37,7 +37,7 @@ def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
     assert lines[start + 1] == "RESULT_JSON hidden=64 tflops=1.25 … (1.3 KiB)"
     assert lines[start + 2] == "no line end"
     assert lines[start + 3].startswith("step 12  loss 0.3333")
-    assert "12 lines of steps folded" in "".join(lines[start + 3 : start + 5])
+    assert "12 lines" in "".join(lines[start + 3 : start + 5])
     assert not any("KiB |" in line for line in lines), "the progress line is gone"
     assert (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
 
@@ -46,7 +46,7 @@ def test_a_step_that_is_config_is_a_case_on_a_terminal_too(started: Cli, folder:
     with on_screen("run", "--", "sh", "-c", "echo $0 step=$2 tflops=1", "RESULT", "--step", "3", cwd=folder) as screen:
         lines = screen.ended()
     assert lines[0] == "RESULT step=3 tflops=1", lines
-    assert not any("lines of steps folded" in line for line in lines)
+    assert not any("folded" in line for line in lines)
 
 
 AB = ("ab", "--axis", "m=a,b", "--max-pairs", "40", "--", "sh", "-c")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from tests.unit.exports.exported_support import original_cell
+from tests.contract.exports.full_store import original_cell
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)
 CASES = (

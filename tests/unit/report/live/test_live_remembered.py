@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.live.remembered_access import opened
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
+from logbook_agent.store.user_config import UserPlaces
 
 
 def test_the_next_server_has_the_same_address(tmp_path: Path) -> None:
@@ -39,11 +39,3 @@ def test_what_is_not_ours_is_replaced(tmp_path: Path, text: str) -> None:
     listening, found = opened(UserPlaces(state=tmp_path), 0)
     listening.close()
     assert found.token in (tmp_path / "serve.json").read_text()
-
-
-def test_without_a_home_nothing_is_kept() -> None:
-    listening, first = opened(NO_PLACES, 0)
-    listening.close()
-    listening, again = opened(NO_PLACES, 0)
-    listening.close()
-    assert first.token != again.token

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from logbook_agent.findings.progress import RunProgress
+from logbook_agent.report.live.follower import Marks
 from logbook_agent.report.live.watch_lines import lines_of
+from logbook_agent.store.book import Book
+from tests.conftest import Cli
+from tests.contract.report.live.live_support import wait_for
 
 
 def text_of(data: dict[str, Any], now: datetime, width: int | None = None, height: int | None = None) -> list[str]:
@@ -33,19 +41,17 @@ def test_what_is_said_of_a_run() -> None:
     ]
     assert [len(line) for line in text_of(data, now, width=20)] == [0, 11, 20, 20, 13, 20]
     assert text_of(data, now, width=40, height=5)[-1] == "and 3 more lines: make the window taller"
-    alone = RunProgress(made=0, total=None, is_at_most=False, usual_s=100.0, parallel=2)
-    one |= {"progress": alone.data(), "trouble": None, "heartbeat": None, "lines": ["a", "b", "c", "d"]}
-    assert text_of(data, now)[2:] == [
-        "  MOE-003/04  Int8  running  vm, no output yet",
-        "    for 2 min 10 s, 30 s longer than usual",
-        "    │ b",
-        "    │ c",
-        "    │ d",
-    ]
-    unknown = RunProgress(made=0, total=None, is_at_most=False, usual_s=None, parallel=1)
-    one |= {"progress": unknown.data(), "lines": []}
-    assert text_of(data, now)[3] == "    for 2 min 10 s"
     assert RunProgress(made=2, total=10, is_at_most=False, usual_s=60.0, parallel=4).expected_s == 120.0
     # Four runs of 3.6 s, eight at a time, take as long as one.
     assert RunProgress(made=8, total=12, is_at_most=False, usual_s=3.6, parallel=8).expected_s == 3.6
     assert RunProgress(made=7, total=12, is_at_most=False, usual_s=10.0, parallel=4).expected_s == 20.0
+
+
+def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that is very busy, or when its process was stopped."""
+    real = Marks._folders
+    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
+    marks = Marks(Book(folder / "logbooks", "moe"))
+    assert marks.have_changed()
+    assert started("note", "--title", "One").code == 0
+    wait_for(marks.have_changed, within_s=3)

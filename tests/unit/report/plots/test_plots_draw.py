@@ -12,18 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.errors import UsageError
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.report.plots.svg import svg
 from logbook_agent.report.plots.theme import DARK, LIGHT
-from tests.contract.report.plots.plots_support import SVG, drawn_data, marks, parsed, texts
-
-RULES = PlotSeries(name="no change", shape="rule", points=(PlotPoint(x=1, y=0, entry="X-001"),), beside=True)
-BAND = PlotSeries(
-    name="interval",
-    shape="band",
-    points=tuple(PlotPoint(x=x, y=2, low=1, high=3, said="2 [1, 3]", entry="X-001") for x in (1.0, 4.0)),
-)
+from tests.contract.report.plots.plots_support import SVG, marks, parsed, texts
 
 
 def line(name: str = "none", *, beside: bool = False, shift: float = 0.0) -> PlotSeries:
@@ -45,13 +37,6 @@ def figure(*series: PlotSeries, names: tuple[str, ...] = (), log: bool = False) 
         note="Median of 3 runs of each case; bars: lowest to highest run.",
         entries=("X-001",),
     )
-
-
-def test_every_mark_holds_its_data() -> None:
-    made = figure(line("none", beside=True), line("int8", shift=0.3), BAND, RULES)
-    drawn = {"band": 0, "rule": 1}
-    made = replace(made, series=tuple(sorted(made.series, key=lambda series: drawn.get(series.shape, 2))))
-    assert marks(svg(made)) == drawn_data(made)
 
 
 def test_no_mark_is_moved_to_where_another_belongs() -> None:
@@ -187,37 +172,6 @@ def test_colours_stand_out_from_the_paper(theme: dict[str, str]) -> None:
     assert len({*theme.values()}) == len(theme)
 
 
-# How people without one of the three kinds of cones see linear RGB: G. Machado, M. Oliveira and L. Fernandes, "A
-# physiologically-based model for simulation of color vision deficiency", IEEE TVCG 15 (2009), severity 1.
-BLINDNESS = {
-    "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
-}
-
-
-def lab(colour: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
-    """CIE L*a*b* (D65) of what is seen of a colour."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    r, g, b = (min(1.0, max(0.0, sum(m * c for m, c in zip(row, linear, strict=True)))) for row in matrix)
-    x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505
-    y = 0.2126 * r + 0.7152 * g + 0.0722 * b
-    z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089
-    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
-    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
-
-
-@pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_the_first_colours_are_told_apart(theme: dict[str, str], blindness: str) -> None:
-    """The four that most figures have. Ten units are plain to see: a just noticeable difference is 2.3."""
-    seen = [lab(theme[f"series-{n}"], BLINDNESS[blindness]) for n in range(1, 5)]
-    apart = [math.dist(a, b) for at, a in enumerate(seen) for b in seen[at + 1 :]]
-    assert min(apart) > 10
-
-
 def test_on_a_page_colours_are_the_pages_and_nothing_needs_a_style() -> None:
     text = svg(figure(), inline=True)
     assert "<style" not in text
@@ -229,11 +183,3 @@ def test_on_a_page_colours_are_the_pages_and_nothing_needs_a_style() -> None:
     ids = re.findall(r' id="([^"]+)"', text)
     assert all(name.startswith(figure().key) for name in ids)
     assert len({*ids}) == len(ids)
-
-
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError) as error:
-        svg(figure())
-    assert error.value.message == "plots need matplotlib, which is not installed"
-    assert error.value.hint == "pip install 'logbook-agent[plot]'"

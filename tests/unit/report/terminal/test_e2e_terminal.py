@@ -6,7 +6,7 @@ from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
 from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
 from logbook_agent.report.terminal.drawn_answers import parts
-from logbook_agent.report.terminal.progress_lines import effect_bar, progress_line, series_lines
+from logbook_agent.report.terminal.progress_lines import series_lines
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
@@ -57,14 +57,6 @@ def test_steps_and_their_rate() -> None:
     assert rate.text() == "step 80  loss 0  20 steps/s"
 
 
-def test_the_bar_of_an_effect() -> None:
-    assert effect_bar(None, None, None, 0.01, 17) == "····┊···│···┊····"
-    left, right = effect_bar(-0.05, -0.06, -0.04, 0.01, 21), effect_bar(0.05, 0.04, 0.06, 0.01, 21)
-    assert left == right[::-1]
-    assert right.index("│") == 10 < right.index("┊", 10) < right.index("━") < right.index("●")
-    assert effect_bar(0.02, -3.0, 4.0, 0.01, 21)[0::20] == "←→"
-
-
 def test_the_live_line_of_a_comparison_fits() -> None:
     name = "int8_with_a_very_long_name_indeed"
     one = EffectEstimate(
@@ -90,11 +82,3 @@ def test_a_wide_table_is_drawn_in_parts() -> None:
     assert parts(columns, rows, 80) == [[0, 1, 2, 3, 4, 5], [0, 1, 6, 7, 8]], "79 columns with the mark"
     assert parts(columns, rows, 5) == [[0, at] for at in range(1, 9)]
     assert parts([], [], 80) == [[]]
-
-
-def test_progress_line() -> None:
-    assert progress_line(5.9, None, 0, 80) == "0:05 | 0 B"
-    assert progress_line(65, "RESULT a=1", 3_565_158, 80) == "1:05 | 3.4 MiB | RESULT a=1"
-    assert progress_line(3725, "a\tb\x1b", 1023, 80) == "1:02:05 | 1023 B | a b "
-    assert progress_line(65, "RESULT " + "x" * 99, 2048, 20) == "1:05 | 2.0 KiB | RE…"
-    assert progress_line(65, None, 0, 0) == ""
