@@ -54,9 +54,8 @@ def test_a_folder_whose_name_is_no_text(folder: Path) -> None:
     place = folder / "w\udcff"
     place.mkdir()
     commands = (["start", "moe", "--prefix", "MOE"], ["note", "--title", "n"], ["doctor"], ["status", "--json"])
-    code = f"from logbook_agent.cli import main\nfor words in {commands}: assert main(words) == 0; print('END')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    *_, status, after = done.stdout.decode().split("END\n")
-    assert after == ""
-    assert json.loads(status)["data"]["view"].endswith("w\udcff/logbooks/moe.md")
+    for words in commands:
+        argv = [sys.executable, "-m", "logbook_agent", *words]
+        done = subprocess.run(argv, cwd=place, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 0, (words, done.stderr)
+    assert json.loads(done.stdout)["data"]["view"].endswith("w\udcff/logbooks/moe.md")
