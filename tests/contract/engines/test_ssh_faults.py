@@ -156,7 +156,7 @@ def test_without_sync_the_far_tree_says_what_it_is(box: SshPlace, git: Callable[
     assert done.code.synced is None
 
 
-@pytest.mark.parametrize(("days", "said"), [(3, "ahead by 71 h 5"), (-3, "behind by 7")])
+@pytest.mark.parametrize(("days", "said"), [(3, "ahead by 7"), (-3, "behind by 7")])
 def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) -> None:
     run = box.send(*sh("echo $PPID > worker"))
     worker, left = box.number("worker"), box.left()
@@ -166,7 +166,7 @@ def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) 
         plain[key] = (datetime.fromisoformat(plain[key]) + timedelta(days=days)).isoformat()
         (left / name).write_text(json.dumps(plain))
     [problem] = box.ended(run).problems
-    assert said in problem
+    assert said in problem, "71 h 59 min or 72 h 00 min, by how long this took"
 
 
 def test_a_spool_that_a_branch_brought_removes_nothing(
