@@ -16,7 +16,7 @@ from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.report.live.live_support import wait_for
 
 pytestmark = pytest.mark.slow
-TREES = 500
+TREES = 60
 
 
 def _logbook(folder: Path, *words: str) -> subprocess.Popen[bytes]:
