@@ -19,7 +19,7 @@ def test_a_row_begins_with_its_path(
     own = "--tokens 21 --hidden 8 --staged-dp" if command == "overlap" else "--batch 3 --seq 7"
     outcome = bench(command, *own.split(), *SMALL.split())
     assert outcome.code == 0, outcome.err
-    paths = {"overlap": ["ref_dp", "staged_dp", "fused_ep"], "compare": ["baseline", "dp", "dp_ep"]}[command]
+    paths = {"overlap": ["ref_dp", "staged_dp", "fused_ep"], "compare": ["baseline_dp", "dp", "dp_ep"]}[command]
     assert [next(iter(row["config"].items())) for row in outcome.rows] == [("path", path) for path in paths]
     assert {row["labels"]["check"] for row in outcome.rows} == {"passed"}
     assert {row["config"]["tokens"] for row in outcome.rows} == {21}
