@@ -230,7 +230,15 @@ def test_a_secret_is_not_handed_to_a_launcher(iris: Cli, folder: Path) -> None:
 @pytest.mark.wide
 def test_it_keeps_the_contract(iris: Cli, folder: Path) -> None:
     """As far as that can be seen without a worker: the job runs in a copy of the folder, on a machine unknown."""
-    contract.test_its_curves_come_back(Place("cluster", folder, iris))
+    place = Place("cluster", folder, iris)
+    failed = place.ended(place.send(*sh("echo RESULT tflops=2; exit 3")))
+    assert (exit_of(failed), samples(failed)) == ({"code": 3}, [[2]])
+    record = place.store.run_path(failed.entry, 1)
+    before = record.read_bytes()
+    for words in (("wait", failed.entry), ("status",)):
+        iris(*words)
+    assert (record.read_bytes(), len(place.store.run_paths(failed.entry))) == (before, 1), "it is taken in once"
+    contract.test_its_curves_come_back(place)
 
 
 @pytest.mark.parametrize(
