@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -130,18 +131,19 @@ def test_the_line_that_repeats_the_last_comparison(campaign: Cli, git: Git, fold
 
 def test_what_is_refused(campaign: Cli) -> None:
     assert campaign("run", "--", "false").code == 1
-    for line in (
-        "keep MOE-001",
-        "keep MOE-002",
-        "discard MOE-002",
-        "keep MOE-404",
-        "patch MOE-002",
-        "patch MOE-000/7",
-        "patch MOE-000 --show --undo",
-        "patch MOE-000 --paths ../x",
+    for line, named in (
+        ("keep MOE-001", "MOE-001 is a decision"),
+        ("keep MOE-002", "MOE-002 has no run"),
+        ("discard MOE-002 --why ' '", "MOE-002 needs a reason"),
+        ("keep MOE-404", "MOE-404"),
+        ("patch MOE-002", "diff"),
+        ("patch MOE-000/7", "run 7"),
+        ("patch MOE-000 --show --undo", "--undo"),
+        ("patch MOE-000 --paths ../x", "outside"),
     ):
-        answer = campaign(*line.split(), "--json")
-        assert (answer.code, "MOE" in answer.error["message"] or "--" in answer.error["message"]) == (2, True), line
+        answer = campaign(*shlex.split(line), "--json")
+        said = answer.error["message"] + answer.error["cause"]
+        assert (answer.code, named in said) == (2, True), (line, said)
 
 
 # -- patch -------------------------------------------------------------------------------------------
@@ -166,7 +168,9 @@ def test_a_diff_without_its_secrets_is_not_applied(
     (folder / "bench.py").write_text("password = 'hunter2-hunter2'\n")
     monkeypatch.setenv("MY_PASSWORD", "hunter2-hunter2")
     assert campaign("run", "--", "true").code == 0
-    assert campaign("patch", "MOE-002", "--undo").code == 2
+    answer = campaign("patch", "MOE-002", "--undo", "--json")
+    assert (answer.code, "secrets" in answer.error["message"] + answer.error["cause"]) == (2, True), answer.error
+    assert (folder / "bench.py").read_text() == "password = 'hunter2-hunter2'\n"
     assert "hunter2" not in campaign("patch", "MOE-002", "--json").out
 
 

@@ -167,8 +167,9 @@ def from_python(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     texts += [book._repr_html_(), *(record._repr_html_() for record in records), repr(book)]
     refused = [lambda name=name: book.record(name) for name in ("MOE-004", "MOE-005")]
     for ask in (*refused, lambda: book.edit("MOE-005", interpretation="more")):
-        with pytest.raises(Exception) as raised:  # noqa: PT011 - what any error says
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - what any error of ours says
             ask()
+        assert all(hasattr(raised.value, part) for part in ("message", "cause", "hint")), raised.value
         texts += ["".join(traceback.format_exception(raised.value)), repr(vars(raised.value))]
     return matrix.leaks("\n".join(texts).encode())
 
@@ -183,8 +184,10 @@ def issue(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
 def live(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     """The pages that `logbook report --serve` shows."""
     with serving(cwd=folder) as served:
-        texts = [served.ask(path)[1] for path in ("/", "/moe.html")]
-    assert all(texts)
+        answers = [served.ask(path) for path in ("/", "/moe.html")]
+    texts = [text for _, text in answers]
+    assert [answer.status for answer, _ in answers] == [200, 200]
+    assert "MOE-000" in texts[1]
     return matrix.leaks("".join(texts).encode())
 
 

@@ -54,6 +54,16 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     assert "5 of 5 runs" in started("criteria", "--json").data["criteria"][0]["computed"]["reason"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["exit 1", "kill -KILL $$", "exec sleep 9"])
+def test_what_did_not_finish_is_not_the_best(started: Cli, end: str) -> None:
+    started("run", "--timeout", "1s", "--", "sh", "-c", f"echo RESULT tflops=999; {end}")
+    assert started("show", "MOE-000", "--full", "--json").data["runs"][0]["rows"], "it was measured"
+    assert not started("status", "--json").data.get("best")
+    measure(started, 1)
+    assert best(started)["value"] == 1
+
+
 def test_the_axes_of_the_matrix_make_the_problem(cli: Cli, folder: Path) -> None:
     """Flags that it does not name are ranked against each other, and those in which cases differ are shown."""
     head = "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s']\nmatrix: [{axis: topk, values: [2, 4]}]\n"

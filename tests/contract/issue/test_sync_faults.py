@@ -177,3 +177,41 @@ def test_a_text_that_was_not_stored_is_noticed(bench: Bench) -> None:
     bench.github.rules.add("PATCH", "", faults.old_body())
     bench.fails("rejected")
     assert [w.method for w in bench.github.writes] == ["PATCH"]
+
+
+@pytest.mark.parametrize("name", ["secondary", "too_many_later", "primary", "500_before", "drop_before"])
+@pytest.mark.sample(2)
+def test_a_sync_that_meets_nothing_but_refusals_gives_up(thirty: Bench, name: str) -> None:
+    """From the second write on, again and again."""
+    ids, people = prepared(thirty, True, name)
+    thirty.github.rules.add("POST", "/comments$", MADE[name]())
+    error = thirty.fails("rate_limited" if name in LIMITS else "unreachable")
+    assert "logbook sync" in error["hint"]
+    assert 3 < len(thirty.github.writes) < 60
+    assert sum(thirty.time.waits) <= 900
+    assert thirty.updates == []
+    thirty.github.rules.clear()
+    thirty.sync()
+    thirty.settled(ids, people=people)
+
+
+@pytest.mark.parametrize("name", ["too_many_later", "500_before", "drop_after"])
+@pytest.mark.sample(1)
+def test_edits_and_deletions_that_fail_in_turn(thirty: Bench, name: str) -> None:
+    """The block and a comment follow an entry that was edited, and a duplicate of a comment goes."""
+    ids, people = prepared(thirty, True, name)
+    thirty.sync()
+    thirty.github.comment_as("ada", thirty.repo, thirty.number, thirty.comments[2]["body"])
+    thirty.ok("edit", ids[0], "--title", "Another title")
+    thirty.ok("status", "--summary", "So far, so good")
+    applied = name.endswith("_after")
+    start = len(thirty.github.writes)
+    for at in range(1, 4):
+        rule = thirty.github.rules.add(WRITE, "", MADE[name](), nth=1 if applied or at == 1 else 2, times=1)
+        thirty.fails("rate_limited" if name in LIMITS else "unreachable", *HURRIED)
+        assert rule.met == 1
+        thirty.github.rules.clear()
+    thirty.sync()
+    assert [w.method for w in thirty.github.writes[start:] if w.applied] == ["PATCH", "PATCH", "DELETE"]
+    assert "Another title" in thirty.comments[0]["body"]
+    thirty.settled(ids, people=people)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -60,12 +61,14 @@ def test_a_second_sync_of_a_clone_says_at_once_that_one_runs(thirty: Bench) -> N
 def interleave(bench: Bench, other: Machine, nth: int, *, applied: bool, create: bool) -> bool:
     """The other machine's whole sync in the middle of a request of the first one's; whether it came to that."""
     words = ["--create"] if create else []
+    done: list[Any] = []
     made = bench.github.rules.add(
-        ".*", "", faults.also(lambda _: other.sync(*words), applied=applied), nth=nth, times=1
+        ".*", "", faults.also(lambda _: done.append(other.sync(*words)), applied=applied), nth=nth, times=1
     )
     answer = bench.cli("sync", "--json", *words)
     bench.github.rules.clear()
     assert answer.code == 0, answer
+    assert len(done) == made.met, "the other sync ended as it should"
     return made.met == 1
 
 
@@ -115,14 +118,17 @@ def test_the_issue_that_was_opened_second_is_closed_and_points_to_the_first(
     """Both have looked and found none. To close the younger one may fail at first."""
     other = other_machine(thirty, tmp_path / "other")
 
+    done: list[Any] = []
+
     def half_a_sync(_: Request) -> None:
         thirty.github.rules.add("POST", "/comments$", faults.unauthorized(), times=1)
-        other.sync("--create", code=4)
+        done.append(other.sync("--create", code=4))
 
     thirty.github.rules.add("GET", "/issues$", faults.also(half_a_sync), times=1)
     if fault is not None:
         thirty.github.rules.add("PATCH", "/issues/2$", fault, times=1)
     thirty.sync("--create")
+    assert len(done) == 1, "the other sync ended as it should"
     older, younger = thirty.github.issues(thirty.repo)
     assert (older["state"], younger["state"]) == ("open", "closed")
     assert older["html_url"] in younger["body"]

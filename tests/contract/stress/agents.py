@@ -177,4 +177,5 @@ def _whole(folder: Path, trees: list[Path], plans: int) -> list[str]:
         if (done, finished[entry]) != (1, 1):
             wrong.append(f"{entry}: done {done} times, {finished[entry]} finished runs")
     claims = list((trees[0] / ".git/logbook-agent").rglob(f"claims/{PREFIX}-*"))
+    wrong += [] if claims else ["no claim was ever kept"]
     return wrong + [f"still claimed: {path.name}" for path in claims if json.loads(path.read_text())["claim"]]

@@ -61,7 +61,8 @@ def fork(args: list[str], cwd: Path, *, prepare: Callable[[], None] = lambda: No
 def answer(folder: Path, *words: str) -> dict[str, Any]:
     """What a command says with --json."""
     with tempfile.TemporaryFile() as out:
-        fork([*words, "--json"], folder, prepare=lambda: os.dup2(out.fileno(), 1) and None)
+        status = fork([*words, "--json"], folder, prepare=lambda: os.dup2(out.fileno(), 1) and None)
+        assert os.waitstatus_to_exitcode(status) in (0, 1), (words, status)
         out.seek(0)
         said: dict[str, Any] = json.load(out)
         return said
@@ -142,7 +143,10 @@ def check(folder: Path, finished: dict[str, str]) -> list[str]:
     numbers = sorted(number_of(name) for name in reserved | known if name.startswith(f"{PREFIX}-"))
     if numbers != list(range(len(numbers))):
         wrong.append(f"numbers are not gapless: {numbers[:20]}")
-    return wrong + [f"{line['id']} is running" for line in listed["data"] if line["state"] == "running"]
+    for line in listed["data"]:
+        states = [run["state"] for run in answer(folder, "show", line["id"], "--full")["data"]["runs"]]
+        wrong += [f"{line['id']} is running"] * ("running" in [line["state"], *states])
+    return wrong
 
 
 def check_view(folder: Path) -> list[str]:

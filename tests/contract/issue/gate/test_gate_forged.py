@@ -47,6 +47,7 @@ def test_a_head_that_writes_into_the_base_is_not_measured(
     answer = ci(cli, tmp_path, "--max-pairs", "8", *BENCH_WORDS)
     assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
     assert "base" in title(answer)
+    assert answer.data["changed"]
     assert answer.data["answer"] is None
 
 

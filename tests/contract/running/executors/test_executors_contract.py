@@ -41,6 +41,7 @@ def test_success(place: Place) -> None:
     before = place.store.run_path(run.entry, 1).read_bytes()
     assert place.cli("status").code == place.cli("doctor").code == 0
     assert place.store.run_path(run.entry, 1).read_bytes() == before, "it is taken in once"
+    assert not [*place.store.state_folder.rglob("output.log")], "nothing is left of it but its record"
 
 
 def test_the_file_of_a_benchmark_tool_is_read_where_it_is(place: Place) -> None:

@@ -38,7 +38,7 @@ KILLS = 50 if STRESS else 3
 # So many cases, half of them controls, each of a moment.
 CASES = 40 if STRESS else 6
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
-BENCH = f'sleep {0.4 if STRESS else 0.05}; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+BENCH = f'sleep {0.4 if STRESS else 0.3}; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 
 def kill(chance: random.Random, folder: Path) -> bool:
@@ -72,6 +72,7 @@ def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
         while killed < KILLS and series(folder):
             time.sleep(chance.uniform(0.05, 0.8))
             killed += kill(chance, folder)
+    assert killed
     runs = runs_of(folder)
     assert_each_once(runs, CASES)
     assert len([run for run in runs if is_cut_off(run)]) <= killed

@@ -54,9 +54,11 @@ def test_a_process_that_only_has_a_number_is_left_alone(local: Place, forged: di
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: is_gone(pid))  # noqa: B023
     with subprocess.Popen(["sleep", "60"]) as other:
-        for file in local.left().glob("*.json"):
-            plain = json.loads(file.read_text())
-            file.write_text(json.dumps(plain | ({"child": {"pid": other.pid, **forged}} if "child" in plain else {})))
+        plain = {file: json.loads(file.read_text()) for file in local.left().glob("*.json")}
+        named = [file for file in plain if "child" in plain[file]]
+        assert named, "where the number of the process stands"
+        for file in named:
+            file.write_text(json.dumps(plain[file] | {"child": {"pid": other.pid, **forged}}))
         for words in (["cancel", run.entry], ["doctor", "--stop", run.entry], ["doctor", "--fix"]):
             local.cli(*words)
         assert other.poll() is None

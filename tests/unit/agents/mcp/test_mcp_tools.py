@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.agents.mcp import tool_answers
+from logbook_agent.agents.mcp import tool_answers, tool_arguments
 from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.detached_start import command_words
 from logbook_agent.agents.mcp.output_fences import LABEL, fenced_lines, with_fences
@@ -124,3 +124,22 @@ def test_an_error_of_ours_ends_no_server(
     desk = Desk(cwd=tmp_path, environ={}, root=str(tmp_path), allow_run=False)
     assert "ZeroDivisionError: all wrong" in tool_answers.answered(desk, BY_NAME["status"], {})["error"]["message"]
     assert "Traceback" in capfd.readouterr().err
+
+
+def test_a_wait_ends_before_hosts_give_up() -> None:
+    """They cut calls at 60 s."""
+    assert tool_arguments.LONGEST_WAIT_S == 45
+
+
+def test_all_that_a_command_printed_is_fenced() -> None:
+    said = "exit code 1: " + "\n".join(INJECTED)
+    answer: dict[str, Any] = {
+        "failed": [{"id": "M-000", "text": said}],
+        "tried": [{"kind": "failure", "reason": said}, {"kind": "no gain", "reason": "open"}],
+        "output": {"head": INJECTED, "error_tail": INJECTED},
+    }
+    made = with_fences(answer)
+    texts = [made["failed"][0]["text"], made["tried"][0]["reason"]]
+    texts += ["\n".join(made["output"][key]) for key in ("head", "error_tail")]
+    assert all(text.startswith("```") and LABEL in text.partition("\n")[0] for text in texts)
+    assert made["tried"][1] == answer["tried"][1]

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Device, Scalar
 from tests.unit.findings.tables.tables_support import case, names, table
+
+
+def tpu(used: int | None, kind: str = "TPU v5p", count: int | None = None) -> tuple[Device, ...]:
+    return (Device(platform="tpu", kind=kind, count=count, used=used),)
+
 
 # repeats
 
@@ -152,3 +158,31 @@ def test_matching_cases_keep_their_order() -> None:
     assert matching([], {"q": "b"}) == []
     with pytest.raises(UsageError, match="nope"):
         matching(cases, {"nope": "b"})
+
+
+def test_a_failed_repeat_is_left_out_and_counted() -> None:
+    found = table(case({"topk": 2}, y=1.0), case({"topk": 2}, run=2, failed="oom"))
+    assert found.rows == (("1",),)
+    assert found.notes == (
+        "2 runs in one cell: their median [lowest, highest]",
+        "1 of 2 cases failed",
+        "1 failed run left out of the median of the other runs in the cell",
+    )
+
+
+def test_per_device_as_reported_else_divided_else_unknown() -> None:
+    cases = [
+        case({"k": 1}, devices=tpu(4), tflops=8.0, observed={"tflops_per_device": 1.5}),
+        case({"k": 2}, devices=tpu(4), tflops=8.0),
+        case({"k": 3}, devices=tpu(None), tflops=8.0),
+    ]
+    spec = TableSpec(per_device=True, metrics=("tflops", "mfu"), axes=("k",))
+    found = table(*cases, spec=spec, declared=(Metric(name="mfu"),))
+    assert [row[2] for row in found.rows] == ["8.000 (1.500)", "8.000 (2.000)", "8.000 (?)"]
+    assert "no mfu per device: its unit (not stated) is not a rate" in found.notes
+
+
+def test_metrics_in_several_units_are_not_compared() -> None:
+    found = table(case({"k": 1}, unit="s", y=1.0), case({"k": 2}, unit="ms", y=900.0), spec=TableSpec(delta=True))
+    assert names(found) == ["k", "y"]
+    assert found.notes == ("y comes in several units (s, ms): not compared",)

@@ -13,7 +13,7 @@ from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
-from tests.contract.text.redaction.kinds_support import Maker
+from tests.contract.text.redaction.kinds_support import HEX, Maker
 
 VALUE = Maker("attacked").word() + "Lm2Tz"
 LONG = (VALUE * 6).replace("_", "x").replace("-", "y")
@@ -125,3 +125,26 @@ def test_a_rule_for_digests_leaves_those_of_the_tool() -> None:
     use = RecipeUse(name="r", digest=digest[:32], runs=2)
     entry = Entry(id="X-000", title=digest, opened="now", recipe=use)
     assert clean_record(entry, Redactor(extra_rules=(rule,))) == replace(entry, title=mark)
+
+
+def test_an_escape_cannot_eat_the_beginning_of_a_secret() -> None:
+    key = f"hf_{LONG[1:35]}"
+    done = by_shape().text(f"x \x1b{key} y \x1b[1mpassword\x1b[0m=\x1b[2m{VALUE} z")
+    assert LONG[2:20] not in done
+    assert VALUE not in done
+    assert done.startswith("x ")
+    assert done.endswith(" z")
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest"),
+    [
+        ("wandb log", f"in {Maker('k').of(HEX, 40)}\n"),
+        ("run -e HF", f"_TOKEN {VALUE}\n"),
+        ("run --tok", f"en {VALUE}\n"),
+    ],
+)
+def test_nothing_that_may_become_a_secret_leaves_on_a_pause(begun: str, rest: str) -> None:
+    stream = StreamRedactor(by_shape())
+    out = stream.feed(begun.encode()) + stream.flush_idle() + stream.feed(rest.encode()) + stream.finish()
+    assert rest.split()[-1].encode() not in out

@@ -105,3 +105,7 @@ def test_keys_in_lines_one_below_the_other() -> None:
     lines = [line for kind in (*TOKENS, *PHRASES) for line in kind.sample().text.splitlines()]
     data = "\n".join(["", *lines, *reversed(lines), ""])
     assert stream([data.encode()]).decode() == "\n".join(map(SAFE.line, data.split("\n")))
+
+
+def test_bytes_around_a_secret_pass_unchanged() -> None:
+    assert stream([b"\xff\x00 " + TOKEN.encode() + b" \xfe\n"]) == b"\xff\x00 [redacted:github-token] \xfe\n"
