@@ -21,7 +21,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
-from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.run import Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
@@ -274,7 +274,7 @@ class Rounds:
         """Let no run of the pair that is being made count."""
         for run in self._book.runs(self._entry.id):
             if run.part is not None and run.part.pair == self._part.pair and not run.discarded and not is_own(run):
-                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, f"left out: {why}")))
+                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
 
     # -- looks -----------------------------------------------------------------------------------------
 
@@ -363,7 +363,7 @@ class Rounds:
         asked = self._stated(self._entry).question.metrics
         if reported and not {*asked} & {*reported}:
             why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
-        problems = dict.fromkeys(p for run in runs for p in run.problems)
+        problems = dict.fromkeys(str(p) for run in runs for p in run.problems)
         return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
 
     def _line(self, answer: Answer) -> str:

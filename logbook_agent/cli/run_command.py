@@ -236,7 +236,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
         if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
             lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
-        lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
+        lines += [f"  {p['grade']}: {p['text']}" for p in run_data["problems"][:3]]
     lines.append(f"recorded in {result.book.view_path}")
     return lines
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from logbook_agent.model.run import Exit
+from logbook_agent.model.run import Exit, noted
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
@@ -182,7 +182,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         rows=reading.rows,
         predictions=reading.predictions,
         curves=reading.curves,
-        problems=(*said, *problems, *reading.problems),
+        problems=(*noted(*said, *problems), *reading.problems),
     )
 
 

@@ -28,7 +28,7 @@ from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Host
+from logbook_agent.model.run import Host, noted
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.confirmation import check_confirmed
 from logbook_agent.running.executors.contract import OVER, Followed, MachineFacts, NoAnswer, Stage
@@ -256,7 +256,7 @@ class Submitter:
     def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
         """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
         code, problems = code_here(work, spool, self._environ) if templates.syncs else (None, ())
-        return Began(started=_now(), host=Host(), code=code, problems=problems)
+        return Began(started=_now(), host=Host(), code=code, problems=noted(*problems))
 
     # -- asking --------------------------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ _FIXED: tuple[tuple[str, Type, Callable[[MeasuredRow], Any]], ...] = (
     ("busy", "bool", lambda r: r.case.busy),
     ("devices", "text", lambda r: devices_text(r.row.devices)),
     ("devices_used", "int", lambda r: sum(_used(r)) if len(_used(r)) == len(r.row.devices) > 0 else None),
-    ("problems", "text", lambda r: _joined(r.run.problems)),
+    ("problems", "text", lambda r: _joined([*map(str, r.run.problems)])),
 )
 # What a table of ours begins with.
 FIRST_COLUMNS = tuple(name for name, *_ in _FIXED[:5])

@@ -67,7 +67,7 @@ def _provenance(row: MeasuredRow) -> dict[str, object]:
         "packages": packages_of(row),
         "env": encode(run.env.variables),
         "output_sha256": run.output.sha256 if run.output is not None else None,
-        "problems": list(run.problems),
+        "problems": encode(run.problems),
     }
 
 

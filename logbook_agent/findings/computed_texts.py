@@ -91,7 +91,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
     rest = f"more runs that have no row or did not succeed: `logbook show {record.id}`"
     notes = bounded(outcomes, _SHOWN_OUTCOMES, rest)
-    problems = [p for s in record.runs for p in s.run.problems]
+    problems = [str(p) for s in record.runs for p in s.run.problems]
     if problems:
         notes.append("Recorded with problems:\n" + md.items(bounded([*map(md.escape, problems)], _SHOWN_PROBLEMS)))
     notes += further

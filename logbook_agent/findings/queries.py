@@ -148,7 +148,7 @@ class BriefRun(TypedDict):
     predictions: NotRequired[list[dict[str, object]]]
     artifacts: NotRequired[list[dict[str, object]]]
     curves: NotRequired[list[dict[str, object]]]
-    problems: list[str]
+    problems: list[dict[str, str]]
     log: str
 
 
@@ -179,7 +179,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
         **more,
-        "problems": list(run.problems),
+        "problems": encode(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }
 
@@ -235,7 +235,7 @@ def _places(record: Record) -> Iterator[tuple[str, str]]:
 def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
     run = status.run
     name = f"run {run.run}"
-    yield name, f"{run.label or ''} {executed(run)} {' '.join(run.problems)}"
+    yield name, f"{run.label or ''} {executed(run)} {' '.join(map(str, run.problems))}"
     for row in run.rows:
         words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
         yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])

@@ -117,7 +117,11 @@ def _dataclass(cls: Any) -> Converter:
     keeps_unknown = any(f.name == "extra" for f in dataclasses.fields(cls))
     required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
 
+    of_text = getattr(cls, "of_text", None)
+
     def convert(data: Any) -> Any:
+        if of_text is not None and isinstance(data, str):
+            return of_text(_text(data))
         if not isinstance(data, Mapping):
             raise CodecError(f"expected a mapping, got {_name(data)}")
         kwargs: dict[str, Any] = {}

@@ -6,7 +6,7 @@ Unknown is None, never 0. Durations are seconds, sizes bytes, times UTC ISO 8601
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.units import Direction
@@ -23,6 +23,37 @@ class Measurement:
     samples: tuple[float, ...]
     unit: str | None = None
     direction: Direction | None = None
+
+
+# What a problem means for the numbers beside it: they never count, they count once a person accepts the run with a
+# reason, or they count and the problem is shown with them.
+Grade = Literal["failed", "withheld", "noted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with a run or a row."""
+
+    grade: Grade
+    text: str
+
+    @classmethod
+    def of_text(cls, text: str) -> Problem:
+        """A problem as records without grades have it."""
+        return cls(grade="noted", text=text)
+
+    def __str__(self) -> str:
+        return self.text if self.grade == "noted" else f"{self.grade}: {self.text}"
+
+
+def noted(*texts: str) -> tuple[Problem, ...]:
+    """Problems that are shown, whatever counts."""
+    return tuple(Problem(grade="noted", text=text) for text in texts)
+
+
+def withheld(*texts: str) -> tuple[Problem, ...]:
+    """Problems of numbers that do not count until somebody accepts them."""
+    return tuple(Problem(grade="withheld", text=text) for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +357,7 @@ class Run:
     predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     curves: tuple[Curve, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def hint(self) -> str:

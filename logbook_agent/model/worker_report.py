@@ -15,6 +15,7 @@ from logbook_agent.model.run import (
     InputFile,
     Output,
     PredictedRow,
+    Problem,
     Process,
     Row,
 )
@@ -38,7 +39,7 @@ class Began:
     code: Code | None = None
     inputs: tuple[InputFile, ...] = ()
     apart: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,4 +59,4 @@ class End:
     predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     curves: tuple[Curve, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()

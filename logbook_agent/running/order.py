@@ -13,7 +13,7 @@ from typing import Protocol
 from logbook_agent.features import hook_module
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.run import Contention, Env, Run, Scalar
+from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.prepare import Command
@@ -143,7 +143,7 @@ def with_facts(run: Run, facts: Began) -> Run:
         devices=facts.devices,
         software=facts.software,
         contention=_with_runs_of(run, facts.contention, facts.apart),
-        problems=tuple(problem for problem in run.problems if problem not in _beside(facts.apart)),
+        problems=tuple(problem for problem in run.problems if problem.text not in _beside(facts.apart)),
     )
 
 
@@ -173,7 +173,7 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     return dataclasses.replace(
         run,
         contention=with_runs(Contention(), beside) if beside else None,
-        problems=tuple(_CONTENDED.format(one.name, one.state) for one in own),
+        problems=noted(*(_CONTENDED.format(one.name, one.state) for one in own)),
     )
 
 

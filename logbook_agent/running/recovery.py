@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Exit, Output, Run
+from logbook_agent.model.run import Exit, Output, Run, noted
 from logbook_agent.running.launch.output_log import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.results.curve_points import KnownKeys, PointSink
@@ -61,7 +61,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         rows=reading.rows,
         predictions=reading.predictions,
         curves=reading.curves,
-        problems=(*run.problems, about, *lost, *reading.problems),
+        problems=(*run.problems, *noted(about, *lost), *reading.problems),
     )
 
 

@@ -188,7 +188,7 @@ class Measuring:
         if not any(row.metrics or row.observations for row in run.rows):
             nothing = "printed no RESULT or METRIC line"
             return _unmeasured(
-                case.name, tree.name, (run.problems[-1:] or (nothing,))[0] if case.read else nothing, run
+                case.name, tree.name, str(run.problems[-1]) if case.read and run.problems else nothing, run
             )
         return None
 

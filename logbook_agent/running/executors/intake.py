@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.run import Exit, Run, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors.contract import OVER, Executor, Stage
 from logbook_agent.running.executors.table import executor_of
@@ -209,12 +209,12 @@ def _ended(workspace: Workspace, book: Book, one: _Arrived, run: Run, began: Beg
     end = spool.end() if stage == "ended" else None
     if end is not None:
         files = (f"the copy of {name} is missing or was changed: its digest differs" for name in one.changed)
-        problems = (*run.problems, *_changed(end, one.digest), *files, *_clock(spool, began, end))
+        problems = (*run.problems, *noted(*_changed(end, one.digest), *files, *_clock(spool, began, end)))
         return with_end(dataclasses.replace(run, problems=problems), end)
     said = _errors(spool, workspace)
     if stage == "never-started":
         why = f"never started: {said}" if said else "never started: its worker did not start"
-        return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, why))
+        return dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))
     facts = began.problems if began is not None else ()
     known = dataclasses.replace(run, problems=(*run.problems, *facts))
     why = f"lost: its worker vanished{f' ({said})' if said else ''}; this record was rebuilt from its log"
@@ -312,7 +312,7 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     said = (
         f"late: a second result, with {rows}, arrived after the first; it is kept in {place.relative_to(book.folder)}"
     )
-    book.write_run(dataclasses.replace(run, problems=(*run.problems, said)))
+    book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))
 
 
 # -- clocks of other machines ------------------------------------------------------------------------

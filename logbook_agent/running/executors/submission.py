@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Exit, Host, Run
+from logbook_agent.model.run import Exit, Host, Run, noted
 from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
@@ -117,7 +117,7 @@ class Attempts:
         said += f"; next: {error.hint}" if error.hint else ""
         # Its entry may have got another number while it waited.
         run = self._book.reread(run)
-        run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
+        run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(said)))
         run = self._book.write_run(run)
         spool.drop()
         return run

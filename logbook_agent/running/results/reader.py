@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.run import Curve, Grade, Measurement, PredictedRow, Problem, Row, Scalar, noted
 from logbook_agent.model.values import Key, finite, parse_scalar, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
@@ -53,27 +53,25 @@ class ResultReading:
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
     curves: tuple[Curve, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)
 class Problems:
     """The first 50 different problems, and how many there were beyond them."""
 
-    shown: list[str] = field(default_factory=list)
+    shown: dict[str, Problem] = field(default_factory=dict)
     more: int = 0
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, grade: Grade = "noted") -> None:
         text = cut(text, 300)
-        if text in self.shown:
-            return
-        if len(self.shown) < MAX_PROBLEMS:
-            self.shown.append(text)
-        else:
+        if text not in self.shown and len(self.shown) >= MAX_PROBLEMS:
             self.more += 1
+        else:
+            self.shown.setdefault(text, Problem(grade=grade, text=text))
 
-    def texts(self) -> tuple[str, ...]:
-        return (*self.shown, *([f"{self.more} more problems like these"] if self.more else []))
+    def all(self) -> tuple[Problem, ...]:
+        return (*self.shown.values(), *noted(*([f"{self.more} more problems like these"] if self.more else [])))
 
 
 class ResultReader:
@@ -326,7 +324,7 @@ class ResultReader:
         rows = join_loose(rows, fold(loose, problem, explicit=True), config)
         predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
         return ResultReading(
-            rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.texts()
+            rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.all()
         )
 
 

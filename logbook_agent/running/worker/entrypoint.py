@@ -22,7 +22,7 @@ from pathlib import Path
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
-from logbook_agent.model.run import Exit, Process
+from logbook_agent.model.run import Exit, Process, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
@@ -128,13 +128,13 @@ def make(
             place = replace(place, turn=found)
             tree = own_tree(work, spool.folder)
             end = perform(tree.work, place, watch, stops)
-            end = replace(end, problems=(*end.problems, *tree.problems()))
+            end = replace(end, problems=(*end.problems, *noted(*tree.problems())))
     except (LogbookError, OSError) as error:
         if spool.has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
         patience_s = 0.0  # nothing is lost that is not known
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
-        end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
+        end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=noted(said))
     write_end(spool, end, patience_s=patience_s)
     # After the end stands: what takes long loses nothing.
     tree.remove()

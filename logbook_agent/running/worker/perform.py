@@ -17,7 +17,7 @@ from logbook_agent import __version__
 from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Code, Exit, Process, Row
+from logbook_agent.model.run import Artifact, Code, Exit, Process, Row, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
@@ -130,15 +130,12 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         curves=reading.curves,
         problems=(
             *facts.problems,
-            *problems,
-            *file_problems,
-            *log.problems,
-            *outcome.problems,
+            *noted(*problems, *file_problems, *log.problems, *outcome.problems),
             *reading.problems,
         ),
     )
     artifacts, not_kept = _artifacts(work, place, reader.artifacts, stops)
-    return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *not_kept))
+    return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
 
 
 def _artifacts(
@@ -183,7 +180,7 @@ def facts_now(work: Work, place: Workplace) -> Began:
         software={"logbook-agent": __version__},
         code=code,
         apart=turn.apart,
-        problems=(*turn.problems, *found.problems),
+        problems=noted(*turn.problems, *found.problems),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
@@ -199,7 +196,7 @@ def facts_now(work: Work, place: Workplace) -> Began:
         env=relevant_env(environ, work.env_patterns),
         contention=dataclasses.replace(contention, runs=turn.beside) if contention is not None else None,
         inputs=inputs,
-        problems=(*facts.problems, *held, *not_read),
+        problems=(*facts.problems, *noted(*held, *not_read)),
     )
 
 

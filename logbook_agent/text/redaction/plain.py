@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
+from logbook_agent.model.run import noted
 from logbook_agent.model.values import is_number
 from logbook_agent.text.redaction.names import is_secret_value, label_kind, mark, secret_kind
 from logbook_agent.text.redaction.redactor import Redactor
@@ -216,8 +217,8 @@ def clean_run(run: _M, redactor: Redactor) -> _M:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
         predictions = tuple(row for row in run.predictions if not terms & row.said.terms.keys())
         shown = ", ".join(redactor.text(name) for name in sorted(hidden | terms))
-        said = f"left out: {shown}: a number under a secret's name is not a measurement"
-        run = dataclasses.replace(run, rows=rows, predictions=predictions, problems=(*run.problems, said))
+        said: str = f"left out: {shown}: a number under a secret's name is not a measurement"
+        run = dataclasses.replace(run, rows=rows, predictions=predictions, problems=(*run.problems, *noted(said)))
     return clean_record(run, redactor)
 
 

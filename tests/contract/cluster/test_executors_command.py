@@ -166,7 +166,7 @@ def test_what_becomes_of_a_job(
     assert iris("wait", "MOE-000").code == 125
     run = run_of(folder)
     assert iris("show", "MOE-000", "--json").data["state"] == state
-    assert said in run.problems[-1]
+    assert said in run.problems[-1].text
     assert len(run.rows or ()) == (1 if fault == "preempted" else 0)
 
 

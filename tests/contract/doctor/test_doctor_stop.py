@@ -63,7 +63,7 @@ def test_an_orphan_is_ended(
     shown = started("show", "MOE-000", "--json").data
     assert shown["state"] == "interrupted"
     assert len(shown["runs"][0]["rows"]) == 1
-    assert name in shown["runs"][0]["problems"][0]
+    assert name in shown["runs"][0]["problems"][0]["text"]
     assert findings() == []
     again = started("doctor", "--stop", "MOE-000")
     assert (again.code, "MOE-000" in again.err) == (2, True)

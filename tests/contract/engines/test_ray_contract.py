@@ -111,7 +111,7 @@ def test_the_code_is_what_was_synced(place: Place, ray: Ray, started: Cli, folde
     done, other = (place.ended(run) for run in runs)
     assert [samples(done), samples(other)] == [[[7.0]], [[7.0]]]
     assert done.problems == other.problems
-    assert done.problems[0].endswith("number")
+    assert done.problems[0].text.endswith("number")
     assert done.code.synced
     assert (ray.folder / "trees" / done.code.synced / "new.sh").is_file()
     left = [path.name for path in (ray.folder / "spools").glob("*/tree/*")]

@@ -82,7 +82,7 @@ def test_a_killed_coordinator(place: Place) -> None:
     coordinator.kill()
     assert wait_for(lambda: is_gone(grandchild)), "its worker ends with it"
     done = lost(place, run)
-    assert "FAILED" in done.problems[0]
+    assert "FAILED" in done.problems[0].text
     assert samples(done) == [[1.0]], "what its log holds"
 
 

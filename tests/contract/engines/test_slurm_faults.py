@@ -42,7 +42,7 @@ def test_a_job_that_waits_says_why(slurm: Slurm, started: Cli, folder: Path, tmp
     place.cli("cancel", second.entry)
     done = over(place, second)
     assert place.state(second) == "never-started"
-    assert "CANCELLED" in done.problems[0]
+    assert "CANCELLED" in done.problems[0].text
     place.cli("cancel", first.entry)
     done = over(place, first)
     assert done.exit.interrupted
@@ -69,8 +69,8 @@ def test_a_preempted_attempt_is_lost(slurm: Slurm, started: Cli, folder: Path, t
     assert done.exit.lost
     assert len(done.rows) == 1
     # Slurm calls the last element of an array by the number of the array.
-    assert f"JOB {number.partition('_')[0]} ON n1 CANCELLED AT" in done.problems[0]
-    assert "DUE TO PREEMPTION" in done.problems[0]
+    assert f"JOB {number.partition('_')[0]} ON n1 CANCELLED AT" in done.problems[0].text
+    assert "DUE TO PREEMPTION" in done.problems[0].text
     wait_for(lambda: slurm.state(other) == "RUNNING")
 
 

@@ -42,7 +42,7 @@ def test_secrets_go_by_name_alone(slurm: Slurm, queue: SlurmPlace, monkeypatch: 
 def test_a_secret_in_a_word_is_refused(slurm: Slurm, queue: SlurmPlace) -> None:
     run = queue.send("echo", f"--token={SECRET}")
     assert queue.state(run) == "never-started"
-    assert "secret" in run.problems[0]
+    assert "secret" in run.problems[0].text
     assert jobs(slurm, queue) == []
     assert files_with(queue.folder, SECRET.encode()) == []
 
@@ -87,7 +87,7 @@ def test_a_submission_that_never_arrived(
 ) -> None:
     wrapped(slurm, tmp_path / "wrapped", monkeypatch, "echo 'sbatch: error: it is night' >&2; exit 1")
     run = queue.send("true")
-    assert "it is night" in run.problems[0]
+    assert "it is night" in run.problems[0].text
     assert queue.state(run) == "never-started"
 
 

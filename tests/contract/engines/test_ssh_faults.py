@@ -105,7 +105,7 @@ def test_every_run_works_in_a_copy_of_its_own(synced: SshPlace, started: Cli, fo
     first, second = (runs_of(folder, entry)[0] for entry in ("MOE-000", "MOE-001"))
     assert [samples(run) for run in (first, second)] == [[[1]], [[1]]]
     for run in (first, second):
-        [problem] = run.problems
+        [problem] = [p.text for p in run.problems]
         assert problem.endswith("bench.sh, count.txt")
     original = synced.engine / "far" / "trees" / str(first.code.synced)
     assert not (original.stat().st_mode | (original / "count.txt").stat().st_mode) & 0o222
@@ -165,7 +165,7 @@ def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, how: str) -
         plain = json.loads((left / name).read_text())
         plain[key] = (datetime.fromisoformat(plain[key]) + timedelta(days=days)).isoformat()
         (left / name).write_text(json.dumps(plain))
-    [problem] = box.ended(run).problems
+    [problem] = [p.text for p in box.ended(run).problems]
     # Three days less what this test took, rounded to minutes.
     assert any(f" is {how} by {length} " in problem for length in ("71 h 59 min", "72 h 00 min")), problem
 

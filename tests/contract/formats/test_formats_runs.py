@@ -71,7 +71,7 @@ def test_the_newest_of_several_with_the_file_that_explains_it(bench: Cli, folder
     assert bench("run", *words).code == 0
     run = run_of(folder, "B-000")
     assert list(run["rows"][0]["config"]) == ["benchmark", "n", "kind"]
-    [problem] = run["problems"]
+    [problem] = [p["text"] for p in run["problems"]]
     assert "b-new.json" in problem
 
 
@@ -93,13 +93,13 @@ def test_what_cannot_be_read_is_a_problem(bench: Cli, folder: Path, script: str)
     assert bench("run", "--read", "hyperfine:out.json", "--", "sh", "-c", script).code == 0
     run = run_of(folder, "B-000")
     assert "rows" not in run
-    assert run["problems"][-1].startswith("--read hyperfine:out.json: ")
-    assert ("--read google-benchmark" in run["problems"][-1]) == ("google" in script)
+    assert run["problems"][-1]["text"].startswith("--read hyperfine:out.json: ")
+    assert ("--read google-benchmark" in run["problems"][-1]["text"]) == ("google" in script)
 
 
 def test_no_file_at_the_place(bench: Cli, folder: Path) -> None:
     bench("run", "--read", "hyperfine", "--", "true", PLACE)
-    [problem] = run_of(folder, "B-000")["problems"]
+    [problem] = [p["text"] for p in run_of(folder, "B-000")["problems"]]
     assert "--export-json {file}" in problem
 
 
@@ -126,7 +126,7 @@ def test_secrets_of_a_file_are_hidden(bench: Cli, folder: Path) -> None:
     run = run_of(folder, "B-000")
     # In its label, and in what is said of it.
     assert "curl" in run["rows"][0]["labels"]["benchmark"]
-    assert "4 of 4" in run["problems"][0]
+    assert "4 of 4" in run["problems"][0]["text"]
     assert secret not in json.dumps(run)
 
 

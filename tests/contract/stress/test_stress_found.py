@@ -122,7 +122,7 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
     tool.wait()
     try:
         beside = three("run", "--json", "--", "true")
-        [problem] = beside.data["runs"][0]["problems"]
+        [problem] = [p["text"] for p in beside.data["runs"][0]["problems"]]
         assert problem.startswith("contended: MOE-003 run 1 ")
     finally:
         three("doctor", "--stop", "MOE-003")

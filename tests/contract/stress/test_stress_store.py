@@ -89,4 +89,4 @@ def test_a_file_size_limit_in_a_real_process(tmp_path: Path) -> None:
     record = json.loads((tmp_path / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
     assert record["exit"] == {"code": 0}
     assert [row["metrics"]["answer"]["samples"] for row in record["rows"]] == [[42.0]]
-    assert any("log" in problem for problem in record["problems"]), record["problems"]
+    assert any("log" in problem["text"] for problem in record["problems"]), record["problems"]

@@ -59,7 +59,7 @@ def test_a_pair_beside_which_the_base_was_changed_is_out(cli: Cli, git: Git, fol
     [found] = answer.data["answer"]["findings"]
     assert (found["pairs"], found["outcome"]) == (4, "open")
     runs = cli("show", "CI-000", "--root", str(tmp_path / "record"), "--json").data["runs"]
-    left_out = [run for run in runs if any("left out: base" in problem for problem in run["problems"])]
+    left_out = [run for run in runs if any("left out: base" in problem["text"] for problem in run["problems"])]
     assert 1 <= len(left_out) <= 2
     assert all(run["discarded"] for run in left_out)
 

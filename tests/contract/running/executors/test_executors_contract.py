@@ -83,7 +83,7 @@ def test_files_that_it_left_come_back_whole(place: Place) -> None:
     assert large.place.startswith(f"{place.host}:")
     kept = place.store.run_folder(run.entry, run.run)
     assert [(kept / one.kept).read_bytes() for one in (text, binary)] == [b"lr=0.1\n", data]
-    [problem] = done.problems
+    [problem] = [p.text for p in done.problems]
     assert "../y" in problem
 
 
@@ -182,7 +182,7 @@ def test_a_log_that_was_changed_is_named(place: Place) -> None:
     wait_for(lambda: place.is_gone(worker))
     with (left / "output.log").open("ab") as log:
         log.write(b"more\n")
-    [problem] = place.ended(run).problems
+    [problem] = [p.text for p in place.ended(run).problems]
     assert "digest" in problem
 
 
@@ -198,6 +198,6 @@ def test_the_first_end_stands(place: Place) -> None:
     while not (found := place.read(run)).problems and time.monotonic() < deadline:
         place.cli("status")
     assert (exit_of(found), found.rows) == ({"lost": True}, None)
-    assert f"late-{run.entry}.01-" in found.problems[-1], "the second result is kept, and named"
+    assert f"late-{run.entry}.01-" in found.problems[-1].text, "the second result is kept, and named"
     assert place.cli("status").code == 0
     assert place.read(run) == found

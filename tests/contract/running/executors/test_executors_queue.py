@@ -62,7 +62,7 @@ def test_who_waits_for_what(two: Place, monkeypatch: pytest.MonkeyPatch) -> None
     assert two.cli("cancel", both.entry).code == 0
     cancelled = two.ended(both)
     assert exit_of(cancelled) == {"never_started": True}
-    assert "MOE-000" in cancelled.problems[-1]
+    assert "MOE-000" in cancelled.problems[-1].text
     assert exit_of(two.ended(behind)) == {}, "it does not wait for what was cancelled"
     (two.folder / "go").touch()
     assert exit_of(two.ended(first)) == {}

@@ -68,7 +68,7 @@ def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path,
     started("wait", "MOE-000")
     assert [is_gone(pid) for pid in found] == [False, False]
     [run] = Store(folder).runs("MOE-000")
-    [problem] = run.problems
+    [problem] = [p.text for p in run.problems]
     seen = found if options else found[:1]
     assert [f"pid {pid})" in problem for pid in found] == [pid in seen for pid in found]
     end(found)

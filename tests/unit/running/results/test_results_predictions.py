@@ -57,4 +57,4 @@ def test_a_prediction_is_no_row() -> None:
 def test_no_line_beside_a_prediction_is_a_measurement(prediction: object) -> None:
     reading = read("RESULT topk=2 tflops=300", "METRIC tflops=301", row(prediction))
     assert not reading.rows
-    assert reading.problems[-1] == LEFT_OUT
+    assert reading.problems[-1].text == LEFT_OUT
