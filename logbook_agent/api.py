@@ -67,6 +67,7 @@ class Logbook:
         goal: str | None = None,
         title: str | None = None,
         metrics: Sequence[str] = (),
+        gates: Sequence[str] = (),
         constraints: Sequence[str] = (),
         stop_criteria: Sequence[str] = (),
     ) -> Logbook:
@@ -79,6 +80,7 @@ class Logbook:
             title=title,
             goal=goal,
             metrics=metrics,
+            gates=gates,
             constraints=constraints,
             stops=stop_criteria,
         )

@@ -20,6 +20,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.gates import fails, judged, parse_gate
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
@@ -62,12 +63,17 @@ class AbResult:
     stop: Stop
     why: str
 
+    @property
+    def exit_status(self) -> int:
+        """That of the runs; 1 where a side failed though its command did not."""
+        return self.driver.exit_status or int(self.stop is Stop.FAILED)
+
     def data(self) -> dict[str, object]:
         made = self.driver
         return {
             "id": made.entry.id,
             "title": made.entry.title,
-            "exit_status": made.exit_status,
+            "exit_status": self.exit_status,
             "axis": self.stated.question.axis,
             "values": list(self.stated.question.values),
             "pairs": self.pairs,
@@ -83,8 +89,10 @@ class AbResult:
         count = counted(self.pairs, "pair")
         lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
         if self.answer is not None:
+            lines += words.first_words(self.answer)
             for f in self.answer.findings:
                 lines += [words.sentence(self.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
+            lines += words.about(self.answer)
         return "\n".join(lines)
 
 
@@ -150,6 +158,9 @@ class Rounds:
         self._forecast = ""
         # Why no further pair is made.
         self._ended: tuple[Stop, str] | None = None
+        # What each row must fulfil, and the sides.
+        self._gates = tuple(map(parse_gate, dict.fromkeys((*driver.book.header.gates, *self._entry.gates))))
+        self._sides = self._stated(self._entry).question.values
         # What the last order is for.
         self._part = Part(pair=0, side="")
 
@@ -165,8 +176,12 @@ class Rounds:
         self._show()
         try:
             for _, run in self._driver.each(self._orders()):
-                if (state := run_state(run, self._book.life)) != "finished":
-                    self._ended = Stop.FAILED, self._failed(run, state)
+                [seen] = judged([run], self._gates)
+                state, failure = run_state(seen, self._book.life), fails(seen)
+                # A side that breaks a gate leaves the others; the base, and the only other side, leave none.
+                ends_all = self._part.side == self._sides[0] or len(self._sides) == 2
+                if state != "finished" and (ends_all or fails(run) is not None or failure is None):
+                    self._ended = Stop.FAILED, self._failed(run, state, str(failure or ""))
         except NotCounted as error:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
@@ -262,13 +277,14 @@ class Rounds:
             pair += 1
         return pair - 1
 
-    def _failed(self, run: Run, state: str) -> str:
+    def _failed(self, run: Run, state: str, why: str = "") -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues."""
         which = f"{self._axis.name}={self._part.side}"
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
         more = [f"fix that, then continue: {self._again()}"] if self._is_own else []
-        return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail), *more])
+        because = f", {why}" if why else ""
+        return "\n".join([f"run {run.run}, {which}: {state}{code}{because}", *(f"  {line}" for line in tail), *more])
 
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""
@@ -284,7 +300,7 @@ class Rounds:
         if not self._pairs:
             return None
         self._answer = self._thread.comparisons.answer_with(self._book.record(self._entry.id))
-        if self._answer is None or not any(f.change is not None for f in self._answer.findings):
+        if self._answer is None or not any(f.change is not None for f in self._answer.goals):
             return self._nothing()
         if is_new:
             self._show(self._line(self._answer))
@@ -303,7 +319,9 @@ class Rounds:
             # Settled by pairs that were made now, not by those before.
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= FIRST_LOOK and (is_replicated or answer.sittings < 2)
-            return (Stop.SETTLED, "settled") if is_new or resumed or enough else None
+            said = next((f.to_settle for f in answer.goals if not f.is_settled), "")
+            why = f"settled, but for one thing: it needs {said}" if said else "settled"
+            return (Stop.SETTLED, why) if is_new or resumed or enough else None
         if answer.pairs not in LOOKS:
             return None
         left = self._budget - self._pairs

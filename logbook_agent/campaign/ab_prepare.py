@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.repeats import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.judging import checked_gates
 from logbook_agent.findings.comparison.pairs import plain_words
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
@@ -41,8 +42,9 @@ class AbRequest:
 
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
-    one that nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1%
-    and the primary ones. `sweep`: the command that resumes the sweep whose best case is compared.
+    one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` and `metrics` None
+    are those of the entry that is continued, else 1% and the primary ones. `sweep`: the command that resumes the sweep
+    whose best case is compared.
     """
 
     axis: str
@@ -54,6 +56,8 @@ class AbRequest:
     max_time_s: float | None = None
     minimum_effect: float | None = None
     metrics: tuple[str, ...] | None = None
+    gates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
     sweep: str | None = None
 
     @property
@@ -81,7 +85,7 @@ def checked(request: AbRequest) -> AbRequest:
                 hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
                 " to metrics in logbook.yaml",
             )
-    return request
+    return dataclasses.replace(request, gates=checked_gates(request.gates))
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:
@@ -133,7 +137,7 @@ def found_or_new(
         check_no_prose(entry.id, run.prose)
         _check_asked(workspace, entry, axis, request)
         _check_command(book, entry, workspace.redactor.argv(base_command))
-        return entry
+        return _with_gates(book, entry, request)
     prose = with_relations(book, run.prose)
     check_required(workspace, prose, run.label)
     stated = comparison_of(
@@ -147,7 +151,18 @@ def found_or_new(
         seed=request.seed,
     )
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
+    return create_entry(
+        workspace, book, dataclasses.replace(draft, comparison=stated, gates=request.gates, free=request.free)
+    )
+
+
+def _with_gates(book: Book, entry: Entry, request: AbRequest) -> Entry:
+    """The entry with the gates and free labels of the request beside its own."""
+    gates, free = dict.fromkeys((*entry.gates, *request.gates)), dict.fromkeys((*entry.free, *request.free))
+    with book.lock():
+        now = book.entry(entry.id)
+        new = dataclasses.replace(now, gates=tuple(gates), free=tuple(free))
+        return now if new == now else book.write_entry(new)
 
 
 def random_seed(moment: str, pairs: int, values: int) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import Record, RunStatus, UnfinishedRun, run_state
+from logbook_agent.model.record import Record, UnfinishedRun
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
@@ -55,7 +55,7 @@ class WaitedFor:
 
     def data(self, book: Book, most_runs: int | None = None) -> dict[str, object]:
         """For machines. Of more than `most_runs` runs those are left out that ended first, and counted."""
-        statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
+        statuses = book.statuses(self.runs)
         left_out = 0 if most_runs is None else max(0, len(statuses) - most_runs)
         return {
             "id": self.id,
@@ -221,5 +221,4 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
 
 def cancelled(book: Book, runs: Sequence[Run]) -> dict[str, object]:
     """The answer of `cancel` for machines: the runs that have ended by it."""
-    statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in runs]
-    return {"ended": [{"id": one.run.entry, **brief_run(one, book.log_path)} for one in statuses]}
+    return {"ended": [{"id": one.run.entry, **brief_run(one, book.log_path)} for one in book.statuses(runs)]}

@@ -238,6 +238,7 @@ def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: H
         topic=recipe.name if file.topic is None else file.topic,
         goal=recipe.question if file.goal is None else file.goal,
         metrics=_added(recipe.metrics, file.metrics, lambda metric: metric.name),
+        gates=_added(recipe.gates, file.gates, lambda text: text),
         constraints=_added(recipe.constraints, file.constraints, lambda text: text),
         stop_criteria=_added(recipe.criteria, file.stop_criteria, lambda criterion: criterion.text),
         matrix=_added(_matrix(chosen), file.matrix, lambda axis: axis.axis),

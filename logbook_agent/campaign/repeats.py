@@ -20,7 +20,7 @@ from logbook_agent.findings.queries import BriefRun, brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import Record, RunStatus, is_made, run_state
+from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
@@ -87,12 +87,11 @@ class RunResult:
 
     def data(self) -> RunData:
         """For machines: complete enough to decide what to do next."""
-        statuses = [RunStatus(run=r, state=run_state(r, self.book.life)) for r in self.runs]
         return {
             "id": self.entry.id,
             "title": self.entry.title,
             "exit_status": self.exit_status,
-            "runs": [brief_run(s, self.book.log_path) for s in statuses],
+            "runs": [brief_run(s, self.book.log_path) for s in self.book.statuses(self.runs)],
             "view": str(self.book.view_path),
         }
 

@@ -45,6 +45,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         draft_entry(workspace, Prose(continues=request.continues), title=title),
         recipe=use,
         comparison=_stated(workspace, book, chosen),
+        gates=chosen.recipe.gates,
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
         plots=recipe.plots,
     )

@@ -10,7 +10,16 @@ from typer import Argument, Option
 from logbook_agent.campaign.ab import ab
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
-from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, minimum_effect_of
+from logbook_agent.cli.options import (
+    Common,
+    DetachOption,
+    FreeOption,
+    GateOption,
+    Text,
+    Texts,
+    Words,
+    minimum_effect_of,
+)
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run_command import How, OnOption
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
@@ -61,6 +70,8 @@ def ab_command(
             "--metric", metavar="NAME", help="Decide by this metric or observation; repeatable. [the primary metrics]"
         ),
     ] = None,
+    gate: GateOption = None,
+    free: FreeOption = None,
     discard: Annotated[
         int, Option("--discard", metavar="N", help="First run N pairs to warm up; these never count.")
     ] = 0,
@@ -100,6 +111,8 @@ def ab_command(
         max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
         minimum_effect=minimum_effect_of(min_effect),
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
+        gates=tuple(gate or ()),
+        free=tuple(free or ()),
     )
     space = common.space()
 
@@ -107,6 +120,6 @@ def ab_command(
         result = ab(space, request, display)
         text = "" if common.as_json else result.text()
         emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)
-        return result.driver.exit_status
+        return result.exit_status
 
     return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)

@@ -6,11 +6,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
+from logbook_agent.cli.options import Common, FreeOption, GateOption, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import EditRequest, edit, note, written
+from logbook_agent.entries.judging import Judging, change_header
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -88,7 +91,9 @@ def _release(space: Workspace, entry_id: str, *, as_json: bool) -> None:
 
 def edit_command(
     *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry to change.")],
+    entry_id: Annotated[
+        Text, Argument(metavar="[ID]", help="The entry to change; without it, gates and metrics of the logbook.")
+    ] = None,
     words: Words,
     result: ResultOption = None,
     confidence: Annotated[
@@ -99,7 +104,7 @@ def edit_command(
         Option(
             "--reason",
             metavar="TEXT",
-            help="Why the confidence differs from what the runs show, or why the entry is void.",
+            help="Why the entry is void, its confidence differs from what the runs show, or gates or metrics change.",
         ),
     ] = None,
     state: Annotated[
@@ -111,18 +116,70 @@ def edit_command(
         ),
     ] = None,
     append: Annotated[bool, Option("--append", help="Add to the fields instead of replacing them.")] = False,
+    gate: GateOption = None,
+    free: FreeOption = None,
+    metric: Annotated[
+        Texts,
+        Option("--metric", metavar="NAME[:max|min][:UNIT]", help="Declare a metric of the logbook anew; repeatable."),
+    ] = None,
+    drop: Annotated[
+        Texts, Option("--drop", metavar="TEXT", help="Take back a gate, a free label or a metric; repeatable.")
+    ] = None,
+    accept: Annotated[
+        Text, Option("--accept", metavar="WHY", help="Let the withheld numbers of the entry count.")
+    ] = None,
+    run: Annotated[
+        list[int] | None, Option("--run", metavar="N", help="With --accept: those of run N alone; repeatable.")
+    ] = None,
     common: Common,
 ) -> None:
-    """Change the prose, confidence or state of an entry.
+    """Change the prose, confidence or state of an entry, or what judges the results.
 
     An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
+
+    A gate is what a row must fulfil to count. Example: logbook edit --gate "ok == 1" --reason "wrong outputs were fast"
     """
     space = common.space()
+    judging = Judging(
+        gates=gate or (), free=free or (), metrics=metric or (), drop=drop or (), accept=prose(accept), runs=run or ()
+    )
+    if entry_id is None:
+        book = space.book()
+        header = change_header(space, book, judging, prose(reason))
+        said = {
+            "logbook": book.topic,
+            **{n: encode(getattr(header, n)) for n in ("gates", "free", "metrics", "changes")},
+        }
+        emit(
+            "edit",
+            said,
+            f"changed {book.topic}: {header.changes[-1].what}",
+            as_json=common.as_json,
+            warnings=space.warnings,
+        )
+        return
+    if metric is not None:
+        raise UsageError(
+            f"{entry_id} has no metrics of its own",
+            cause="the logbook declares the metrics of all entries",
+            hint=f"logbook edit --metric {metric[0]} --reason '...'",
+        )
     request = EditRequest(
-        prose=words.read(result=result), confidence=confidence, reason=prose(reason), state=state, append=append
+        prose=words.read(result=result),
+        confidence=confidence,
+        reason=prose(reason),
+        state=state,
+        append=append,
+        judging=judging,
     )
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
+
+
+def _changed_header(space: Workspace, book: Book, header: Header, as_json: bool) -> None:
+    parts = {"gates": header.gates, "free": header.free, "metrics": header.metrics, "changes": header.changes}
+    data = {"logbook": book.topic, **{name: encode(part) for name, part in parts.items()}}
+    emit("edit", data, f"changed {book.topic}: {header.changes[-1].what}", as_json=as_json, warnings=space.warnings)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

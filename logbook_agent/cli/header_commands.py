@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
+from logbook_agent.cli.options import Common, GateOption, JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.baseline import MoveRequest, move
 from logbook_agent.entries.criteria import (
@@ -52,6 +52,7 @@ def start_command(
             help="A primary metric; repeatable. For a curve, add :best, :mean=N or :over=KEY.",
         ),
     ] = None,
+    gate: GateOption = None,
     constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")] = None,
     stop: Annotated[Texts, Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None,
     link: Annotated[Texts, Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None,
@@ -101,6 +102,7 @@ def start_command(
         title=title,
         goal=prose(goal),
         metrics=metric or (),
+        gates=gate or (),
         constraints=[prose(c) or "" for c in constraint or ()],
         stops=[prose(s) or "" for s in stop or ()],
         links=link or (),

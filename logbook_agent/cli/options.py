@@ -44,6 +44,18 @@ InterpretationOption = Annotated[
     Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
 ]
 NextOption = Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")]
+GateOption = Annotated[
+    Texts,
+    Option(
+        "--gate",
+        metavar="GATE",
+        help="What a row must fulfil to count: 'ok == 1', 'max_error <= 1e-3', 'same checksum'; repeatable.",
+    ),
+]
+FreeOption = Annotated[
+    Texts,
+    Option("--free", metavar="NAME", help="A label, such as checksum, that may differ between sides; repeatable."),
+]
 ResultOption = Annotated[
     Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}")
 ]

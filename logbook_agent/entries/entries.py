@@ -18,6 +18,7 @@ from logbook_agent.entries.drafts import (
     with_place_for_result,
     with_relations,
 )
+from logbook_agent.entries.judging import NOTHING, Judging, with_judging
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
@@ -162,13 +163,15 @@ def _with_text(prose: Prose, text: str) -> Prose:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
     """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` says
-    why the entry is void, where that is the state and no confidence is given; else why the confidence is another."""
+    why the entry is void, where that is the state and no confidence is given; else why the confidence is another.
+    `judging`: gates of the entry, and what is accepted."""
 
     prose: Prose
     confidence: str | None = None
     reason: str | None = None
     state: str | None = None
     append: bool = False
+    judging: Judging = NOTHING
 
     @property
     def with_reason_as_field(self) -> EditRequest:
@@ -203,6 +206,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             state=_state(request.state, old.state, has_runs=bool(record.runs)),
             **relations,
         )
+        new = with_judging(record, new, request.judging, workspace.stamp())
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         if new == old:
             raise UsageError(

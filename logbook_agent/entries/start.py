@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.entries.judging import checked_gates
 from logbook_agent.entries.stated import (
     check_distinct,
     checked_prefix,
@@ -37,6 +38,7 @@ class StartRequest:
     title: str | None = None
     goal: str | None = None
     metrics: Sequence[str] = ()
+    gates: Sequence[str] = ()
     constraints: Sequence[str] = ()
     stops: Sequence[str] = ()
     links: Sequence[str] = ()
@@ -90,6 +92,8 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         goal=clean(request.goal or data.goal or "") or None,
         summary=clean(data.summary or "") or None,
         metrics=metrics,
+        gates=(*data.gates, *checked_gates(request.gates)),
+        free=data.free,
         constraints=(*data.constraints, *map(clean, request.constraints)),
         links=(*data.links, *map(parse_link, request.links)),
         baseline=_baseline(workspace, request, data.baseline, metrics),

@@ -249,6 +249,8 @@ def _dates_as_text(value: Any) -> Any:
 _ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {
     "metrics": (parse_metric, Metric),
     "constraints": (clean, None),
+    "gates": (clean, None),
+    "free": (clean, None),
     "links": (parse_link, Link),
     "stop_criteria": (lambda text: Criterion(text=clean(text)), Criterion),
     "matrix": (parse_axis, MatrixAxis),

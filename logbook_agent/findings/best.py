@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeAlias
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.measurements import baseline_cases, unit_of
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import Thread, discarded_by
+from logbook_agent.model.gates import is_far
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
@@ -170,25 +171,39 @@ class _Ranking:
         return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:
-        """What counts of each case, by key. Of an entry that is a negative result, only the base of its comparison
-        does."""
+        """What counts of each case, by key. Of an entry that is a negative result or was discarded, only the base of
+        its comparison does."""
         found: dict[str, list[Tried]] = {}
         discarded: set[str] = set()
+        gone = discarded_by(self._thread.summaries)
         for summary in self._thread.counted:
             base = (summary["comparison"] or {}).get("question", {}).get("base")
-            is_negative = any(item["kind"] == MARKED for item in summary["tried"])
+            is_negative = summary["id"] in gone or any(item["kind"] == MARKED for item in summary["tried"])
             for case in self._trials(summary["id"]):
                 if not is_negative or (case["side"] is not None and case["side"] == base):
                     found.setdefault(case["key"], []).append((summary, case))
                 elif case["side"] is not None:
                     discarded.add(case["key"])
+        found = {key: cases for key, of in found.items() if (cases := self._without_zeros(of, found))}
         kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
         on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
         return {k: of for k, of in on_scale.items() if of and k not in discarded}
 
+    def _without_zeros(self, of: Sequence[Tried], all_: Mapping[str, Sequence[Tried]]) -> list[Tried]:
+        """What counts of a case, without zeros that are far from every other value of the thread."""
+        others = [value for cases in all_.values() for _, case in cases for value in case["values"] if value]
+        unit = next((case["unit"] for _, case in of if case["unit"] is not None), self._metric.unit)
+        is_zero = is_far(others, self._metric.direction, unit)
+        return [(s, case) for s, case in of if case["accepted"] or not (is_zero and 0 in case["values"])]
+
     def _lost(self) -> dict[str, int]:
-        """The cases that lost a comparison, with the place of the entry that has its answer."""
+        """The cases that lost a comparison, or whose output was another, with the place of the entry that has its
+        answer."""
         lost: dict[str, int] = {}
+        for base, side, answer, finding in self._compared:
+            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
+                for key in side.keys() - base.keys():
+                    lost.setdefault(key, self._places.get(answer.entry, 0))
         for base, side, answer, finding in self._compared:
             losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
             for key in losers if finding.is_settled else ():

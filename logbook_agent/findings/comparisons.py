@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
 from logbook_agent.findings.comparison.answers import answers, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.opening import Opening, of_comparisons
@@ -28,12 +29,16 @@ _SHOWN_NEGATIVES = 3
 
 class Comparisons:
     """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `remember` keeps what the
-    rule finds of a question."""
+    rule finds of a question; `discarded` names the decision by which an entry was discarded."""
 
     def __init__(
-        self, pairs: Sequence[EntryPairs], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
+        self,
+        pairs: Sequence[EntryPairs],
+        header: Header,
+        remember: Callable[[str, str, Callable[[], str]], str],
+        discarded: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self._pairs, self._header, self._remember = pairs, header, remember
+        self._pairs, self._header, self._remember, self._discarded = pairs, header, remember, discarded
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -42,7 +47,20 @@ class Comparisons:
 
     def _answers(self, pairs: Sequence[EntryPairs]) -> tuple[Answer, ...]:
         found = answers(pairs, self._header.metrics, self._remember)
-        return placed(found, [*self._pairs, *pairs], self._header.case_keys)
+        return placed(map(self._standing, found), [*self._pairs, *pairs], self._header.case_keys)
+
+    def _standing(self, answer: Answer) -> Answer:
+        """The answer, in which nothing is found to be better that somebody discarded."""
+        by = next((self._discarded[entry] for entry in answer.entries if entry in self._discarded), None)
+        if by is None:
+            return answer
+        found = [
+            replace(f, outcome=Outcome.OPEN, notes=(f"discarded by {by}", *f.notes))
+            if f.outcome is Outcome.BETTER
+            else f
+            for f in answer.findings
+        ]
+        return replace(answer, findings=tuple(found), first=(f"discarded by {by}",))
 
     def answer_of(self, entry_id: str) -> Answer | None:
         """The answer to the comparison that an entry states; None where it has no pair."""

@@ -19,7 +19,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.run import Run
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded
+from logbook_agent.text.phrases import bounded, listed
 from logbook_agent.text.times import duration
 
 # A table and further notes, which are Markdown already.
@@ -94,6 +94,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     problems = [str(p) for s in record.runs for p in s.run.problems]
     if problems:
         notes.append("Recorded with problems:\n" + md.items(bounded([*map(md.escape, problems)], _SHOWN_PROBLEMS)))
+    notes += [f"Accepted in run {listed([*map(str, a.runs)], 5)}: {md.escape(a.why)}" for a in record.entry.accepted]
     notes += further
     if table is None:
         return md.items(notes)

@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.case_repeats import keys_of, repeats
@@ -76,7 +76,7 @@ def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
         # Values in several units have no common scale.
         kept = common({t.unit for t in taken}, unit_of(metric))
         if on_scale := [t for t in taken if t.unit in kept]:
-            found[metric.name] = _measured(on_scale)
+            found[metric.name] = _measured(on_scale, {run for one in record.entry.accepted for run in one.runs})
         elif taken:
             found[metric.name] = {"units": sorted({t.unit for t in taken if t.unit is not None})}
     return found
@@ -92,7 +92,7 @@ class _Taken:
     unit: str | None
 
 
-def _measured(taken: Sequence[_Taken]) -> MeasuredMetric:
+def _measured(taken: Sequence[_Taken], accepted: Collection[int]) -> MeasuredMetric:
     finished = [t for t in taken if t.case.state == "finished"]
     shown = finished or taken
     values = [t.value for t in shown]
@@ -100,11 +100,11 @@ def _measured(taken: Sequence[_Taken]) -> MeasuredMetric:
     span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
     if not finished:
         return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
-    return {**span, "trials": _trials(finished, unit)}
+    return {**span, "trials": _trials(finished, unit, accepted)}
 
 
-def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
-    """Every case with the value of each of its runs."""
+def _trials(finished: Sequence[_Taken], unit: str | None, accepted: Collection[int]) -> list[Trial]:
+    """Every case with the value of each of its runs; those of `accepted` runs count even where they are zeros."""
     of: dict[str, dict[int, list[_Taken]]] = {}
     for one in finished:
         of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)
@@ -128,6 +128,7 @@ def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
                 unit=unit,
                 values=[median([t.value for t in own]) for own in runs.values()],
                 runs=list(runs),
+                accepted=all(run in accepted for run in runs),
                 side=part.side if part is not None else None,
                 case=part.case if part is not None else "",
                 label=first.label if is_described and len(labels) == 1 else None,

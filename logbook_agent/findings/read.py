@@ -27,7 +27,7 @@ from logbook_agent.findings.opening import (
 )
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, said_by, standings
+from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, discarded_by, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
@@ -120,7 +120,8 @@ class Findings:
     @cached_property
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""
-        return Comparisons(self._pairs, self.records.header, self.records.remember)
+        discarded = discarded_by(self._summarised.entries)
+        return Comparisons(self._pairs, self.records.header, self.records.remember, discarded)
 
     @property
     def answers(self) -> tuple[Answer, ...]:

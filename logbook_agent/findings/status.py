@@ -220,6 +220,7 @@ def _setting(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     for kind, values in (
         ("baseline", [baseline] if (baseline := _baseline(header)) else []),
         ("metrics", metrics),
+        ("gates", [*header.gates]),
         ("constraints", list(map(_text, header.constraints))),
         ("view", [here.view] if here.view else []),
         ("issue", [header.issue.url] if header.issue is not None else []),

@@ -128,6 +128,7 @@ class StatusAnswer(TypedDict):
     shared_config: NotRequired[str]
     view: NotRequired[str]
     baseline: NotRequired[dict[str, object]]
+    gates: NotRequired[list[str]]
     constraints: NotRequired[list[str]]
     detached_series: NotRequired[list[str]]
     claimed: NotRequired[list[dict[str, object]]]

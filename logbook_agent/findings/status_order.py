@@ -22,7 +22,7 @@ KINDS = (
     *("not_settled", "command", "best_so_far", "closed", "summary", "in_words"),
     *("answers.settled", "code", "decisions", "negative_results", "answers.open", "criteria.unmet"),
     *("running", "detached_series", "claimed", "open", "next_actions", "failed", "edited_by_hand", "reserved"),
-    *("best", "baseline", "metrics", "constraints", "criteria.met", "view", "issue", "links"),
+    *("best", "baseline", "metrics", "gates", "constraints", "criteria.met", "view", "issue", "links"),
     *("last", "runs"),
 )
 # The keys with one value; with lists by state; and the lists that are there even when they are empty.

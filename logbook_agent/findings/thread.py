@@ -63,6 +63,16 @@ class Standing:
         return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
+def discarded_by(said: Iterable[SaidByEntry]) -> dict[str, str]:
+    """The entries whose code is discarded, with the decision that says so; the latest decision counts."""
+    found: dict[str, str] = {}
+    for one in said:
+        if one["decides"] is not None and one["kept"] is not None and not is_withdrawn(one["state"]):
+            found.pop(one["decides"], None)
+            found |= {} if one["kept"] else {one["decides"]: one["id"]}
+    return found
+
+
 def standing_of(entry_id: str, state: State, said: Iterable[SaidByEntry]) -> Standing:
     """The standing of one entry, from what others say. `said` may include entries that do not name it, and itself."""
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]

@@ -84,6 +84,7 @@ class IssueValues:
             "goal": prose(plain["goal"]),
             "metrics": list(map(one_line, plain["metrics"])),
             "secondary_metrics": list(map(one_line, plain["secondary_metrics"])),
+            "gates": list(map(escape, [*plain["gates"], *plain["changes"]])),
             "constraints": list(map(one_line, plain["constraints"])),
         }
 

@@ -48,8 +48,8 @@ class Question:
         return (self.base, *self.sides)
 
     def is_guard(self, metric: str) -> bool:
-        """Whether a metric should not change."""
-        return metric in self.guards and metric not in self.metrics
+        """Whether a metric is watched, and does not decide."""
+        return metric not in self.metrics if self.metrics else metric in self.guards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

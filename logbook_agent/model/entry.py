@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from logbook_agent.model.comparison import Comparison
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.values import Scalar
 
 Kind = Literal["experiment", "note", "decision", "incident", "prediction"]
@@ -163,6 +164,15 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """Somebody's word that withheld numbers of these runs count, and why."""
+
+    runs: tuple[int, ...]
+    why: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
     states another one.
@@ -170,6 +180,8 @@ class Entry:
     `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
     each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs
     repeat one command, to tell how far they scatter. `plots`: those that its page shows, as `parse_plot` reads them.
+
+    `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
     A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` to work on
     from then on.
@@ -195,6 +207,9 @@ class Entry:
     comparison: Comparison | None = None
     contrasts: tuple[Contrast, ...] = ()
     noise: bool = False
+    gates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    accepted: tuple[Acceptance, ...] = ()
     plots: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
@@ -202,6 +217,8 @@ class Entry:
     def __post_init__(self) -> None:
         for name in self.plots:
             parse_plot(name)
+        for gate in self.gates:
+            parse_gate(gate)
 
     @property
     def is_prediction(self) -> bool:

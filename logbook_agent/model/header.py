@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import parse_plot
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
@@ -94,6 +95,15 @@ class BaselineMove:
     reason: str
     before: Baseline | None = None
     last_entry: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderChange:
+    """A change of what judges all results: gates, labels that may differ, metrics."""
+
+    at: str
+    what: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +236,8 @@ class HeaderParts:
     goal: str | None = None
     summary: str | None = None
     metrics: tuple[Metric, ...] = ()
+    gates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     baseline: Baseline | None = None
@@ -241,7 +253,8 @@ class Header:
 
     `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None
     where that was not recorded). `device_hours`: what all
-    leases together may take. `plots`: those of the whole thread that the view shows at its top.
+    leases together may take. `plots`: those of the whole thread that the view shows at its top. `gates` are what a row
+    must fulfil to count (`model.gates`), `free` the labels that may differ between the sides of a comparison.
     """
 
     format: int = FORMAT
@@ -254,6 +267,9 @@ class Header:
     summary: str | None = None
     summary_at: str | None = None
     metrics: tuple[Metric, ...] = ()
+    gates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    changes: tuple[HeaderChange, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     baseline: Baseline | None = None
@@ -271,6 +287,8 @@ class Header:
     def __post_init__(self) -> None:
         for name in self.plots:
             parse_plot(name)
+        for gate in self.gates:
+            parse_gate(gate)
 
     @property
     def has_predicates(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
+from logbook_agent.model.gates import Gate, fails, is_withheld, judged, parse_gate
 from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
@@ -109,11 +110,14 @@ class UnfinishedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An entry, its runs with their states, and the entry's own state."""
+    """An entry, its runs with their states, and the entry's own state. The runs are as they are judged: a row that
+    does not count is a row that failed. `gates` and `free` are those of the logbook and its own."""
 
     entry: Entry
     runs: tuple[RunStatus, ...] = ()
     state: State
+    gates: tuple[Gate, ...] = ()
+    free: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -180,13 +184,23 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
         return "never-started"
     if run.exit.interrupted:
         return "interrupted"
-    return "finished" if run.exit.code == 0 else "failed"
+    failure = fails(run)
+    return "failed" if run.exit.code != 0 or (failure is not None and not is_withheld(failure)) else "finished"
 
 
-def record_of(entry: Entry, runs: tuple[Run, ...], life: Callable[[Run], Life]) -> Record:
-    """An entry with the states of its runs and its own."""
-    statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in runs)
-    return Record(entry=entry, runs=statuses, state=_entry_state(entry, statuses))
+def record_of(
+    entry: Entry,
+    runs: tuple[Run, ...],
+    life: Callable[[Run], Life],
+    gates: Sequence[str] = (),
+    free: Sequence[str] = (),
+) -> Record:
+    """An entry with its runs as they are judged, by the gates of the logbook and its own, with their states."""
+    parsed = tuple(map(parse_gate, dict.fromkeys((*gates, *entry.gates))))
+    accepted = {run for one in entry.accepted for run in one.runs}
+    statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in judged(runs, parsed, accepted))
+    free = tuple(dict.fromkeys((*free, *entry.free)))
+    return Record(entry=entry, runs=statuses, state=_entry_state(entry, statuses), gates=parsed, free=free)
 
 
 def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
@@ -276,4 +290,5 @@ def digest(*parts: object) -> str:
 
 def record_digest(record: Record) -> str:
     """The digest of an entry, its runs and its state."""
-    return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state)
+    gates = [list(map(str, record.gates)), *record.free] if record.gates or record.free else []
+    return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state, *gates)

@@ -63,6 +63,9 @@ class Failure:
     reason: str
     message: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.reason}: {' '.join(self.message.split())[:200]}" if self.message else self.reason
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:

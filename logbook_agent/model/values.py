@@ -93,6 +93,16 @@ def _canonical_int(value: int) -> str:
     return repr(as_float) if int(as_float) == value else str(value)
 
 
+_DIGESTS = frozenset({"checksum", "digest", "hash", "sha1", "sha256", "sha512", "md5", "crc", "crc32"})
+_OF_CODE = frozenset({"git", "commit", "code", "build", "binary", "config"})
+
+
+def is_digest_name(name: str) -> bool:
+    """Whether a name, such as `checksum` or `output_sha256`, is that of a digest of what a program put out."""
+    words = {*re.split(r"[^a-z0-9]+", name.lower())}
+    return not words.isdisjoint(_DIGESTS) and words.isdisjoint(_OF_CODE)
+
+
 def row_key(config: Mapping[str, Scalar]) -> Key:
     """What identifies a case: its config, by name, values canonical."""
     return tuple(sorted((name, canonical(value)) for name, value in config.items()))

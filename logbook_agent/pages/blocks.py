@@ -240,6 +240,8 @@ class HeaderValues(TypedDict):
     summary: str | None
     metrics: list[str]
     secondary_metrics: list[str]
+    gates: list[str]
+    changes: list[str]
     constraints: list[str]
     device_hours: str | None
     links: list[dict[str, str]]
@@ -263,6 +265,8 @@ def header_values(header: Header) -> HeaderValues:
         "summary": header.summary,
         "metrics": [metric_text(m) for m in header.metrics if m.primary],
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
+        "gates": [*header.gates, *(f"{name} may differ" for name in header.free)],
+        "changes": [f"{minute(c.at, header.zone)}: {c.what} ({c.reason})" for c in header.changes],
         "constraints": list(header.constraints),
         "device_hours": None if header.device_hours is None else f"{header.device_hours:g}",
         "links": _links(header),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from logbook_agent.model.entry import Entry, id_number, parse_id, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Contents, Record, Summaries, record_of
+from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.claims import Claims
@@ -33,6 +33,7 @@ from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
+    from logbook_agent.model.run import Run
     from logbook_agent.model.summary import Summary
 
 _R = TypeVar("_R")
@@ -243,7 +244,12 @@ class Book(BookRuns):
     def record(self, entry_id: str) -> Record:
         """An entry with its runs and state."""
         entry = self.entry(entry_id)
-        return record_of(entry, self.runs(entry.id), self.life)
+        return record_of(entry, self.runs(entry.id), self.life, self.header.gates, self.header.free)
+
+    def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
+        """These runs as they are judged, with their states."""
+        found = {(s.run.entry, s.run.run): s for e in {r.entry: None for r in runs} for s in self.record(e).runs}
+        return [found[run.entry, run.run] for run in runs if (run.entry, run.run) in found]
 
     def contents(self, known: Mapping[str, Record] | None = None) -> Contents:
         """All records in order; one that cannot be read is reported and the others still come. `known` are not read

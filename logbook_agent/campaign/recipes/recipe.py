@@ -189,6 +189,7 @@ class Recipe:
     name           as the file is called
     question       what it is to find out; `method`: how
     criteria       when the question is answered: prose, optionally a predicate
+    gates          what a row must fulfil to count, such as `ok == 1` (docs/gates)
     constraints    what must hold wherever its results are compared, in words
     metrics        what is looked at, the first one decides which case is best
     scales         the names of the scales that change something
@@ -213,6 +214,7 @@ class Recipe:
     question: str
     method: str | None = None
     criteria: tuple[Criterion, ...] = ()
+    gates: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
     scales: tuple[str, ...] = ()

@@ -25,12 +25,13 @@ from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.comparison import BUDGET_PAIRS
 from logbook_agent.model.entry import PLOT_KINDS, PlannedCommand, parse_plot
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.units import DIRECTIONS, known
 from logbook_agent.model.values import as_written, canonical
 
 _WORDS = """
-name question method criteria constraints after cost setup command shell teardown fixed axes cases
+name question method criteria gates constraints after cost setup command shell teardown fixed axes cases
 controls compare implied repeats order seed timeout_s read env metrics confirm plots scale
 """
 TOP_KEYS = _WORDS.split()
@@ -50,6 +51,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         question=top.get("question").text(),
         method=top.get("method").given(Placed.text),
         criteria=tuple(map(_criterion, top.get("criteria").list())),
+        gates=tuple(map(_gate, top.get("gates").list())),
         constraints=top.get("constraints").texts(),
         metrics=tuple(map(_metric, top.get("metrics").list())),
         after=top.get("after").texts(),
@@ -89,6 +91,13 @@ def _predicate(part: Placed) -> dict[str, object]:
         return checked_predicate(part.value)
     except UsageError as error:
         raise misplaced(error, part.place) from error
+
+
+def _gate(part: Placed) -> str:
+    try:
+        return str(parse_gate(part.text()))
+    except ValueError as error:
+        raise part.wrong("a gate", "write: 'ok == 1', or 'same checksum'") from error
 
 
 def _metric(part: Placed) -> Metric:

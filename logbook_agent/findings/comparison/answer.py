@@ -127,11 +127,28 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """What is constant on each side, and differs between them; `case` names the case where there are several.
+    `is_worse`: a declared metric that got worse; `is_label`: a checksum or another digest of the output, which leaves
+    the answer open."""
+
+    side: str
+    case: str
+    name: str
+    base: str
+    other: str
+    is_worse: bool = False
+    is_label: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
     other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
-    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `times` are
-    when each pair began and ended. Findings of goals come first, in the order of the metrics."""
+    its entries gave to the sides and the base: one commit has several. `first` comes before all else, `notes` are
+    problems of its runs, `apart` is what is constant on each side and differs, `failed` counts the pairs of which a
+    side failed, by its name and the reason. `code` labels the code of each side, `times` are when each pair began and
+    ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]
@@ -147,6 +164,10 @@ class Answer:
     void: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    apart: tuple[Apart, ...] = ()
+    failed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def last(self) -> str:
@@ -174,6 +195,13 @@ class Answer:
         )
 
     @property
+    def got_worse(self) -> bool:
+        """Whether a metric that is watched, or that has no ratio, got worse."""
+        return any(f.is_guard and f.outcome is Outcome.WORSE for f in self.findings) or any(
+            one.is_worse for one in self.apart
+        )
+
+    @property
     def is_settled(self) -> bool:
         """Whether every goal is settled."""
         return bool(self.goals) and all(f.is_settled for f in self.goals)
@@ -195,12 +223,14 @@ class RunPair(NamedTuple):
 class EntrySeries:
     """The pairs of one side, case and metric of an entry, in the order of their first runs.
 
-    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine
-    and packages, which earlier tries of the question share; of these `conditions` has a digest by name. `case`
-    tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
-    axis, `device` its kinds. `unit` and `direction` are as the rows say. `differs` names what else differs between
-    the sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not
-    count, by reason. `code` labels the code of each side in its latest pair.
+    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
+    packages, which earlier tries of the question share; of these `conditions` has a digest by name. `case` tells the
+    case from others of the entry, `name` is that of the plan, `config` is what the rows report but the axis, `device`
+    its kinds. `unit` and `direction` are as the rows say. `constants` are what each side reports beside its metrics, by
+    name: at most two values of the base and two of the side, so that what is constant on each shows; `reports` counts
+    the pairs. `failed` are the pairs that lack a side because it failed: how many by its name and the reason. `differs`
+    names what else differs between the sides, `cautions` what the benchmark says that its figures cannot tell, and
+    `left_out` how many pairs do not count, by reason. `code` labels the code of each side in its latest pair.
     """
 
     key: str
@@ -217,12 +247,27 @@ class EntrySeries:
     cautions: list[str] = field(default_factory=list)
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, dict[str, int]] = field(default_factory=dict)
+    constants: dict[str, list[list[str]]] = field(default_factory=dict)
+    reports: int = 0
     conditions: dict[str, str] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> None:
         """Count a pair that does not count."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
+
+    def fail(self, side: str, why: str) -> None:
+        """Count a pair of which a side failed."""
+        self.leave_out(f"{side} failed")
+        reasons = self.failed.setdefault(side, {})
+        reasons[why] = reasons.get(why, 0) + 1
+
+    def report(self, name: str, base: str, other: str) -> None:
+        """Note what both runs of a pair report under a name."""
+        for known, value in zip(self.constants.setdefault(name, [[], []]), (base, other), strict=True):
+            if value not in known and len(known) < 2:
+                known.append(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, EntrySeries, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Outcome
 from logbook_agent.findings.comparison.judgement import Judge, Memo, findings, left_out, pairs_left_out, sittings
 from logbook_agent.model.entry import Confidence
-from logbook_agent.model.header import Metric
-from logbook_agent.model.values import canonical
+from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
 from logbook_agent.text.phrases import listed
 
 # So many conditions are named where pairs were made under others.
@@ -63,7 +63,8 @@ def _answer(
                 side = question.sides[0] if len(question.sides) == 1 else s.side
                 own.setdefault((side, s.case, s.metric), []).append(s)
     rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0].seed, memo=memo)
-    found = findings(question, own, declared, rule)
+    apart = tuple(differences(own, declared))
+    found = tuple(_opened(f, apart, latest.entry) for f in findings(question, own, declared, rule))
     times = sorted({(p.started, p.ended) for of in own.values() for s in of for p in s.pairs})
     entries = tuple(one.entry for one in (valid or group))
     asks = {s.asks for one in valid for s in one.series if s.key == key}
@@ -72,6 +73,10 @@ def _answer(
     why = left_out(s for (_, _, name), of in own.items() if not name for s in of)
     why |= _elsewhere([s for of in own.values() for s in of], [*others.values()])
     borne_out, reasons = confidence(found)
+    failed: dict[str, dict[str, int]] = {}
+    for side, why_of in ((side, of) for some in own.values() for s in some for side, of in s.failed.items()):
+        for text, count in why_of.items():
+            failed.setdefault(side, {})[text] = failed.get(side, {}).get(text, 0) + count
     return Answer(
         entry=latest.entry,
         entries=entries,
@@ -87,7 +92,58 @@ def _answer(
         left_out=pairs_left_out(why),
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
         void=tuple(one.entry for one in group if one.void),
+        apart=apart,
+        failed=failed,
+        notes=tuple(
+            dict.fromkeys(text for (*_, name), of in own.items() if not name for s in of for text in s.cautions)
+        ),
     )
+
+
+# So many pairs show that a value is constant.
+_CONSTANT_PAIRS = 3
+
+
+def differences(
+    own: Mapping[tuple[str, str, str], Sequence[EntrySeries]], declared: Sequence[Metric]
+) -> Iterator[Apart]:
+    """What is constant on each side of a case and differs between them, metrics that got worse first."""
+    found = []
+    cases = {case for _, case, metric in own if not metric and case}
+    for (side, case, metric), series in own.items():
+        if metric or sum(s.reports for s in series) < _CONSTANT_PAIRS:
+            continue
+        for name in dict.fromkeys(name for s in series for name in s.constants):
+            base, other = ({v for s in series if name in s.constants for v in s.constants[name][at]} for at in (0, 1))
+            if len(base) == len(other) == 1 and base != other:
+                of = metric_named(name, declared)
+                mine, theirs = base.pop(), other.pop()
+                values = finite(parse_scalar(mine)), finite(parse_scalar(theirs))
+                is_label = is_digest_name(name)
+                is_more = None not in values and not is_label and values[1] > values[0]  # type: ignore[operator]
+                is_worse = of in declared and of.direction == ("min" if is_more else "max") and not is_label
+                found.append(
+                    Apart(
+                        side=side,
+                        case=case if len(cases) > 1 else "",
+                        name=name,
+                        base=mine,
+                        other=theirs,
+                        is_worse=is_worse,
+                        is_label=is_label,
+                    )
+                )
+    yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
+
+
+def _opened(finding: Finding, apart: Sequence[Apart], entry: str) -> Finding:
+    """The finding, open where the outputs of its sides differ and nobody said whether they may."""
+    one = next((one for one in apart if one.is_label and one.side == finding.side), None)
+    if one is None or not finding.is_settled:
+        return finding
+    what = f"to know whether {one.name} may differ"
+    more = f"logbook edit {entry} --gate 'same {one.name}', or --free {one.name} where it may"
+    return replace(finding, outcome=Outcome.OPEN, is_replicated=None, to_settle=f"{what}: {more}")
 
 
 def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dict[str, int]:

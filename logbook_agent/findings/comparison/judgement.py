@@ -1,7 +1,7 @@
 """The findings of one question: its pairs pooled over the entries that share it, and judged by the rule.
 
-Goals (the metrics asked for) and guards (those that should not change) are families of their own: each is corrected for
-its own members alone.
+Goals (the metrics asked for) are one family, corrected for all its members. Every other metric is watched: each is
+judged at its own level.
 """
 
 from __future__ import annotations
@@ -35,15 +35,21 @@ Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
 
 
 def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Judge) -> tuple[Finding, ...]:
-    """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics."""
-    pooled = [_pooled(place, of, declared) for place, of in own.items() if place[2]]
+    """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals are
+    judged together; every other metric that is declared is watched, by itself."""
+    watched = {*question.guards, *(m.name for m in declared)}
+    pooled = [
+        _pooled(place, of, declared)
+        for place, of in own.items()
+        if place[2] and (not question.is_guard(place[2]) or place[2] in watched)
+    ]
     places = list(dict.fromkeys((p.side, p.case) for p in pooled))
     named = _named_cases(pooled)
     found: list[Finding] = []
-    for is_guard in (False, True):
-        family = [p for p in pooled if question.is_guard(p.metric) is is_guard]
+    goals = [p for p in pooled if not question.is_guard(p.metric)]
+    for family in (goals, *([p] for p in pooled if question.is_guard(p.metric))):
         series = [p.series(places.index((p.side, p.case))) for p in family]
-        judged = rule.judged("guards" if is_guard else "goals", series) if family else ()
+        judged = rule.judged("goals" if family is goals else f"watched {family[0].name}", series) if family else ()
         for p, s, j in zip(family, series, judged, strict=True):
             found.append(_finding(p, s, j, question, rule, named[p.side, p.case]))
     order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *question.guards]))}
@@ -151,8 +157,6 @@ def _finding(
     base, other = (_side([values[at] for values in good]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
     reasons = left_out(p.of)
-    if missing := len(p.pairs) - len(good):
-        reasons["a value is missing, zero or negative"] = missing
     if p.copies:
         reasons["already counted in another record"] = p.copies
     return Finding(

@@ -8,19 +8,23 @@ axis, and is named.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
+from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side
+from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Part, Question
 from logbook_agent.model.entry import VOID
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.gates import fails
+from logbook_agent.model.record import Record, RunStatus, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.phrases import listed
 
 _OTHER_CODE = "the code changed between the two runs"
 _OTHER_COMMAND = "the command is another than that of the first pair"
@@ -35,55 +39,83 @@ def tried(record: Record) -> EntryPairs | None:
     stated = record.entry.comparison
     if stated is None:
         return None
-    pairs = list(_pairs(record, stated.question))
-    asked = _asked(stated.question, [(part.case, base) for base, _, part, why in pairs if why != _OTHER_COMMAND])
-    series: dict[tuple[object, ...], EntrySeries] = {}
-    codes: dict[object, dict[str, str]] = {}
-    for base, other, part, why in pairs:
-        key = (_conditions(stated.question, base, other), part.side, part.case)
-        codes.setdefault(key[0], {}).update(_labels({stated.question.base: base, part.side: other}))
-        if why:
-            _series(series, (*key, "", ""), asked, base, {}).leave_out(why)
+    question = stated.question
+    pairs = list(_pairs(record, question))
+    table = _Table(asked=_asked(question, [(one.part.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]))
+    found = [row for pair in pairs for row in _rows_of(pair, question, table)]
+    void = void_gates(found, record.gates)
+    for one in found:
+        if broken := broken_gate(one, [gate for gate in record.gates if (gate, one.at[2:]) not in void]):
+            table.beside(one.at[:3], one.runs[0]).fail(one.at[1], broken)
             continue
-        sides = {
-            name: [r for r in run.rows if r.failed is None]
-            for name, run in ((stated.question.base, base), (part.side, other))
-        }
-        names = _apart(tuple(sides.values()), stated.question.axis)
-        matched, why = _matched(sides, names)
-        if why:
-            _series(series, (*key, "", ""), asked, base, {}).leave_out(why)
-        for place, row, partner in matched:
-            if (said := _other_side(stated.question, part.side, row, partner)) is not None:
-                _series(series, (*key, "", ""), asked, base, {}).leave_out(said)
-                continue
-            config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
-            config.pop(stated.question.axis, None)
-            for name in _metrics(stated.question, row, partner):
-                one = _series(series, (*key, place, name), asked, base, config)
-                _add(one, (base, row), (other, partner), stated.question.axis)
-    for (conditions, *_), one in series.items():
-        one.code = codes[conditions]
+        report(table.series(*one.at, "", base=one.runs[0], config=one.config), one, record)
+        for name in _metrics(question, *one.rows):
+            of = table.series(*one.at, name, base=one.runs[0], config=one.config)
+            _add(of, (one.runs[0], one.rows[0]), (one.runs[1], one.rows[1]), question)
+            of.cautions += [
+                text for (gate, case), text in void.items() if case == one.at[2:] and text not in of.cautions
+            ]
+    series = table.finished(question)
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
-    if len({part.case for _, _, part, _ in pairs}) > 1:
-        for one in series.values():
-            one.case = one.name
+    if len({pair.part.case for pair in pairs}) > 1:
+        for of in series:
+            of.case = of.name
     return EntryPairs(
         entry=record.id,
-        question=stated.question,
+        question=question,
         seed=stated.design.seed,
         void=record.state == VOID,
-        series=list(series.values()),
+        series=series,
     )
 
 
-def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part, str]]:
-    """Every side's run with the base's run of the same pair and case, in the order of their starts; and why the pair
-    does not count, or an empty text. Of a run that was made again the last one counts, where the order of the pair is
-    still the one that was drawn."""
+def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRows]:
+    """The rows of a pair that are of one case; why others have no partner goes into the table."""
+    at = (_conditions(question, pair.base, pair.other), pair.part.side, pair.part.case)
+    sides = {question.base: pair.base, pair.part.side: pair.other}
+    table.codes.setdefault(at[0], {}).update(_labels(sides))
+    if pair.failed:
+        table.beside(at, pair.base).fail(pair.failed, pair.why)
+    elif pair.why:
+        table.beside(at, pair.base).leave_out(pair.why)
+    if pair.why:
+        return
+    good = {name: [row for row in run.rows if row.failed is None] for name, run in sides.items()}
+    names = names_apart(tuple(good.values()), question.axis)
+    matched, why = matched_rows(good, names)
+    broken = [(name, row.failed) for name, run in sides.items() for row in run.rows if row.failed is not None]
+    if why and broken:
+        table.beside(at, pair.base).fail(broken[0][0], str(broken[0][1]))
+    elif why:
+        table.beside(at, pair.base).leave_out(why)
+    for place, row, partner in matched:
+        if (said := other_side(question, pair.part.side, row, partner)) is not None:
+            table.beside(at, pair.base).leave_out(said)
+            continue
+        config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
+        config.pop(question.axis, None)
+        yield PairRows(at=(*at, place), runs=(pair.base, pair.other), rows=(row, partner), config=config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """The run of a side with the base's run of the same pair and case. `why` it does not count, or an empty text, and
+    which side `failed`, if one did."""
+
+    base: Run
+    other: Run
+    part: Part
+    why: str
+    failed: str
+
+
+def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
+    """Every pair, in the order of their starts. Of a run that was made again the last one counts, where the order of
+    the pair is still the one that was drawn."""
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
-    good = {_place(s.run): s.run for s in made if s.state == "finished"}
+    good = {_place(s.run): s.run for s in made if s.state in ("finished", "failed", "timeout")}
+    failed = {_place(s.run): text for s in made if (text := _failure(s)) and good.get(_place(s.run)) is s.run}
     commands: dict[str, list[str]] = {}
     for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
         base = good.get((pair, case, question.base))
@@ -92,9 +124,19 @@ def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part,
             why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
             if question.axis != CODE_AXIS and _identity(base) != _identity(run):
                 why = _OTHER_CODE
+            which = next((name for name in (question.base, side) if (pair, case, name) in failed), "")
+            why = failed[pair, case, which] if which else why
             if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
                 why = _OTHER_COMMAND
-            yield base, run, Part(pair=pair, side=side, case=case), why
+            yield _Pair(base=base, other=run, part=Part(pair=pair, side=side, case=case), why=why, failed=which)
+
+
+def _failure(status: RunStatus) -> str:
+    """Why a run, which has ended, counts for nothing; empty where it counts."""
+    failure = fails(status.run)
+    if failure is not None:
+        return str(failure)
+    return how_it_failed(status.run) if status.state != "finished" else ""
 
 
 def _place(run: Run) -> tuple[int, str, str]:
@@ -114,9 +156,9 @@ def _sign(base: Run, other: Run) -> int:
 def _asked(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
     """A digest of the question with the command of the base and the config that its rows share in each case. Another
     guard makes no other question. The names of compared codes are left out: one commit has several."""
-    question = dataclasses.replace(question, guards=())
+    question = replace(question, guards=())
     if is_code := question.axis == CODE_AXIS:
-        question = dataclasses.replace(question, base="", sides=())
+        question = replace(question, base="", sides=())
     said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for _, run in bases}
     shared: dict[str, set[tuple[str, str]]] = {}
     for case, run in bases:
@@ -166,79 +208,9 @@ def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
     return {s: code.commit[:9] + ("+" if code.dirty else "") for s, code in codes.items() if code and code.commit}
 
 
-# -- rows ----------------------------------------------------------------------------------------------
-
-
-def _apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
-    """The names that tell the rows of one run apart: of config, else of the words that they report."""
-    names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
-    if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
-        names += _varied([[row.labels for row in rows] for rows in runs])
-    return names
-
-
-def _varied(runs: Sequence[Sequence[Mapping[str, Scalar]]]) -> list[str]:
-    """The names whose values differ between the rows of a run."""
-    names = dict.fromkeys(name for rows in runs for row in rows for name in row)
-    return [n for n in names if any(len({canonical(row.get(n)) for row in rows}) > 1 for rows in runs)]
-
-
-def _matched(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tuple[list[tuple[str, Row, Row]], str]:
-    """The rows of the two sides that are of one case, each with what tells it from the other rows of its run; and why
-    some have no partner, or an empty text."""
-    (base, first), (other, last) = ((side, _by_place(rows, names)) for side, rows in runs.items())
-    found: list[tuple[str, Row, Row]] = []
-    why = []
-    for place in first:
-        rows, partners = first[place], last.get(place, [])
-        if len(rows) != len(partners):
-            continue
-        if _is_moved(rows, partners):
-            why.append("rows that only their order tells apart come in another order")
-            continue
-        marks = [place] if len(rows) == 1 else [f"{place}#{number}" for number in range(1, len(rows) + 1)]
-        found += zip(marks, rows, partners, strict=True)
-    counts = [len(rows) for rows in runs.values()]
-    if counts[0] != counts[1]:
-        why.append(f"{counts[0]} rows a run against {counts[1]}")
-    for side, mine, theirs in ((base, first, last), (other, last, first)):
-        if alone := [place for place in mine if place and place not in theirs]:
-            why.append(f"only {side} has {listed(alone, _SHOWN)}")
-    return found, "; ".join(why)
-
-
-def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
-    """Whether rows that only their order tells apart report the same numbers in another order."""
-    for name in rows[0].observations if len(rows) > 1 else ():
-        one, other = ([row.observations.get(name) for row in side] for side in (rows, partners))
-        if one != other and len(set(one)) == len(one) and set(one) == set(other):
-            return True
-    return False
-
-
-def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
-    """Why two rows are not of the sides that their runs were made for: one reports another value of the axis; else
-    None."""
-    for name, row in ((question.base, base), (side, other)):
-        said = canonical(row.config.get(question.axis))
-        if question.axis in row.config and name != canonical(None) and said != name:
-            return f"a run of {question.axis}={name} reported {question.axis}={said}"
-    return None
-
-
-def _by_place(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        said = {**row.labels, **row.config}
-        place = " ".join(f"{n}={canonical(said[n])}" for n in names if n in said)
-        found.setdefault(place, []).append(row)
-    return found
-
-
 def _metrics(question: Question, base: Row, other: Row) -> list[str]:
-    if question.metrics:
-        return [*question.metrics, *question.guards]
-    return list(dict.fromkeys([*base.metrics, *other.metrics, *question.guards]))
+    """The metrics that are asked for, and all others: which of these are watched, the header says."""
+    return list(dict.fromkeys([*question.metrics, *base.metrics, *other.metrics, *question.guards]))
 
 
 def _positive(row: Row, name: str) -> float | None:
@@ -249,32 +221,67 @@ def _positive(row: Row, name: str) -> float | None:
 
 # -- series --------------------------------------------------------------------------------------------
 
-
-def _series(
-    series: dict[tuple[object, ...], EntrySeries],
-    at: tuple[tuple[tuple[str, str], ...], str, str, str, str],
-    asked: str,
-    base: Run,
-    config: Mapping[str, Scalar],
-) -> EntrySeries:
-    conditions, side, case, place, metric = at
-    if at not in series:
-        series[at] = EntrySeries(
-            key=digest(asked, conditions),
-            conditions=dict(conditions),
-            asks=asked,
-            side=side,
-            case=place,
-            name=" ".join(filter(None, (case, place))),
-            config=dict(config),
-            device=_device(base),
-            metric=metric,
-        )
-    return series[at]
+# Conditions, side and case of a pair.
+_At: TypeAlias = tuple[tuple[tuple[str, str], ...], str, str]
 
 
-def _add(one: EntrySeries, base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
+@dataclass(slots=True, kw_only=True)
+class _Table:
+    """The series of an entry, which ask what `asked` is the digest of, by conditions, side, case, place and metric; and
+    the labels of the codes that were compared under each conditions. What is said of whole pairs has no place and no
+    metric."""
+
+    asked: str
+    found: dict[tuple[object, ...], EntrySeries] = field(default_factory=dict)
+    codes: dict[object, dict[str, str]] = field(default_factory=dict)
+
+    def series(
+        self,
+        conditions: tuple[tuple[str, str], ...],
+        side: str,
+        case: str,
+        place: str,
+        metric: str,
+        *,
+        base: Run,
+        config: Mapping[str, Scalar],
+    ) -> EntrySeries:
+        at = (conditions, side, case, place, metric)
+        if at not in self.found:
+            self.found[at] = EntrySeries(
+                key=digest(self.asked, conditions),
+                conditions=dict(conditions),
+                asks=self.asked,
+                side=side,
+                case=place,
+                name=" ".join(filter(None, (case, place))),
+                config=dict(config),
+                device=_device(base),
+                metric=metric,
+            )
+        return self.found[at]
+
+    def beside(self, at: _At, base: Run) -> EntrySeries:
+        """What is said of whole pairs of a side and case."""
+        return self.series(*at, "", "", base=base, config={})
+
+    def finished(self, question: Question) -> list[EntrySeries]:
+        """All series. A side and case without any row has one of each metric that is asked for, so that its answer
+        shows."""
+        measured = {at[:3] for at in self.found if at[4]}
+        for at in [at for at in self.found if at[:3] not in measured and question.metrics]:
+            one = self.found.pop(at)
+            for name in question.metrics:
+                self.found[*at[:4], name] = replace(one, metric=name, left_out={**one.left_out})
+                one = replace(one, failed={})
+        for (conditions, *_), one in self.found.items():
+            one.code = self.codes[conditions]
+        return [*self.found.values()]
+
+
+def _add(one: EntrySeries, base: tuple[Run, Row], other: tuple[Run, Row], question: Question) -> None:
     """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
+    axis = question.axis
     measured = [(row.metrics.get(one.metric), row) for _, row in (base, other)]
     for found, row in measured:
         if row.labels.get("caution") not in (None, *one.cautions):
@@ -294,6 +301,11 @@ def _add(one: EntrySeries, base: tuple[Run, Row], other: tuple[Run, Row], axis: 
     samples = {len(found.samples) for found, _ in measured if found is not None}
     one.differs += ["samples a run"] if len(samples) > 1 and "samples a run" not in one.differs else []
     runs = [run for run, _ in (base, other)]
+    for name, (_, row) in zip((question.base, one.side), (base, other), strict=True):
+        if _positive(row, one.metric) is None:
+            value = value_of(row, one.metric)
+            one.leave_out(f"{name} has no {one.metric}" if value is None else f"no ratio: {name} has {value:g}")
+            break
     one.pairs.append(
         RunPair(
             started=min(run.started for run in runs),

@@ -25,7 +25,8 @@ def synopsis(answer: Answer) -> str:
     several sides and cases were compared `int8 against none in tflops: better at topk=4 (+3.1%); open at topk=1 (8
     pairs in 1 sitting)`. The answer has findings."""
     cases = cases_of(answer)
-    return _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
+    found = _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
+    return "; ".join([*words.first_words(answer), found])
 
 
 def cases_of(answer: Answer) -> list[_Case]:
@@ -37,7 +38,13 @@ def cases_of(answer: Answer) -> list[_Case]:
 
 
 def outcome(answer: Answer) -> str:
-    """What the goals have in common: `better`, `open`, `better in part` where others are open, else `mixed`."""
+    """What the goals have in common: `better`, `open`, `better in part` where others are open, else `mixed`, as where
+    something else got worse."""
+    said = _outcome(answer)
+    return "mixed" if answer.got_worse and said.startswith(Outcome.BETTER) else said
+
+
+def _outcome(answer: Answer) -> str:
     found = {f.outcome for f in answer.goals or answer.findings}
     settled = [one for one in SETTLED if one in found]
     if len(found) < 2:

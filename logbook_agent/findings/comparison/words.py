@@ -15,6 +15,8 @@ from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.shell_words import assignments
 
 _SHOWN_FINDINGS = 12
+# Of what comes before any finding, and of problems of the runs.
+_SHOWN_FIRST, _SHOWN_NOTES = 4, 3
 
 
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
@@ -29,7 +31,25 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
         text = f"**{text}**" if f.is_settled and not f.is_guard else text
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
     lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {entry_id}` shows")
-    return [*lines, *map(md.escape, about(answer))]
+    return [*map(md.escape, first_words(answer)), *lines, *map(md.escape, about(answer))]
+
+
+def first_words(answer: Answer) -> list[str]:
+    """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
+    side and differs."""
+    failed = [
+        f"{subject(answer, side)} failed in {counted(sum(of.values()), 'pair')}: {max(of, key=of.__getitem__)}"
+        for side, of in answer.failed.items()
+    ]
+    worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_guard and f.outcome is Outcome.WORSE]
+    base = subject(answer, answer.question.base)
+    apart = [
+        f"{one.name} is {_without_middle(one.other, _LONG_NAME)} with {subject(answer, one.side)},"
+        f" {_without_middle(one.base, _LONG_NAME)} with {base}{f' at {one.case}' if one.case else ''}"
+        + (" (worse)" if one.is_worse else "")
+        for one in answer.apart
+    ]
+    return [*answer.first, *bounded([*failed, *worse, *apart], _SHOWN_FIRST)]
 
 
 def about(answer: Answer) -> list[str]:
@@ -38,7 +58,8 @@ def about(answer: Answer) -> list[str]:
     ids = ", ".join(answer.earlier)
     earlier = [f"The same was asked of other code, or under other conditions, in {ids}."] if ids else []
     void = [f"Void, and not counted: {', '.join(answer.void)}."] if answer.void else []
-    return [*together, *earlier, *answer.left_out, *void]
+    noted = bounded(answer.notes, _SHOWN_NOTES)
+    return [*together, *earlier, *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
 
 
 def method(answer: Answer) -> list[str]:
@@ -49,7 +70,7 @@ def method(answer: Answer) -> list[str]:
     return [
         f"Asked: {asked(answer)}; an effect below {percent(q.minimum_effect)}% does not matter.",
         f"Measured: {answer.pairs} pairs in {counted(sittings, 'sitting')}; chance drew the order of each.",
-        "Judged: the intervals hold at 95% over all looks, for all goals together, and for all guards together.",
+        "Judged: the intervals hold at 95% over all looks, for all goals together and for each watched metric alone.",
         *([f"Code: {', '.join(named)}."] if codes else []),
         f"Confidence: {'; '.join([answer.confidence, *answer.reasons])}.",
     ]
@@ -58,7 +79,7 @@ def method(answer: Answer) -> list[str]:
 def text_lines(answer: Answer) -> list[str]:
     """An answer as plain text, complete: the question, each finding in a sentence with the numbers of both sides and
     its notes below it."""
-    lines = [f"{answer.entry}, {asked(answer)}"]
+    lines = [f"{answer.entry}, {asked(answer)}", *first_words(answer)]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
     lines += about(answer)
@@ -91,7 +112,8 @@ def headline(answer: Answer, entry_id: str) -> str:
     if later is not None:
         return f"continued in {later}"
     more = len(answer.goals) - 1
-    return sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
+    found = sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
+    return "; ".join([*first_words(answer), found])
 
 
 def asked(answer: Answer) -> str:
@@ -141,6 +163,9 @@ def data(answer: Answer) -> dict[str, object]:
         "earlier": list(answer.earlier),
         "void": list(answer.void),
         "left_out": list(answer.left_out),
+        "notes": list(answer.notes),
+        "first": first_words(answer),
+        "failed": {side: dict(reasons) for side, reasons in answer.failed.items()},
         "findings": [_finding(answer, f) for f in answer.findings],
     }
 

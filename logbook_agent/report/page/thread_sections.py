@@ -174,6 +174,7 @@ def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
     matrix = [" ".join(t for t in (f"`{a.axis}`:", ", ".join(a.values), a.text or "") if t) for a in header.matrix]
     found = {
         "Metrics": [*told["metrics"], *told["secondary_metrics"]],
+        "Gates": list(map(escape, [*told["gates"], *told["changes"]])),
         "Constraints": header.constraints,
         "Baseline": baseline,
         "Baseline moved": moves,

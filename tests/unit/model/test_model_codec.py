@@ -54,13 +54,14 @@ st.register_type_strategy(
 )
 
 
+gates = st.sampled_from([(), ("ok == 1", "same checksum"), ("max_error<=1e-3",)])
 plots = st.lists(st.sampled_from(PLOT_KINDS) | st.sampled_from(PLOT_KINDS).map("{} tflops".format)).map(tuple)
 of_metric = {name: st.from_type(hint) for name, hint in typing.get_type_hints(Metric).items() if name != "reduce"}
 reductions = st.sampled_from(("last", "best", "mean=5"))
 st.register_type_strategy(Metric, st.builds(Metric, reduce=reductions, **of_metric))
 for named in (Entry, Header):
-    of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items() if name != "plots"}
-    st.register_type_strategy(named, st.builds(named, plots=plots, **of_fields))
+    of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items()}
+    st.register_type_strategy(named, st.builds(named, **{**of_fields, "plots": plots, "gates": gates}))
 
 
 ENTRY = {"id": "X-000", "title": "t", "opened": "o"}

@@ -13,7 +13,7 @@ from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import CONFIDENCES, KINDS, NAMED_KINDS, Entry, Field, PlannedCommand
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
+from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.entry_text import EntryText, parse
 from logbook_agent.pages.sections import NO_LATER
@@ -58,7 +58,7 @@ def run_of(text: str, number: int) -> Run:
         entry="X-000", run=number, label=text or None, argv=("echo", text), started="2026-02-10T10:43:00+00:00",
         ended="2026-02-10T10:44:00+00:00", duration_s=1.0, exit=Exit(code=number - 1),
         output=Output(bytes=1, lines=1, sha256="0", tail=tuple(clean(text).split("\n"))),
-        rows=(row,) if number == 1 else (), problems=(text,) if text else (),
+        rows=(row,) if number == 1 else (), problems=noted(text) if text else (),
     )  # fmt: skip
 
 

@@ -60,6 +60,6 @@ def test_the_word_for_a_comparison() -> None:
     assert outcome(answer(found(), found("loss", outcome=SAME))) == "better"
     assert outcome(answer(found(), found("loss", outcome=OPEN))) == "better in part"
     assert outcome(answer(found(), found("loss", outcome=WORSE))) == "mixed"
-    # A guard does not turn it.
-    assert outcome(answer(found(), found("loss", outcome=WORSE, is_guard=True))) == "better"
+    # What is watched does not decide, but it is said.
+    assert outcome(answer(found(), found("loss", outcome=WORSE, is_guard=True))) == "mixed"
     assert outcome(answer(found(outcome=OPEN))) == "open"

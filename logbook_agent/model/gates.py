@@ -1,0 +1,139 @@
+"""Gates: what a row must fulfil to count. And runs as whoever judges sees them: a row that breaks a gate, that belongs
+to a withheld run, or that measured a zero far from all other values, is a row that failed.
+
+Gates are judged when rows are read, never stored with them: a changed header judges old rows again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from logbook_agent.model.run import Failure, Row, Run
+from logbook_agent.model.units import Direction, is_timed
+from logbook_agent.model.values import Scalar, canonical, finite, parse_scalar
+
+SAME = "same"
+GATE, WITHHELD = "gate", "withheld"
+_ORDERS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+_NAME = r"[A-Za-z_][\w./-]*"
+_FORM = re.compile(rf"(?P<name>{_NAME})\s*(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>\S+)")
+_SAME = re.compile(rf"{SAME}\s+(?P<name>{_NAME})")
+# A count up to here may well be 0 in one run and not in another.
+_COUNT = 10
+# A number without a unit is near 0 below this.
+_NEAR = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """`ok == 1`, `max_error <= 1e-3`, or `same checksum`, whose two sides of a pair must agree."""
+
+    name: str
+    op: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{SAME} {self.name}" if self.op == SAME else f"{self.name} {self.op} {self.value}"
+
+    def broken_by(self, row: Row) -> str:
+        """What a row says that does not fulfil the gate, such as `ok is 0`; empty where it does."""
+        values = values_of(row, self.name)
+        if not values:
+            return f"{self.name} is not reported"
+        bad = next((v for v in values if self.op != SAME and not self._holds(v)), None)
+        return "" if bad is None else f"{self.name} is {bad}"
+
+    def _holds(self, value: str) -> bool:
+        if self.op in ("==", "!="):
+            return (canonical(value) == canonical(self.value)) == (self.op == "==")
+        number, limit = finite(parse_scalar(value)), finite(parse_scalar(self.value))
+        return number is not None and limit is not None and _ORDERS[self.op](number, limit)
+
+
+def parse_gate(text: str) -> Gate:
+    """The gate that a text states. Raises ValueError."""
+    text = text.strip()
+    if found := _SAME.fullmatch(text):
+        return Gate(found["name"], SAME)
+    found = _FORM.fullmatch(text)
+    if found is None or (found["op"] in _ORDERS and finite(parse_scalar(found["value"])) is None):
+        raise ValueError(f"{text[:80]!r} is not a gate; gates are 'ok == 1', 'max_error <= 1e-3', 'same checksum'")
+    return Gate(found["name"], found["op"], found["value"])
+
+
+def values_of(row: Row, name: str) -> tuple[str, ...]:
+    """Everything that a row reports under a name, in one spelling."""
+    if (measured := row.metrics.get(name)) is not None:
+        return tuple(map(canonical, measured.samples))
+    said: dict[str, Scalar] = {**row.config, **row.labels, **row.observations}
+    return (canonical(said[name]),) if said.get(name) is not None else ()
+
+
+def judged(runs: Sequence[Run], gates: Sequence[Gate], accepted: Collection[int] = ()) -> tuple[Run, ...]:
+    """The runs with every row failed that does not count. `accepted` are the numbers of runs whose withheld problems
+    somebody accepted."""
+    zeros = set(_zeros(runs))
+
+    def of_row(run: Run, row: Row) -> Row:
+        if row.failed is not None:
+            return row
+        problems = [p for p in run.problems if p.grade == "failed" or (p.grade == WITHHELD and run.run not in accepted)]
+        if problems:
+            return _failed(row, problems[0].grade, problems[0].text)
+        for gate in gates if row.metrics else ():
+            if why := gate.broken_by(row):
+                return _failed(row, f"{GATE} {gate}", why)
+        zero = next((name for name in row.metrics if name in zeros and 0 in row.metrics[name].samples), None)
+        if zero is not None and run.run not in accepted:
+            return _failed(row, WITHHELD, f"{zero} is 0, and every other value is far from it")
+        return row
+
+    return tuple(
+        dataclasses.replace(run, rows=rows) if rows != run.rows else run
+        for run in runs
+        for rows in [tuple(of_row(run, row) for row in run.rows)]
+    )
+
+
+def _failed(row: Row, reason: str, message: str) -> Row:
+    return dataclasses.replace(row, failed=Failure(reason=reason, message=message))
+
+
+def fails(run: Run) -> Failure | None:
+    """Why no row of a run counts; None where one does, or there is none."""
+    return run.rows[0].failed if run.rows and all(row.failed is not None for row in run.rows) else None
+
+
+def is_withheld(failure: Failure) -> bool:
+    """Whether a person may accept what failed so."""
+    return failure.reason == WITHHELD
+
+
+def _zeros(runs: Sequence[Run]) -> Iterator[str]:
+    """The metrics whose zeros are far from their other values."""
+    rows = [row for run in runs for row in run.rows if row.failed is None]
+    names = {name for row in rows for name, m in row.metrics.items() if 0 in m.samples}
+    for name in names:
+        of = [m for row in rows if (m := row.metrics.get(name)) is not None]
+        others = [value for m in of for value in m.samples if value]
+        if is_far(others, of[0].direction, next((m.unit for m in of if m.unit), None)):
+            yield name
+
+
+def is_far(others: Sequence[float], direction: Direction | None, unit: str | None) -> bool:
+    """Whether a zero is no measurement beside these values: it stands for a crash. No time and no rate is 0. Else the
+    other values lie closer to each other than to 0, are no small counts, no tiny errors, and no parts of 1 where more
+    is better: of these, 0 is a plain result."""
+    if is_timed(unit):
+        return True
+    sizes = [abs(value) for value in others]
+    if not sizes or min(sizes) <= max(sizes) / 2:
+        return False
+    are_counts = max(sizes) <= _COUNT and all(value.is_integer() for value in sizes)
+    return not are_counts and min(sizes) >= _NEAR and not (direction == "max" and max(sizes) <= 1)

@@ -1,0 +1,303 @@
+"""A side that is faster but wrong is not better: gates, watched metrics, labels, and what is constant on each side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Answer, Cli
+from tests.seams import Store
+
+# The second side takes a tenth of the time; the noise is the number of the run.
+SCRIPT = """\
+n=$((LOGBOOK_RUN * 7 % 10))
+if [ "$Q" = 1 ]; then echo "RESULT time_s=1.0$n $BASE"; else echo "RESULT time_s=0.10$n $OTHER"; fi
+"""
+AXIS = ("ab", "--axis", "env:Q=1,2")
+COMMAND = ("--", "sh", "b.sh")
+AB = (*AXIS, *COMMAND)
+# Every reader of a logbook, as it is typed.
+READERS = (("status",), ("status", "--json"), ("list",), ("compare", "T-000"), ("compare", "T-000", "--json"),
+           ("show", "T-000"), ("show", "T-000", "--json"))  # fmt: skip
+
+
+@pytest.fixture
+def sides(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Cli]:
+    """A logbook, and a command of two sides that report these words beside their time."""
+
+    def make(base: str, other: str, *more: str, metrics: tuple[str, ...] = ("time_s:min:s", "ok:max")) -> Cli:
+        (folder / "b.sh").write_text(SCRIPT)
+        monkeypatch.setenv("BASE", base)
+        monkeypatch.setenv("OTHER", other)
+        named = [word for metric in metrics for word in ("--metric", metric)]
+        assert cli("start", "t", "--prefix", "T", *named, "--goal", "g", "--stop", "s", *more).code == 0
+        return cli
+
+    return make
+
+
+def answer_of(cli: Cli, entry: str = "T-000") -> Any:
+    return cli("compare", entry, "--json").data["answer"]
+
+
+def outcomes(cli: Cli, entry: str = "T-000") -> dict[str, str]:
+    return {f["metric"]: f["outcome"] for f in answer_of(cli, entry)["findings"]}
+
+
+def readers(cli: Cli, folder: Path) -> dict[str, str]:
+    """What each reader says."""
+    said = {" ".join(words): cli(*words).out for words in READERS}
+    cli("report")
+    page = folder / "logbooks/.report/t.html"
+    return {**said, "view": (folder / "logbooks/t.md").read_text(), "page": page.read_text()}
+
+
+def best(cli: Cli, metric: str = "time_s") -> list[float]:
+    return [one["value"] for one in cli("status", "--json").data.get("best", []) if one["metric"] == metric]
+
+
+@pytest.mark.parametrize("more", [(), ("--metric", "time_s")])
+def test_the_answer_begins_with_what_got_worse(sides: Callable[..., Cli], folder: Path, more: tuple[str, ...]) -> None:
+    cli = sides("ok=1", "ok=0")
+    made = cli(*AXIS, *more, *COMMAND)
+    assert made.out.splitlines()[1].startswith("ok is 0 with Q=2, 1 with Q=1")
+    for name, text in readers(cli, folder).items():
+        assert "ok is 0 with Q=2, 1 with Q=1" in text, name
+    assert cli("status", "--json").data["answers"][0]["outcome"] != "better"
+    assert all(value > 0.5 for value in best(cli)), "a side whose ok got worse is no best"
+
+
+def test_a_side_that_breaks_a_gate_has_failed(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("ok=1", "ok=0", "--gate", "ok == 1")
+    made = cli(*AXIS, "--json", *COMMAND)
+    assert (made.code, made.data["stopped"]["by"]) == (1, "failed")
+    assert "ok is 0" in made.data["stopped"]["why"]
+    assert made.data["ran"] <= 2, "no run is spent on a side that cannot count"
+    for name, text in readers(cli, folder).items():
+        assert "ok is 0" in text, name
+    assert "better" not in outcomes(cli).values()
+    assert all(value > 0.5 for value in best(cli))
+
+
+def test_a_failing_side_leaves_the_others(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        'n=$((LOGBOOK_RUN * 7 % 10)); case $Q in 1) t=1.0$n ok=1;; 2) t=0.1$n ok=0;; 3) t=0.5$n ok=1;; esac\n'
+        'echo "RESULT time_s=$t ok=$ok"\n'
+    )  # fmt: skip
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s", "--gate", "ok == 1")
+    assert cli("ab", "--axis", "env:Q=1,2,3", *COMMAND).code == 0
+    found = answer_of(cli)
+    assert {f["side"]: f["outcome"] for f in found["findings"]} == {"2": "open", "3": "better"}
+    assert found["failed"].keys() == {"2"}
+
+
+def test_a_failing_base_ends_without_an_answer(sides: Callable[..., Cli]) -> None:
+    cli = sides("ok=0", "ok=1", "--gate", "ok == 1")
+    made = cli(*AXIS, "--json", *COMMAND)
+    assert (made.code, made.data["stopped"]["by"], made.data["pairs"]) == (1, "failed", 0)
+
+
+@pytest.mark.parametrize(
+    ("gate", "row", "counts"),
+    [
+        ("ok == 1", "ok=1", True),
+        ("ok == 1", "ok=1.0", True),
+        ("ok == true", "ok=true", True),
+        ("status == pass", "status=fail", False),
+        ("status != fail", "status=pass", True),
+        ("max_error <= 1e-3", "max_error=0.001", True),
+        ("max_error <= 1e-3", "max_error=0.0011", False),
+        ("max_error<=1e-3", "max_error=nan", False),
+        ("max_error < 1e-3", "max_error=0", True),
+        ("acc >= 0.9", "acc=0.91", True),
+        ("acc > 0.9", "acc=0.9", False),
+        ("acc >= 0.9", "other=1", False),
+    ],
+)
+def test_a_row_counts_that_fulfils_its_gates(cli: Cli, gate: str, row: str, counts: bool) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s", "--gate", gate)
+    made = cli("run", "--json", "--", "echo", f"RESULT time_s=1 {row}")
+    [shown] = made.data["runs"]
+    assert (shown["state"], "failed" in shown["rows"][0]) == (("finished", False) if counts else ("failed", True))
+    assert bool(best(cli)) is counts
+
+
+@pytest.mark.parametrize("gate", ["ok", "ok = 1", "same", "max_error <= small", "== 1"])
+def test_what_is_no_gate_is_refused(cli: Cli, folder: Path, gate: str) -> None:
+    refused = cli("start", "t", "--prefix", "T", "--gate", gate)
+    assert (refused.code, "gate" in refused.err) == (2, True)
+    assert not (folder / "logbooks/t.md").exists()
+
+
+def test_every_sample_must_fulfil_a_gate(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s", "--metric", "ok:max", "--gate", "ok == 1")
+    made = cli("run", "--json", "--", "printf", "METRIC time_s=1\\nMETRIC ok=1\\nMETRIC ok=0\\nMETRIC ok=1\\n")
+    assert made.data["runs"][0]["state"] == "failed"
+
+
+def test_a_gate_may_come_later_and_needs_a_reason(sides: Callable[..., Cli]) -> None:
+    cli = sides("ok=1", "ok=0", metrics=("time_s:min:s",))
+    cli(*AB)
+    assert outcomes(cli) == {"time_s": "better"}
+    assert cli("edit", "--gate", "ok == 1").code == 2
+    changed = cli("edit", "--gate", "ok == 1", "--reason", "wrong outputs were fast", "--json")
+    assert (changed.code, changed.data["gates"]) == (0, ["ok == 1"])
+    assert outcomes(cli) == {"time_s": "open"}, "old rows are judged again"
+    assert "wrong outputs were fast" in cli("show", "T-000").out or changed.data["changes"][0]["reason"]
+    cli("edit", "--drop", "ok == 1", "--reason", "ok was misread")
+    assert outcomes(cli) == {"time_s": "better"}
+
+
+def test_a_metric_may_be_declared_later(sides: Callable[..., Cli]) -> None:
+    cli = sides("mem_mb=100", "mem_mb=150", metrics=("time_s:min:s",))
+    cli(*AB)
+    made = cli("edit", "--metric", "mem_mb:min:MB", "--reason", "memory matters, too", "--json")
+    assert [m["name"] for m in made.data["metrics"]] == ["time_s", "mem_mb"]
+    assert answer_of(cli)["first"][0].startswith("mem_mb is 150")
+    assert answer_of(cli)["first"][0].endswith("(worse)")
+
+
+# -- labels -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["checksum", "output_sha256", "digest", "md5", "crc32", "hash"])
+@pytest.mark.parametrize("values", [("3f2a", "9b1c"), ("12345", "99887")])
+def test_another_checksum_leaves_the_answer_open(
+    sides: Callable[..., Cli], folder: Path, name: str, values: tuple[str, str]
+) -> None:
+    cli = sides(f"{name}={values[0]}", f"{name}={values[1]}", metrics=("time_s:min:s",))
+    cli(*AB)
+    assert outcomes(cli) == {"time_s": "open"}
+    assert not any(one["settled"] for one in cli("status", "--json").data["answers"])
+    for which, text in readers(cli, folder).items():
+        assert f"{name} is {values[1]} with Q=2, {values[0]} with Q=1" in text, which
+    # Either of the two commands that it prints.
+    [finding] = answer_of(cli)["findings"]
+    assert f"logbook edit T-000 --gate 'same {name}'" in finding["to_settle"]
+    assert f"--free {name}" in finding["to_settle"]
+    cli("edit", "T-000", "--free", name)
+    assert outcomes(cli) == {"time_s": "better"}
+    cli("edit", "T-000", "--drop", name, "--gate", f"same {name}")
+    assert (outcomes(cli), answer_of(cli)["failed"].keys()) == ({"time_s": "open"}, {"2"})
+
+
+def test_a_checksum_of_the_code_or_that_varies_by_itself_says_nothing(sides: Callable[..., Cli]) -> None:
+    cli = sides("git_hash=3f2a checksum=$LOGBOOK_RUN", "git_hash=9b1c checksum=$LOGBOOK_RUN", metrics=("time_s:min:s",))
+    (Path("b.sh")).write_text(
+        SCRIPT.replace("$BASE", "checksum=a$LOGBOOK_RUN").replace("$OTHER", "checksum=b$LOGBOOK_RUN")
+    )
+    cli(*AB)
+    assert outcomes(cli) == {"time_s": "better"}
+
+
+def test_the_base_that_disagrees_with_itself_voids_a_gate(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("x=1", "x=1", "--gate", "same checksum", metrics=("time_s:min:s",))
+    (folder / "b.sh").write_text(SCRIPT.replace("$BASE", "checksum=a$LOGBOOK_RUN").replace("$OTHER", "checksum=a1"))
+    cli(*AB)
+    [finding] = answer_of(cli)["findings"]
+    assert (finding["outcome"], any("same checksum" in note for note in finding["notes"])) == ("better", True)
+
+
+def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", metrics=("time_s:min:s",))
+    cli(*AXIS, "--gate", "same checksum", *COMMAND)
+    assert (outcomes(cli), answer_of(cli)["failed"].keys()) == ({"time_s": "open"}, {"2"})
+    cli(*AXIS, "--free", "checksum", *COMMAND)
+    assert outcomes(cli, "T-001") == {"time_s": "better"}
+    assert "gates" not in Store(Path.cwd(), "t").header
+
+
+# -- numbers that nobody declared ---------------------------------------------------------------------------
+
+
+def test_a_count_that_changed_stands_beside_the_answer(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("tokens=278358", "tokens=251004", metrics=("time_s:min:s",))
+    cli(*AB)
+    assert outcomes(cli) == {"time_s": "better"}
+    for name, text in readers(cli, folder).items():
+        assert "tokens is 251004 with Q=2, 278358 with Q=1" in text, name
+
+
+def test_labels_are_shown(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    cli("run", "--", "echo", "RESULT time_s=1 checksum=3f2a status=pass")
+    assert "checksum=3f2a" in cli("show", "T-000").out
+    assert "status=pass" in cli("show", "T-000").out
+
+
+def test_what_is_worse_among_watched_metrics_is_said_first(sides: Callable[..., Cli]) -> None:
+    cli = sides("mem_mb=100", "mem_mb=150", metrics=("time_s:min:s", "mem_mb:min:MB"))
+    made = cli(*AXIS, "--metric", "time_s", *COMMAND)
+    assert "mem_mb" in made.out.splitlines()[1]
+    assert cli("status", "--json").data["answers"][0]["outcome"] == "mixed"
+
+
+def test_a_zero_has_no_ratio_and_the_answer_says_so(sides: Callable[..., Cli]) -> None:
+    cli = sides("errors=3", "errors=0", metrics=("errors:min",))
+    cli(*AB)
+    [finding] = answer_of(cli)["findings"]
+    assert finding["outcome"] == "open"
+    assert "no ratio: 2 has 0" in finding["left_out"][0]
+
+
+# -- zeros that are none, and what a person accepts ---------------------------------------------------------
+
+
+def printed(cli: Cli, *lines: str) -> Answer:
+    return cli("run", "--json", "--", "printf", "".join(f"{line}\\n" for line in lines))
+
+
+@pytest.mark.parametrize(("metric", "value"), [("x:min", "3818"), ("time_s:min:s", "0.5"), ("val_bpb:min", "0.9979"),
+                                               ("rate:max:tokens/s", "120")])  # fmt: skip
+def test_a_zero_for_a_crash_is_withheld_until_it_is_accepted(cli: Cli, metric: str, value: str) -> None:
+    name = metric.partition(":")[0]
+    cli("start", "t", "--prefix", "T", "--metric", metric)
+    printed(cli, f"METRIC {name}=0")
+    printed(cli, f"METRIC {name}={value}")
+    assert best(cli, name) == [float(value)], "no best, and no repeat of it"
+    assert cli("edit", "T-000", "--accept", "it really is 0").code == 0
+    assert best(cli, name) != [float(value)]
+    assert "it really is 0" in cli("show", "T-000").out
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("ok:max", ("0", "1")),
+        ("errors:min", ("0", "3")),
+        ("accuracy:max", ("0", "0.7")),
+        ("max_error:min", ("0", "1e-7")),
+    ],
+)
+def test_a_plain_zero_counts(cli: Cli, metric: str, values: tuple[str, str]) -> None:
+    name = metric.partition(":")[0]
+    cli("start", "t", "--prefix", "T", "--metric", metric)
+    for value in values:
+        printed(cli, f"METRIC {name}={value}")
+    shown = [one["low"] if "low" in one else one["value"] for one in cli("status", "--json").data["best"]]
+    assert shown == [0.0]
+
+
+def test_nothing_withheld_is_nothing_to_accept(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    printed(cli, "METRIC x=2")
+    assert cli("edit", "T-000", "--accept", "why").code == 2
+
+
+# -- discarded ----------------------------------------------------------------------------------------------
+
+
+def test_discarded_is_discarded_everywhere(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("ok=1", "ok=1")
+    cli(*AXIS, "--metric", "time_s", *COMMAND)
+    assert outcomes(cli)["time_s"] == "better"
+    assert cli("discard", "T-000", "--why", "its output is wrong").code == 0
+    assert "better" not in outcomes(cli).values()
+    data = cli("status", "--json").data
+    assert not any(one["settled"] for one in data["answers"])
+    assert all(one["value"] > 0.5 for one in data.get("best", []) if one["metric"] == "time_s")
+    for name, text in readers(cli, folder).items():
+        assert "T-001" in text or "discarded" in text.lower(), name
