@@ -272,12 +272,14 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing."""
+    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
+    `known` names what a gate mentions, or what may differ between the sides."""
 
     entry: str
     question: Question
     seed: int
     void: bool
+    known: list[str] = field(default_factory=list)
     series: list[EntrySeries]
 
     def data(self) -> dict[str, object]:

@@ -63,7 +63,7 @@ def _answer(
                 side = question.sides[0] if len(question.sides) == 1 else s.side
                 own.setdefault((side, s.case, s.metric), []).append(s)
     rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0].seed, memo=memo)
-    apart = tuple(differences(own, declared))
+    apart = tuple(differences(own, declared, {name for one in valid for name in one.known}))
     found = tuple(_opened(f, apart, latest.entry) for f in findings(question, own, declared, rule))
     times = sorted({(p.started, p.ended) for of in own.values() for s in of for p in s.pairs})
     entries = tuple(one.entry for one in (valid or group))
@@ -105,15 +105,16 @@ _CONSTANT_PAIRS = 3
 
 
 def differences(
-    own: Mapping[tuple[str, str, str], Sequence[EntrySeries]], declared: Sequence[Metric]
+    own: Mapping[tuple[str, str, str], Sequence[EntrySeries]], declared: Sequence[Metric], known: Collection[str]
 ) -> Iterator[Apart]:
-    """What is constant on each side of a case and differs between them, metrics that got worse first."""
+    """What is constant on each side of a case and differs between them, but for what is `known`; metrics that got worse
+    come first."""
     found = []
     cases = {case for _, case, metric in own if not metric and case}
     for (side, case, metric), series in own.items():
         if metric or sum(s.reports for s in series) < _CONSTANT_PAIRS:
             continue
-        for name in dict.fromkeys(name for s in series for name in s.constants):
+        for name in dict.fromkeys(name for s in series for name in s.constants if name not in known):
             base, other = ({v for s in series if name in s.constants for v in s.constants[name][at]} for at in (0, 1))
             if len(base) == len(other) == 1 and base != other:
                 of = metric_named(name, declared)

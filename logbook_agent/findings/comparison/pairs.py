@@ -48,7 +48,7 @@ def tried(record: Record) -> EntryPairs | None:
         if broken := broken_gate(one, [gate for gate in record.gates if (gate, one.at[2:]) not in void]):
             table.beside(one.at[:3], one.runs[0]).fail(one.at[1], broken)
             continue
-        report(table.series(*one.at, "", base=one.runs[0], config=one.config), one, record)
+        report(table.series(*one.at, "", base=one.runs[0], config=one.config), one)
         for name in _metrics(question, *one.rows):
             of = table.series(*one.at, name, base=one.runs[0], config=one.config)
             _add(of, (one.runs[0], one.rows[0]), (one.runs[1], one.rows[1]), question)
@@ -65,6 +65,7 @@ def tried(record: Record) -> EntryPairs | None:
         question=question,
         seed=stated.design.seed,
         void=record.state == VOID,
+        known=[*record.free, *(gate.name for gate in record.gates)],
         series=series,
     )
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from logbook_agent.findings.comparison.answer import EntrySeries
 from logbook_agent.model.gates import GATE, SAME, Gate, values_of
-from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, is_digest_name
 from logbook_agent.text.phrases import listed
@@ -49,17 +48,16 @@ def broken_gate(one: PairRows, gates: Sequence[Gate]) -> str:
     return ""
 
 
-def report(series: EntrySeries, one: PairRows, record: Record) -> None:
+def report(series: EntrySeries, one: PairRows) -> None:
     """Note what is wrong with the runs, the labels that name an output, the numbers that nobody declared, and the
     metrics without a ratio."""
     series.reports += 1
     notes = dict.fromkeys((*series.cautions, *(p.text for run in one.runs for p in run.problems)))
     series.cautions = [*notes][:_SHOWN]
-    known = {*record.free, *(gate.name for gate in record.gates)}
     base, other = one.rows
     names = [name for name in base.labels if is_digest_name(name)] + [*base.observations]
     names += [n for n in base.metrics if any(n in row.metrics and min(row.metrics[n].samples) <= 0 for row in one.rows)]
     for name in dict.fromkeys(names):
         mine, theirs = values_of(base, name), values_of(other, name)
-        if name not in known and mine and theirs:
+        if mine and theirs:
             series.report(name, mine[0], theirs[0])
