@@ -18,6 +18,7 @@ from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.findings.queries import BriefRow
+from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
@@ -237,6 +238,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
             lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
         lines += [f"  {p['grade']}: {p['text']}" for p in run_data["problems"][:3]]
+        if any(p["grade"] == WITHHELD for p in run_data["problems"]):
+            lines.append(f"  its numbers do not count; to let them: logbook edit {data['id']} --accept WHY")
     lines.append(f"recorded in {result.book.view_path}")
     return lines
 

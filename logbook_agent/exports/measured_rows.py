@@ -15,6 +15,7 @@ from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.thread import said_by, standings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import WARM_UP, Record, RunStatus, mended
 from logbook_agent.model.run import Row, Run
@@ -142,8 +143,8 @@ def _why_not(lost: str, status: RunStatus, row: Row, *, was_made_again: bool) ->
     reasons = (
         lost,
         "" if status.counts else WARM_UP,
-        "" if status.state == "finished" else status.state,
-        f"failed: {row.failed.reason}" if row.failed is not None else "",
+        "" if status.state == "finished" or (status.state == "failed" and row.failed is not None) else status.state,
+        failed_text([row.failed.reason]) if row.failed is not None else "",
         MADE_AGAIN if was_made_again else "",
     )
     return "; ".join(reason for reason in reasons if reason)

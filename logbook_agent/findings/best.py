@@ -26,6 +26,8 @@ from logbook_agent.model.values import Scalar, canonical
 
 # What an entry measured of a case, with the entry.
 Tried: TypeAlias = tuple[Summary, Trial]
+# So many problems of a case are shown.
+_PROBLEMS = 2
 # So many are shown where there is room for few.
 SHOWN = 12
 _AGAINST = {
@@ -43,7 +45,8 @@ _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 class BestCase:
     """The best case of a problem by a metric: `value` is its median run, a number that was measured, between `low` and
     `high`. `problem` holds the keys in which problems differ, `flags` those in which the `cases` of this one do;
-    `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline."""
+    `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline,
+    `problems` what is wrong with its runs."""
 
     metric: str
     direction: str
@@ -63,6 +66,7 @@ class BestCase:
     cases: int
     is_baseline: bool
     against: str
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +247,7 @@ class _Ranking:
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),
             against=self._against(key),
+            problems=tuple(dict.fromkeys(text for _, case in own for text in case["problems"]))[:_PROBLEMS],
         )
 
     def _is_baseline(self, key: str) -> bool:

@@ -29,7 +29,7 @@ class Case:
     whatever its name; `contended`: others held an accelerator
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
     one that its run has in a comparison, `repeat` the round it was made in; `read` names the benchmark tool whose
-    file has the row.
+    file has the row, `problems` are those of its run.
     """
 
     entry: str
@@ -48,6 +48,7 @@ class Case:
     code: str | None = None
     part: Part | None = None
     read: str | None = None
+    problems: tuple[str, ...] = ()
 
 
 def cases(*records: Record) -> list[Case]:
@@ -77,6 +78,7 @@ def cases(*records: Record) -> list[Case]:
             code=run.code.identity if run.code is not None else None,
             part=run.part,
             read=run.read,
+            problems=tuple(map(str, run.problems)),
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows

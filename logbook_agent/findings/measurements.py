@@ -26,6 +26,8 @@ from logbook_agent.text.phrases import listed
 
 CONFIG_CHARS = 1200
 _APART_CHARS = 300
+# So many problems of a case are kept.
+_PROBLEMS = 2
 # So many cases of an entry say what they are; of the others there are the numbers.
 _DESCRIBED = 128
 
@@ -129,6 +131,7 @@ def _trials(finished: Sequence[_Taken], unit: str | None, accepted: Collection[i
                 values=[median([t.value for t in own]) for own in runs.values()],
                 runs=list(runs),
                 accepted=all(run in accepted for run in runs),
+                problems=[*dict.fromkeys(p for own in runs.values() for t in own for p in t.case.problems)][:_PROBLEMS],
                 side=part.side if part is not None else None,
                 case=part.case if part is not None else "",
                 label=first.label if is_described and len(labels) == 1 else None,

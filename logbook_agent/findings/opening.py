@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from logbook_agent.findings.advice import command_in, go_on, pairs_to_add
-from logbook_agent.findings.attempts import FAILURE
+from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs, settled, unsettled
@@ -18,6 +18,7 @@ from logbook_agent.findings.contrast import kept, settle_varied
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
+from logbook_agent.model.gates import GATE, WITHHELD
 from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
@@ -251,7 +252,8 @@ def best_text(best: BestCase, header: Header) -> str:
     case = " ".join(filter(None, [best.label or "", assignments({**best.flags, **best.apart})]))
     place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
     caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison says that it is better"
-    return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{_against(best, header)}"
+    problems = f"; {listed(best.problems, 1)}" if best.problems else ""
+    return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{_against(best, header)}{problems}"
 
 
 def _against(best: BestCase, header: Header) -> str:
@@ -296,7 +298,9 @@ def _how_it_failed(summary: Summary) -> str:
     reasons = [item for item in summary["tried"] if item["kind"] == FAILURE]
     if reasons:
         last, more = reasons[-1], len(reasons) - 1
-        return escape(last["reason"] or last["outcome"]) + (f" (and {counted(more, 'other failure')})" if more else "")
+        is_judged = last["outcome"] == WITHHELD or last["outcome"].startswith(GATE)
+        said = outcome_text(last) if is_judged else last["reason"] or last["outcome"]
+        return escape(said) + (f" (and {counted(more, 'other failure')})" if more else "")
     if summary["state"] not in _ENDED_BADLY:
         return ""
     return ": ".join(filter(None, [summary["state"], summary["interpretation"]]))

@@ -258,6 +258,7 @@ def _best(best: BestCase) -> dict[str, object]:
         "flags": _text(assignments(best.flags)),
         "apart": _text(assignments(best.apart)),
         "against": _text(best.against),
+        "problems": _text("; ".join(best.problems)),
         "is_baseline": best.is_baseline,
     }
     return {

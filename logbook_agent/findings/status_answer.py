@@ -48,6 +48,7 @@ class BestLine(TypedDict):
     config: NotRequired[str]
     against: NotRequired[str]
     is_baseline: NotRequired[bool]
+    problems: NotRequired[str]
 
 
 def case_words(best: BestLine) -> list[str]:

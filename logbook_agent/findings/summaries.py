@@ -12,6 +12,7 @@ from logbook_agent.findings.predictions import predicted_headline
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
+from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Header, Metric, metric_named
 from logbook_agent.model.record import Record, digest, record_digest
 from logbook_agent.model.run import Measurement
@@ -111,6 +112,8 @@ def headline(record: Record, header: Header) -> str | None:
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:
             return "only warm-ups"
+        if last.state == "finished" and (failure := fails(last.run)) is not None:
+            return cut_line(str(failure), _TEXT_CHARS)
         if last.state == "finished":
             return f"{counted(len(rows), 'row')} without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)

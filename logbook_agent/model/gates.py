@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.run import Failure, Row, Run
@@ -108,6 +108,12 @@ def _failed(row: Row, reason: str, message: str) -> Row:
 def fails(run: Run) -> Failure | None:
     """Why no row of a run counts; None where one does, or there is none."""
     return run.rows[0].failed if run.rows and all(row.failed is not None for row in run.rows) else None
+
+
+def failed_text(reasons: Iterable[str]) -> str:
+    """`failed: out_of_memory / gate ok == 1`, or `withheld` where a person may let it count."""
+    distinct = [*dict.fromkeys(reasons)]
+    return WITHHELD if distinct == [WITHHELD] else f"failed: {' / '.join(distinct)}"
 
 
 def is_withheld(failure: Failure) -> bool:

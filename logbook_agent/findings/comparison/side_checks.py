@@ -52,7 +52,7 @@ def report(series: EntrySeries, one: PairRows) -> None:
     """Note what is wrong with the runs, the labels that name an output, the numbers that nobody declared, and the
     metrics without a ratio."""
     series.reports += 1
-    notes = dict.fromkeys((*series.cautions, *(p.text for run in one.runs for p in run.problems)))
+    notes = dict.fromkeys((*series.cautions, *(str(p) for run in one.runs for p in run.problems)))
     series.cautions = [*notes][:_SHOWN]
     base, other = one.rows
     names = [name for name in base.labels if is_digest_name(name)] + [*base.observations]

@@ -11,6 +11,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, unknown
 from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text.phrases import listed
@@ -161,7 +162,7 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
         if r is None:
             texts.append("—")
         elif r.all_failed:
-            texts.append(f"failed: {' / '.join(dict.fromkeys(r.failed))}" if first else "failed")
+            texts.append(failed_text(r.failed) if first else "failed")
         elif column.per_device:
             text = _value(r, total)
             texts.append(f"{text} ({format_value(r.per_device, decimals=share)}){_spread(r, total)}")

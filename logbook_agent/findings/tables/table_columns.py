@@ -11,6 +11,7 @@ from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid, Reading
 from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
 from logbook_agent.findings.tables.spec import Column, TableSpec
+from logbook_agent.model.gates import failed_text
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import format_delta
 
@@ -158,7 +159,7 @@ def _at(grid: Grid, pivot: str | None) -> str:
 
 def _raw(reading: Reading | None) -> Scalar:
     if reading is not None and reading.all_failed:
-        return f"failed: {' / '.join(dict.fromkeys(reading.failed))}"
+        return failed_text(reading.failed)
     return None if reading is None else reading.value
 
 
@@ -200,8 +201,8 @@ def failure_strips(grid: Grid) -> list[Strip]:
     """A column with what became of the cases, where there is no metric at all."""
     reasons = []
     for row in grid.rows:
-        failed = dict.fromkeys(item.row.failed.reason for item in row if item.row.failed is not None)
-        reasons.append(f"failed: {' / '.join(failed)}" if failed else "no metric")
+        failed = [item.row.failed.reason for item in row if item.row.failed is not None]
+        reasons.append(failed_text(failed) if failed else "no metric")
     return [Strip(column=Column(name="result"), texts=reasons, values=list(reasons))]
 
 

@@ -180,14 +180,18 @@ def _trees(checkout: Checkout, commits: Commits, display: Display) -> Iterator[l
 
 def _book(gate: _Gate) -> Book:
     """The logbook of these runs, which knows the metrics of the job."""
-    inner, metrics = gate.inner, gate.job.job.metrics
+    inner, job = gate.inner, gate.job.job
+    metrics, gates = job.metrics, job.gates
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:
         title = "Base against head of pull requests"
-        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=HeaderParts(metrics=metrics)))
+        stated = HeaderParts(metrics=metrics, gates=gates)
+        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=stated))
     names = {metric.name for metric in metrics}
     found.change_header(
-        lambda h: dataclasses.replace(h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics))
+        lambda h: dataclasses.replace(
+            h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics), gates=gates
+        )
     )
     return found
 

@@ -47,6 +47,7 @@ class GateJob:
     question: str
     cases: tuple[JobCase, ...]
     metrics: tuple[Metric, ...] = ()
+    gates: tuple[str, ...] = ()
     setup: tuple[PlannedCommand, ...] = ()
     teardown: tuple[PlannedCommand, ...] = ()
 
@@ -140,6 +141,7 @@ def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
         question=recipe.question,
         cases=tuple(cases),
         metrics=_merged(recipe.metrics, request.metrics),
+        gates=recipe.gates,
         setup=(*recipe.setup, *_setup(request)),
         teardown=recipe.teardown,
     )

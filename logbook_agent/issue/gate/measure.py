@@ -21,6 +21,7 @@ from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasure
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
+from logbook_agent.model.gates import judged, parse_gate
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan
@@ -182,9 +183,10 @@ class Measuring:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
         if ended_badly(run):
             return _unmeasured(case.name, tree.name, "", run)
-        failure = next((row.failed for row in run.rows if row.failed is not None), None)
+        [seen] = judged([run], tuple(map(parse_gate, self._job.gates)))
+        failure = next((row.failed for row in seen.rows if row.failed is not None), None)
         if failure is not None:
-            return _unmeasured(case.name, tree.name, f"reported a failure ({failure.reason})", run)
+            return _unmeasured(case.name, tree.name, f"reported a failure ({failure})", run)
         if not any(row.metrics or row.observations for row in run.rows):
             nothing = "printed no RESULT or METRIC line"
             return _unmeasured(
