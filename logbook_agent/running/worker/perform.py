@@ -117,7 +117,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         if written is not None:
             stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
             file_problems += more
-    reading = reader.finish(file_text=file_text, stated=stated)
+    reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
     end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
@@ -285,4 +285,4 @@ def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
         data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
     except StoreError as error:
         return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
-    return data.decode("utf-8", "replace"), []
+    return data.decode("utf-8-sig", "replace"), []
