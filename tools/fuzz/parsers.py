@@ -151,7 +151,7 @@ class Readers:
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         _holds_no_secret(plain)
         assert len(reading.problems) <= 60
-        assert all(len(problem) <= 400 for problem in reading.problems)
+        assert all(len(problem.text) <= 400 for problem in reading.problems)
 
     def _github(self, document: Document) -> None:
         assert isinstance(document.content, bytes)
