@@ -165,7 +165,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
     reader, output, _ = read_log(
         spool.folder / LOG, spool.within, spool.redactor(), known, lambda: point_sink(spool.folder, spool.within)
     )
-    reading = reader.finish()
+    reading = reader.finish(succeeded=job.fate == "succeeded" and not job.exit_code)
     said = []
     if work.keep or reader.artifacts:
         said.append("no file was kept: a launcher that submits returns the log alone")

@@ -37,6 +37,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     commit, env = str(data.get("commit_hash")), str(data.get("env_name"))
     if occasion.commit is not None and not occasion.commit.startswith(commit):
         occasion.problem(f"asv measured commit {commit[:9]}, but the code of this run is {occasion.commit[:9]}")
+    host = occasion.other_host((data.get("params") or {}).get("machine"))
     earlier = 0
     for name, values in results.items():
         found = dict(zip(columns, values, strict=False)) if isinstance(values, list) else {"result": values}
@@ -45,7 +46,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
             earlier += 1
             continue
         for row in _rows_of(name, found, occasion):
-            yield {"labels": {"commit": commit, "environment": env}, **row}
+            yield {"labels": {"commit": commit, "environment": env}, "host": host, **row}
     if earlier:
         occasion.problem(f"{counted(earlier, 'benchmark')} of the file began before this run: left out")
 

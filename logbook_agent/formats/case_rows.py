@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from logbook_agent.model.units import Direction, known
-from logbook_agent.model.values import Scalar, finite, parse_scalar
+from logbook_agent.model.values import Key, Scalar, finite, parse_scalar, row_key
 
 # The key that every case has, and the metric that every format reports.
 BENCHMARK, TIME = "benchmark", "time_s"
@@ -15,6 +18,9 @@ BENCHMARK, TIME = "benchmark", "time_s"
 SUMMARY = {"mean": "mean_s", "median": "median_s", "stddev": "stddev_s", "min": "min_s", "max": "max_s"}
 # More of one case would make a record slow to read: then every second, third ... one is kept.
 MOST_SAMPLES = 20_000
+# How far the clock of a file may be behind.
+_SLACK_S, _DAY_S = 60.0, 86_400.0
+_CONTAINER = re.compile(r"[0-9a-f]{12}(?:[0-9a-f]{52})?")
 
 
 class NotThisFormat(Exception):
@@ -23,13 +29,46 @@ class NotThisFormat(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """The run in which a file was written: when its command began, in seconds since the epoch; the commit of its code,
-    as far as it is known; the data of a file beside it, where the format has one; and who is told of a problem."""
+    """The run in which a file was written: when its command began, in seconds since the epoch; the names of its host,
+    its own first, and the commit of its code, as far as they are known; the data of a file beside it, where the format
+    has one; and who is told of a problem, with its grade."""
 
     began: float
-    problem: Callable[[str], None]
+    problem: Callable[..., None]
+    hosts: Sequence[str] = ()
     commit: str | None = None
     beside: Any = None
+
+    def other_host(self, named: Any, written: Any = None) -> str | None:
+        """The host that a file names, where it is another one. Its numbers are withheld, and so are those of a file
+        that says that it was `written` before the command began. The ID of a container names no machine."""
+        if (moment := _moment(written)) is not None and moment < self.began:
+            self.problem(f"it says that it was written on {written}, before this run began", "withheld")
+        host, *known = (str(name or "").lower().partition(".")[0] for name in (named, *self.hosts))
+        if host in ("", "localhost", *known) or _CONTAINER.fullmatch(host):
+            return None
+        if known:
+            self.problem(f"it names another machine, {named}; this run was on {self.hosts[0]}", "withheld")
+        return str(named)
+
+
+def _moment(written: Any) -> float | None:
+    """A time in seconds since the epoch, at its latest: of what says no zone, the place may be anywhere."""
+    try:
+        moment = datetime.fromisoformat(str(written).replace("/", "-"))
+    except ValueError:
+        return None
+    return moment.timestamp() + _SLACK_S if moment.tzinfo else moment.replace(tzinfo=UTC).timestamp() + _DAY_S
+
+
+def told_apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, with a number in those of one config: what a tool measured twice under one name may be two things."""
+    keys = [row_key(row["config"]) for row in rows]
+    of_one, seen = Counter(keys), Counter[Key]()
+    for row, key in zip(rows, keys, strict=True):
+        seen[key] += 1
+        row["config"] |= {"result": seen[key]} if of_one[key] > 1 else {}
+    return rows
 
 
 def case_config(name: str, params: Mapping[str, Scalar]) -> dict[str, Scalar]:

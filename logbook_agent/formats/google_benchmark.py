@@ -45,19 +45,25 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     software = {"google-benchmark": version.removeprefix("v")} if isinstance(version, str) else {}
     if context.get("library_build_type") == "debug":
         occasion.problem("Google Benchmark itself was built in debug mode, which may affect its times")
-    of_name: dict[str, list[dict[str, Any]]] = {}
+        software = {"google-benchmark": f"{software.get('google-benchmark', '')} debug".strip()}
+    host = occasion.other_host(context.get("host_name"), context.get("date"))
+    of_name: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for one in (one for one in found if one.get("aggregate_name") not in _FITTED):
-        of_name.setdefault(str(one.get("run_name") or one.get("name")), []).append(one)
-    for name, reports in of_name.items():
-        yield {"config": _config(name), "software": software, **_row(reports, occasion)}
+        place = one.get("family_index"), one.get("per_family_instance_index")
+        of_name.setdefault((str(one.get("run_name") or one.get("name")), *place), []).append(one)
+    for (name, *_), reports in of_name.items():
+        yield {"config": _config(name), "software": software, "host": host, **_row(name, reports, occasion)}
 
 
-def _row(reports: Sequence[dict[str, Any]], occasion: Occasion) -> dict[str, Any]:
-    failed = next((one for one in reports if one.get("error_occurred") or one.get("skipped")), None)
-    if failed is not None:
-        message = failed.get("error_message") or failed.get("skip_message")
-        return {"failed": {"reason": "error" if failed.get("error_occurred") else "skipped", "message": message}}
-    made = [one for one in reports if one.get("run_type", "iteration") == "iteration"]
+def _row(name: str, reports: Sequence[dict[str, Any]], occasion: Occasion) -> dict[str, Any]:
+    runs = [one for one in reports if one.get("run_type", "iteration") == "iteration"]
+    failed = [one for one in reports if one.get("error_occurred") or one.get("skipped")]
+    made = [one for one in runs if one not in failed]
+    if failed and not made:
+        message = failed[0].get("error_message") or failed[0].get("skip_message")
+        return {"failed": {"reason": "error" if failed[0].get("error_occurred") else "skipped", "message": message}}
+    if failed:
+        occasion.problem(f"{name}: {len(failed)} of {len(runs)} runs ended with an error")
     labels = {"label": reports[0]["label"]} if reports[0].get("label") else {}
     if not made:
         summary = {one.get("aggregate_name"): one for one in reports}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from logbook_agent.formats.case_rows import (
     BENCHMARK,
+    TIME,
     Occasion,
     as_scalar,
     case_config,
     listed_in,
     measured,
     summarised,
-    timed,
 )
 from logbook_agent.model.values import row_key
 
@@ -33,17 +33,20 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
         row = row or {"config": case_config(name, own)}
         times_of = {"user": "user_s", "system": "system_s"}
         row["observations"] = {ours: one[theirs] for theirs, ours in times_of.items() if theirs in one}
-        if failures := _failures(one.get("exit_codes") or []):
-            row["observations"]["failures"] = failures
-            occasion.problem(f"{name}: {failures} of {len(one['exit_codes'])} runs ended with an error")
-        if times:
-            row["metrics"] = timed(times, occasion)
-        else:
+        codes, memory = one.get("exit_codes") or [], one.get("memory_usage_byte") or []
+        if failures := sum(code != 0 for code in codes):
+            # What is summed up over all runs is no number of those that worked.
+            row["observations"] = {"failures": failures}
+            message = f"{failures} of {len(codes)} runs ended with an error"
+            occasion.problem(f"{name}: {message}")
+            if failures == len(codes) or not times:
+                yield {**row, "failed": {"reason": "error", "message": f"{message} (exit code {max(codes, key=bool)})"}}
+                continue
+        elif not times:
             row["observations"] |= summarised(one)
-        if memory := one.get("memory_usage_byte"):
-            row.setdefault("metrics", {})[_MEMORY] = measured(_MEMORY, memory, occasion)
+        for metric, samples in ((TIME, times), (_MEMORY, memory)):
+            if good := [
+                one for one, code in zip(samples, codes or [0] * len(samples), strict=bool(samples)) if code == 0
+            ]:
+                row.setdefault("metrics", {})[metric] = measured(metric, good, occasion)
         yield row
-
-
-def _failures(codes: Sequence[Any]) -> int:
-    return sum(code != 0 for code in codes)

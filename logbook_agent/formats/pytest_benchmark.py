@@ -11,16 +11,25 @@ from logbook_agent.model.values import Scalar, is_number
 
 # How it writes a parameter that JSON cannot hold: with an address, which differs between runs.
 _UNSERIALIZABLE = "UNSERIALIZABLE["
+# The options that change what is measured, with their usual values, which are no config.
+_CHANGES = {"disable_gc": False, "timer": "perf_counter", "warmup": False}
 
 
 def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     """A row for each benchmark; `extra_info` becomes observations and labels."""
     found = listed_in(data, "benchmarks", "machine_info")
     software = {"pytest-benchmark": data["version"]} if isinstance(data.get("version"), str) else {}
+    host = occasion.other_host((data["machine_info"] or {}).get("node"), data.get("datetime"))
     for one in found:
         stats, extra = one.get("stats") or {}, one.get("extra_info") or {}
         samples = stats.get("data") or []
-        row: dict[str, Any] = {"config": _config(one), "software": software}
+        options = {
+            k: v for k, v in (one.get("options") or {}).items() if k in _CHANGES and v not in (None, _CHANGES[k])
+        }
+        row: dict[str, Any] = {"config": _config(one) | options, "software": software, "host": host}
+        if one.get("has_error") or not stats:
+            yield {**row, "failed": {"reason": "error", "message": one.get("error") or "it ended without a result"}}
+            continue
         row["observations"] = {key: value for key, value in extra.items() if is_number(value)}
         row["labels"] = {key: value for key, value in extra.items() if not is_number(value)}
         if samples:

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.formats.case_rows import NotThisFormat, Occasion
+from logbook_agent.formats.case_rows import NotThisFormat, Occasion, told_apart
 from logbook_agent.formats.known_formats import FORMATS, PLACE, check, split, written_by
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Row
+from logbook_agent.model.run import Grade, Problem, Row
 from logbook_agent.running.results.json_rows import rows_from_json
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import read_bytes
@@ -28,6 +28,8 @@ from logbook_agent.store.reading import read_bytes
 __all__ = ["WrittenFile", "check"]
 
 MOST_BYTES = 128 * 2**20
+# Programs that take a command to another machine.
+_ELSEWHERE = frozenset(["docker", "podman", "kubectl", "ssh", "gcloud", "srun", "mpirun"])
 _Stamp = tuple[int, int, int]
 
 
@@ -42,6 +44,8 @@ class WrittenFile:
         self._pattern = os.path.join(work.cwd, named) if named else str(self._place)  # noqa: PTH118 - it may be a pattern
         self._is_provided, self._before = not named, self._stamps()
         self._began = time.time()
+        # Where the command itself leads, nobody knows.
+        self._leads_away = bool({Path(word).name for text in work.argv for word in text.split()} & _ELSEWHERE)
 
     def placed(self, work: Work) -> Work:
         """The work with the file in place of `{file}`, in its command and variables."""
@@ -52,20 +56,24 @@ class WrittenFile:
         env = {name: value.replace(PLACE, text) for name, value in work.env.items()}
         return dataclasses.replace(work, argv=tuple(words), env=env)
 
-    def rows(self, clean: Callable[[Any], Any], commit: str | None) -> tuple[list[Row], list[str]]:
-        """The rows of the file after the command has ended, and what is wrong with it. `commit`: that of the code."""
-        problems: dict[str, str] = {}
+    def rows(
+        self, clean: Callable[[Any], Any], commit: str | None, host: str | None
+    ) -> tuple[list[Row], list[Problem]]:
+        """The rows of the file after the command has ended, and what is wrong with it. `commit`: that of the code;
+        `host`: that of the command, if it is known."""
+        problems: dict[str, Problem] = {}
 
-        def problem(text: str) -> None:
+        def problem(text: str, grade: Grade = "noted") -> None:
             if text not in problems:
-                problems[text] = clean(f"--read {self._spec}: {text}")
+                problems[text] = Problem(grade=grade, text=clean(f"--read {self._spec}: {text}"))
 
         path = self._newest(problem)
         text = _text_of(path, problem) if path is not None else None
         if path is None or text is None:
             return [], [*problems.values()]
         beside = self._beside(path)
-        occasion = Occasion(began=self._began, problem=problem, commit=commit, beside=beside)
+        hosts = (host, *(_asv_names() if self._name == "asv" else ())) if host and not self._leads_away else ()
+        occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=beside)
         found = rows_from_json(text, problem, clean, lambda data: self._translated(data, occasion))
         return found.measured, [*problems.values()]
 
@@ -73,7 +81,7 @@ class WrittenFile:
         """The rows of the data, in the form of RESULT_JSON."""
         module = importlib.import_module(f"logbook_agent.formats.{FORMATS[self._name].module}")
         try:
-            rows: list[dict[str, Any]] = [*module.rows(data, occasion)]
+            rows = told_apart([*module.rows(data, occasion)])
         except NotThisFormat as error:
             other = written_by(data)
             hint = f"; it looks like a file of {other}: --read {other}" if other not in (None, self._name) else ""
@@ -131,6 +139,14 @@ class WrittenFile:
             return None
 
 
+def _asv_names() -> list[str]:
+    """The names that asv knows this machine by, which its user may choose."""
+    try:
+        return [*json.loads(_text_of(Path("~/.asv-machine.json").expanduser(), lambda _: None) or "{}")]
+    except (ValueError, TypeError, RuntimeError):
+        return []
+
+
 def _text_of(path: Path, problem: Callable[[str], None]) -> str | None:
     try:
         data = read_bytes(path, within=None, limit=MOST_BYTES)
@@ -140,4 +156,4 @@ def _text_of(path: Path, problem: Callable[[str], None]) -> str | None:
     if not data.strip():
         problem("the file is empty")
         return None
-    return data.decode("utf-8", "replace")
+    return data.decode("utf-8-sig", "replace")

@@ -58,6 +58,17 @@ def is_timed(unit: str | None) -> bool:
     return unit is not None and (unit in TIMES or unit.rpartition("/")[2] in TIMES)
 
 
+def is_time(name: str, unit: str | None) -> bool:
+    """Whether a metric is a time, by its unit, else by the end of its name: `step_ms`."""
+    return unit in TIMES if unit else "_per_" not in name and name.rpartition("_")[2] in {*TIMES, "time"} - {"min", "h"}
+
+
+def usual_direction(unit: str | None) -> Direction | None:
+    """Which way is better in a unit of time (`s`, `ms/step`) or of a rate (`ops/s`); None for another unit."""
+    of, _, per = (unit or "").partition("/")
+    return "min" if of in TIMES else "max" if per in TIMES else None
+
+
 def common(units: Collection[str | None], wanted: str | None) -> frozenset[str | None]:
     """The units, of some that values of one metric have, that are one scale; `wanted` is the declared one. A value that
     does not say its unit is in that of the others. Empty: they have several, and which one counts is not stated."""

@@ -79,7 +79,7 @@ class ChildOutput:
         found = split_line(text)
         if found is None:
             return line
-        shown = self._fold(*found, text)
+        shown = self._fold(found.kind, found.body, text)
         return line if shown == text else b"" if shown is None else f"{shown}\n".encode()
 
     def _safe(self, shown: bytes) -> bytes:

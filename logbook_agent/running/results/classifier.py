@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
-from logbook_agent.model.units import KNOWN, known
+from logbook_agent.model.units import KNOWN, is_time, known, usual_direction
 from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
-from logbook_agent.running.results.result_lines import cut
+from logbook_agent.running.results.line_prefix import RANK
+from logbook_agent.running.results.result_lines import PLAIN_NUMBER, cut, measured_number
 
 
 class Classifier:
@@ -46,13 +47,13 @@ class Classifier:
     def is_config(self, key: str) -> bool:
         return key in self._config_keys or key.replace("-", "_") in self._flags
 
-    def row(self, pairs: Mapping[str, str]) -> Row:
-        """The row of one RESULT line."""
-        row = Row()
+    def row(self, pairs: Mapping[str, str], rank: str | None = None) -> Row:
+        """The row of one RESULT line, which a rank printed."""
+        row = Row(labels={} if rank is None else {RANK: rank})
         for key, text in pairs.items():
             value = parse_scalar(text)
             if self.is_metric(key):
-                self._add_metric(row, key, value)
+                self._add_metric(row, key, text)
             elif self.is_config(key):
                 row.config[key] = value
             elif is_number(value):
@@ -63,17 +64,20 @@ class Classifier:
                 row.labels[key] = text
         return replace(row, config=self.with_run_config(row.config))
 
-    def _add_metric(self, row: Row, key: str, value: Scalar) -> None:
-        number = finite(value)
+    def _add_metric(self, row: Row, key: str, text: str) -> None:
+        number, unit = measured_number(text)
         if number is None:
-            self._problem(f"{cut(key, 40)}: {cut(str(value), 40)!r} is not a measurement")
+            self._problem(f"{cut(key, 40)}: {cut(text, 40)!r} is not a measurement; {PLAIN_NUMBER}")
         else:
-            row.metrics[key] = self.measurement(key, number, None)
+            row.metrics[key] = self.measurement(key, number, unit)
+
+    def described(self, row: Row) -> Row:
+        """A row with units and directions where it left them open."""
+        return replace(row, metrics={n: self._described(n, m) for n, m in row.metrics.items()})
 
     def completed(self, row: Row) -> Row:
-        """A JSON row with the run's config, and units and directions where the row left them open."""
-        metrics = {n: self._described(n, m) for n, m in row.metrics.items()}
-        return replace(row, config=self.with_run_config(row.config), metrics=metrics)
+        """A JSON row with the run's config, described."""
+        return replace(self.described(row), config=self.with_run_config(row.config))
 
     def predicted(self, row: PredictedRow) -> PredictedRow:
         """A predicted row with the run's config."""
@@ -89,9 +93,9 @@ class Classifier:
         table = known(name)
         meant = declared.unit if declared is not None else None
         if given.unit and meant and given.unit != meant:
-            unit, shown = cut(given.unit, 20), cut(meant, 20)
+            own, shown = cut(given.unit, 20), cut(meant, 20)
             self._problem(
-                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with values"
+                f"{cut(name, 40)}: stated in {own}, declared in {shown}; kept in {own}, and not compared with values"
                 f" in {shown}"
             )
         units = [given.unit, meant, stated and stated.unit, table.unit]
@@ -101,11 +105,13 @@ class Classifier:
             stated and stated.direction,
             table.direction,
         ]
-        return Measurement(
-            samples=given.samples,
-            unit=next((u for u in units if u), None),
-            direction=next((d for d in directions if d), None),
-        )
+        unit, direction = next((u for u in units if u), None), next((d for d in directions if d), None)
+        if is_time(name, unit) and min(given.samples, default=0.0) < 0:
+            self._problem(f"{cut(name, 40)}: a time of {min(given.samples):g}, which no clock measures")
+        usual = usual_direction(unit)
+        if None not in (usual, direction) and usual != direction:
+            self._problem(f"{cut(name, 40)}: its direction is {direction}, but its unit is {unit}: {usual} is usual")
+        return Measurement(samples=given.samples, unit=unit, direction=direction)
 
     def with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """The run's config under the row's own, which wins where they disagree: it was there."""
@@ -116,14 +122,11 @@ class Classifier:
         return {**self._run_config, **own}
 
 
-def quantities_of(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:
-    """What the run itself says about a metric's unit and direction, JSON before METRIC lines."""
+def quantities_of(rows: Sequence[Row], units: Mapping[str, str | None]) -> dict[str, Measurement]:
+    """What the run itself says about a metric's unit and direction: a row that does, else the units of its lines."""
     found: dict[str, Measurement] = {}
     for row in rows:
         for name, m in row.metrics.items():
             if m.unit is not None or m.direction is not None:
                 found.setdefault(name, m)
-    for name, value, unit in metrics:
-        if unit is not None:
-            found.setdefault(name, Measurement(samples=(value,), unit=unit))
-    return found
+    return {**{name: Measurement(samples=(), unit=unit) for name, unit in units.items()}, **found}

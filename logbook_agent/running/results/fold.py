@@ -25,11 +25,14 @@ from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
+from logbook_agent.running.results.line_prefix import RANK
 from logbook_agent.running.results.result_lines import cut
 
 _MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)")
 # Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.
 _LOOK_AT = 20
+# Lines of one case that lie further apart are named.
+_FAR = 2.0
 
 
 def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> list[Row]:
@@ -38,6 +41,7 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
     observed: dict[tuple[object, ...], list[Mapping[str, float | None]]] = {}
     seen: set[tuple[object, ...]] = set()
     firsts: dict[Key, Row] = {}
+    lines: dict[tuple[tuple[object, ...], str], list[float]] = {}
     for row in rows:
         key = row_key(row.config)
         content = (key, _values(row), row.failed)
@@ -54,7 +58,18 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
             case = (*case, "in another unit")
         folded[case] = _with_samples(folded[case], row) if case in folded else row
         observed.setdefault(case, []).append(row.observations)
+        for name, m in row.metrics.items():
+            lines.setdefault((case, name), []).append(median(m.samples))
+    for (_, metric), values in lines.items():
+        if _are_far_apart(values):
+            text = f"{len(values)} lines of one case: {min(values):g} to {max(values):g}"
+            problem(f"{cut(metric, 40)}: {text}")
     return [replace(row, observations=_summed_up(observed[case])) for case, row in folded.items()]
+
+
+def _are_far_apart(values: Sequence[float]) -> bool:
+    low, high = min(values), max(values)
+    return low < 0 < high or max(-low, high) > _FAR * min(abs(low), abs(high))
 
 
 def _summed_up(observed: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
@@ -77,13 +92,18 @@ def other_units(row: Row, more: Row) -> bool:
 def _values(row: Row) -> tuple[object, ...]:
     metrics = tuple(sorted((n, m.samples, m.unit or "") for n, m in row.metrics.items()))
     observed = tuple(sorted((k, canonical(v)) for k, v in row.observations.items()))
-    return metrics, observed, tuple(sorted(row.labels.items()))
+    return metrics, observed, tuple(sorted(_words(row).items()))
 
 
 def _telling(row: Row) -> dict[str, str]:
     """Labels, and observations whose name does not say that they are measured."""
     numbers = {k: canonical(v) for k, v in row.observations.items() if not is_measured(k)}
-    return {**numbers, **row.labels}
+    return {**numbers, **_words(row)}
+
+
+def _words(row: Row) -> dict[str, str]:
+    """The labels, without the ranks."""
+    return {k: text for k, text in row.labels.items() if k != RANK or not text.replace(",", "").isdigit()}
 
 
 def is_measured(name: str) -> bool:
@@ -109,11 +129,12 @@ def _with_samples(row: Row, more: Row) -> Row:
     metrics = dict(row.metrics)
     for name, m in more.metrics.items():
         metrics[name] = _joined(metrics[name], m) if name in metrics else m
+    ranks = dict.fromkeys(rank for one in (row, more) for rank in one.labels.get(RANK, "").split(",") if rank)
     return replace(
         row,
         metrics=metrics,
         observations={**more.observations, **row.observations},
-        labels={**more.labels, **row.labels},
+        labels={**more.labels, **row.labels, **({RANK: ",".join(ranks)} if ranks else {})},
         devices=row.devices or more.devices,
         software={**more.software, **row.software},
         host=row.host or more.host,

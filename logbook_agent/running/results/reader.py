@@ -6,13 +6,14 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Grade, Measurement, PredictedRow, Problem, Row, Scalar, noted
-from logbook_agent.model.values import Key, finite, parse_scalar, row_key
+from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
     CurvePoint,
@@ -24,11 +25,15 @@ from logbook_agent.running.results.curve_points import (
     Reduced,
     points_at,
 )
-from logbook_agent.running.results.fold import fold, fold_predicted, join_loose, measured_only, merge_lines
+from logbook_agent.running.results.fold import fold, fold_predicted, is_measured, join_loose, measured_only, merge_lines
+from logbook_agent.running.results.line_prefix import RANK
+from logbook_agent.running.results.plain_lines import PlainForms, PlainValue
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
+    PLAIN_NUMBER,
     Kind,
     cut,
+    measured_number,
     split_line,
     split_metric,
     split_pairs,
@@ -41,6 +46,7 @@ MAX_TEXT_CHARS = 64 * 2**20
 MAX_LINE_CHARS = 16 * 2**20
 MAX_PROBLEMS = 50
 _LAST_CHARS = 120
+_TRACEBACK = "Traceback (most recent call last)"
 # Plain data without its secrets, in the form it came in.
 Clean = Callable[[Any], Any]
 
@@ -95,10 +101,19 @@ class ResultReader:
         self._sink: PointSink | None = None
         self._point_labels: dict[Key, dict[str, str]] = {}
         self._last: str | None = None
-        self._pairs: list[dict[str, str]] = []
-        self._metrics: list[tuple[str, float, str | None]] = []
-        # Those that METRIC lines with a step report, with their units.
-        self._point_units: dict[str, str | None] = {}
+        # The pairs of RESULT lines, and the rank that printed each.
+        self._pairs: list[tuple[dict[str, str], str | None]] = []
+        # Of METRIC lines, and the last of each metric and rank in a plain form, with the number of such lines.
+        self._metrics: list[Row] = []
+        self._forms = PlainForms(self._rules, self._step_keys)
+        self._plain: dict[tuple[str, str | None], PlainValue] = {}
+        self._plain_lines: Counter[str] = Counter()
+        # The declared metrics on RESULT lines, and all on METRIC lines.
+        self._printed: set[str] = set()
+        # What METRIC lines with a step or with several values report, with their units.
+        self._line_units: dict[str, str | None] = {}
+        # The beginning of the lines of a traceback after the last result, and its last line.
+        self._traceback: tuple[str, str] | None = None
         self._json: list[Row] = []
         self._predicted: list[PredictedRow] = []
         self._predicts = False
@@ -121,13 +136,16 @@ class ResultReader:
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
         if self._sink is not None and self._sink.line(line):
-            self._last = line
+            self._last, self._traceback = line, None
             return
         found = split_line(line)
         if found is None:
+            self._feed_other(line)
             return
-        kind, body = found
-        if self._step_keys and any(key in body for key in self._step_keys) and self._feed_point(kind, body, line):
+        self._traceback = None
+        kind, body = found.kind, found.body
+        is_point = any(key in body for key in self._step_keys)
+        if is_point and self._feed_point(kind, body, line if found.is_alike else None):
             return
         self._chars += len(body)
         count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
@@ -135,17 +153,51 @@ class ResultReader:
             self._beyond += 1
             return
         if kind == "RESULT":
-            self._feed_pairs(body)
+            self._feed_pairs(body, found.rank)
         elif kind == "METRIC":
-            self._feed_metric(body)
+            self._feed_metric(body, found.rank)
         elif kind == "ARTIFACT":
             self.artifacts.append(body)
         else:
-            self._feed_json(body)
+            self._feed_json(body, found.rank)
+
+    def _feed_other(self, line: str) -> None:
+        """Take a line without a word of ours: a plain form of a declared metric, or a part of a traceback."""
+        at = line.find(_TRACEBACK)
+        if at >= 0:
+            self._traceback = line[:at], ""
+        elif (plain := self._forms.read(line)) is not None:
+            self._last, self._traceback = cut(self._clean(line), _LAST_CHARS), None
+            if isinstance(plain, PlainValue):
+                self._plain_lines[plain.name] += 1
+                if len(self._plain) < MAX_ROWS:
+                    self._plain[plain.name, plain.rank] = plain
+            elif row := self._rules.row(self._clean(plain), self._forms.step_keys, self._problems.add):
+                self._keep(row)
+        elif self._traceback is not None and not self._traceback[1]:
+            prefix = self._traceback[0]
+            if line.startswith(prefix) and not line[len(prefix) : len(prefix) + 1].isspace():
+                self._traceback = prefix, line[len(prefix) :]
+
+    def _plain_rows(self, reported: Set[str]) -> list[Row]:
+        """The last value in a plain form of each metric that was not reported otherwise, for each rank."""
+        rows = []
+        for (name, rank), value in self._plain.items():
+            if name in reported:
+                continue
+            shown, count, each = cut(name, 40), self._plain_lines[name], " of each rank" if rank else ""
+            if count > 1:
+                self._problems.add(f"{shown}: {count} lines without a step; the last one{each} counts")
+            if value.number is not None:
+                rows.append(_metric_row(name, value.number, self._clean(value.unit), rank))
+            else:
+                text = cut(self._clean(value.text), 40)
+                self._problems.add(f"{shown}: {text!r} is not a measurement; {PLAIN_NUMBER}")
+        return rows
 
     # -- points of curves --------------------------------------------------------------------------
 
-    def _feed_point(self, kind: Kind, body: str, line: str) -> bool:
+    def _feed_point(self, kind: Kind, body: str, line: str | None) -> bool:
         """Take a RESULT or METRIC line that is a point; whether it is one."""
         if kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
             return False
@@ -158,11 +210,12 @@ class ResultReader:
             if wrong:
                 return False
         clean = self._clean(pairs)
+        self._printed |= pairs.keys() & self._rules.over.keys()
         row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
         if row is None or not self._keep(row, line if clean == pairs else None):
             return False
         if name is not None and row.points:
-            self._point_units.setdefault(self._clean(name), self._clean(unit))
+            self._line_units.setdefault(self._clean(name), self._clean(unit))
         self._last = cut(self._clean(body), _LAST_CHARS)
         return True
 
@@ -198,7 +251,7 @@ class ResultReader:
             return [], []
 
         def reduced(name: str) -> Reduced:
-            metric = classifier.measurement(name, 0.0, self._point_units.get(name))
+            metric = classifier.measurement(name, 0.0, self._line_units.get(name))
             return Reduced(how=classifier.reduction(name), direction=metric.direction, unit=metric.unit)
 
         curves, problems = self._sink.finish(reduced)
@@ -223,7 +276,7 @@ class ResultReader:
 
     # -- rows ----------------------------------------------------------------------------------------
 
-    def _feed_pairs(self, body: str) -> None:
+    def _feed_pairs(self, body: str, rank: str | None) -> None:
         pairs, wrong = split_pairs(body)
         clean = self._clean(body)
         shown = cut(clean, 120)
@@ -237,27 +290,38 @@ class ResultReader:
             self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
             pairs = dict(list(pairs.items())[:MAX_KEYS])
         if pairs:
-            self._pairs.append(self._clean(pairs))
+            self._pairs.append((self._clean(pairs), rank))
+            self._printed |= pairs.keys() & self._rules.over.keys()
             self._last = clean
 
-    def _feed_metric(self, body: str) -> None:
-        parts = split_metric(body)
+    def _feed_metric(self, body: str, rank: str | None) -> None:
+        values = split_metric(body)
         shown = cut(self._clean(body), 120)
-        if parts is None:
+        if not values:
             self._problems.add(f"METRIC line: expected name=value [unit]: {shown}")
             return
-        name, text, unit = parts
-        value = finite(parse_scalar(text))
-        if value is None:
-            self._problems.add(f"METRIC line: no measurement: {shown}")
-            return
-        self._metrics.append((self._clean(name), value, self._clean(unit)))
         self._last = shown
+        self._printed.update(name for name, _, _ in values)
+        name, text, unit = values[0]
+        value, attached = measured_number(text)
+        if len(values) > 1:
+            self._problems.add(f"METRIC line with several values, read as a RESULT line: {shown}")
+            pairs: dict[str, str] = {}
+            for other, text, of in values:
+                pairs.setdefault(other, text)
+                if other == name or (is_measured(other) and not self._rules.is_config(other)):
+                    self._line_units.setdefault(self._clean(other), self._clean(of))
+            self._pairs.append((self._clean(pairs), rank))
+            return
+        if value is None:
+            self._problems.add(f"METRIC line: no measurement: {shown}; {PLAIN_NUMBER}")
+            return
+        self._metrics.append(_metric_row(self._clean(name), value, self._clean(unit or attached), rank))
 
-    def _feed_json(self, body: str) -> None:
+    def _feed_json(self, body: str, rank: str | None) -> None:
         shown = functools.cache(lambda: cut(self._clean(body), 120))
         rows = self._rows(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"))
-        self._json += rows
+        self._json += [replace(row, labels={RANK: rank, **row.labels}) if rank else row for row in rows]
         if rows:
             config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
             taken = [f"{k}={m.samples[-1]:g}" for k, m in list(rows[-1].metrics.items())[:3]]
@@ -280,12 +344,14 @@ class ResultReader:
         values = points_at(point.values, point.steps, self._rules.over)
         if self._keep(PointRow(config=point.config, points=values, labels=point.labels)):
             for name, unit in point.units.items():
-                self._point_units.setdefault(name, unit)
+                self._line_units.setdefault(name, unit)
             shown = [f"{one.name}={one.value:g}" for one in values[:3]]
             self._last = " ".join([f"{key}={step:g}" for key, step in point.steps.items()] + shown)
 
-    def finish(self, *, file_text: str | None = None, stated: Sequence[Row] = ()) -> ResultReading:
-        """The rows of the run, in the order in which each case was first reported.
+    def finish(
+        self, *, file_text: str | None = None, stated: Sequence[Row] = (), succeeded: bool = False
+    ) -> ResultReading:
+        """The rows of the run, in the order in which each case was first reported. `succeeded`: the command said so.
 
         The run's own config belongs to every row. `file_text` is what stands in the result file; its rows are JSON
         rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see `fold`. In the output
@@ -301,31 +367,37 @@ class ResultReader:
         classifier = Classifier(
             problem,
             declared={m.name: m for m in known.declared},
-            metrics={n for n, _, _ in self._metrics}
-            | {n for row in explicit for n in row.metrics}
-            | self._point_units.keys(),
+            metrics={n for row in (*self._metrics, *explicit) for n in row.metrics} | self._line_units.keys(),
             config_keys=set(known.axes)
             | {k for row in explicit for k in row.config}
             | {k for row in self._predicted for k in row.config}
             | set(config),
             flags=flags(known.argv).keys(),
             run_config=config,
-            quantities=quantities_of(explicit, self._metrics),
+            quantities=quantities_of([*explicit, *self._metrics], self._line_units),
         )
         json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
-        line_rows = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
+        line_rows = fold([classifier.row(pairs, rank) for pairs, rank in self._pairs], problem, explicit=False)
         rows = merge_lines(json_rows, line_rows, config)
         curve_rows, curves = self._curve_rows(classifier)
-        loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
+        reported = {n for row in json_rows for n in row.metrics} | self._line_units.keys() | self._printed
+        loose = [classifier.described(row) for row in (*self._metrics, *self._plain_rows(reported))]
         if self._predicts:
             rows, loose = measured_only(rows, len(json_rows), loose, problem), []
         else:
             rows = _with_curves(rows, curve_rows, loose, config)
         rows = join_loose(rows, fold(loose, problem, explicit=True), config)
+        if succeeded and self._traceback is not None:
+            last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
+            problem(f"a traceback after the last result, of a command that reported success: {last}")
         predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
         return ResultReading(
             rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.all()
         )
+
+
+def _metric_row(name: str, value: float, unit: str | None, rank: str | None) -> Row:
+    return Row(metrics={name: Measurement(samples=(value,), unit=unit)}, labels={} if rank is None else {RANK: rank})
 
 
 def _with_curves(

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from logbook_agent.model.units import TIMES
+from logbook_agent.model.values import finite, parse_scalar
+from logbook_agent.running.results.line_prefix import bodies
 from logbook_agent.text.escapes import without_escapes
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
 Kind = Literal["RESULT", "METRIC", "RESULT_JSON", "ARTIFACT"]
-# `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
-# and what it adds to the end of a line that several of them printed.
-_PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
+# What Ray adds to the end of a line that several of its workers printed.
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
 _WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC|ARTIFACT)(?::?(?=\s|$)|:(?=\{))")
-_UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
+_NO_WORD = (None, 0, None)
+# A value with its type around it, as Python shows it: `np.float64(0.9)`, `tensor(0.9, device='cuda:0')`.
+_TYPE = r"(?:\w{1,20}\.)?(?:b?float\d*|u?int\d*|tensor|Tensor|Array)"
+TYPED = rf"{_TYPE}\([^()\[\]]{{1,200}}\)"
+_NUMBER = re.compile(
+    rf"{_TYPE}\(\s*(?P<typed>[^,\s)]+)[^)]*\)|(?P<number>[-+]?[\d.]+(?:[eE][-+]?\d+)?)(?P<unit>[a-z%]*)[,;]?"
+)
+_VALUE = re.compile(rf"([^\s=]+)=({TYPED}|\S+)((?:\s+[^\s=]+)*)(?:\s+|$)")
+# What a value that is refused should look like.
+PLAIN_NUMBER = "print a plain number, such as 181873 or 0.9"
 # Of one row; what has more is no result, and every reader would pay for it.
 MAX_KEYS = 1_000
+# A text beyond it is no number.
+_LONGEST = 300
 
 
 class LineSplitter:
@@ -75,24 +87,41 @@ class LineSplitter:
         return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
 
 
-def split_line(line: str) -> tuple[Kind, str] | None:
-    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC, RESULT_JSON or
-    ARTIFACT as a whole word (a colon after it is allowed); None for every other line."""
+class ResultLine(NamedTuple):
+    """The kind and body of a line that reports a result, and the rank that its prefix names. `is_alike`: the prefix may
+    stand before many lines as it is, so it holds no time."""
+
+    kind: Kind
+    body: str
+    rank: str | None = None
+    is_alike: bool = True
+
+
+def split_line(line: str) -> ResultLine | None:
+    """What a line reports that starts, after any prefix of a rank, a job or a logger, with RESULT, METRIC, RESULT_JSON
+    or ARTIFACT as a whole word (a colon after it is allowed); None for every other line."""
     if "RESULT" not in line and "METRIC" not in line and "ARTIFACT" not in line:
         return None
     if "\x1b" in line[:200]:
         line = without_escapes(line)
-    prefix = _PREFIX.match(line)
-    start = prefix.end() if prefix else 0
-    word = _WORD.match(line, start)
-    if word is None:
+    found, at, rank = next(((word, at, rank) for at, rank in bodies(line) if (word := _WORD.match(line, at))), _NO_WORD)
+    if found is None:
         return None
-    body = line[word.end() :].strip()
+    body = line[found.end() :].strip()
     if not body.isascii():
         body = body.encode("utf-8", "replace").decode()
     if body.endswith("across cluster]") or "x across cluster]" in body[-200:]:
         body = _REPEATED.sub("", body)
-    return word[1], body  # type: ignore[return-value]
+    return ResultLine(found[1], body, rank, ":" not in line[:at].rstrip(": "))  # type: ignore[arg-type]
+
+
+def measured_number(text: str) -> tuple[float | None, str | None]:
+    """The number that a text states, and its unit where that is attached: `0.9`, `np.float64(0.9)`, `12.5ms`."""
+    number = finite(parse_scalar(text))
+    found = _NUMBER.fullmatch(text) if number is None and len(text) < _LONGEST else None
+    if found is None or (found["unit"] and found["unit"] not in {*TIMES, "%"}):
+        return number, None
+    return finite(parse_scalar(found["typed"] or found["number"])), found["unit"] or None
 
 
 def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
@@ -120,10 +149,13 @@ def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     return pairs, problems
 
 
-def split_metric(body: str) -> tuple[str, str, str | None] | None:
-    """Name, value and unit of `name=value [unit]`; None when it is not of that form."""
-    match = _UNIT_AFTER.fullmatch(body)
-    return None if match is None else (match["name"], match["value"], match["unit"])
+def split_metric(body: str) -> list[tuple[str, str, str | None]]:
+    """Name, value and unit of `name=value [unit]`, and of what follows in that form; none where it is another."""
+    values, at = [], 0
+    while found := _VALUE.match(body, at):
+        values.append((found[1], found[2], found[3].strip() or None))
+        at = found.end()
+    return values if at == len(body) else []
 
 
 def split_point(body: str) -> tuple[str | None, str | None, dict[str, str]]:

@@ -17,7 +17,7 @@ from logbook_agent import __version__
 from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Code, Exit, Process, Row, noted
+from logbook_agent.model.run import Artifact, Code, Exit, Problem, Process, Row, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
@@ -114,10 +114,11 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
             reader.point(name, step, value)
         file_text, file_problems = (None, []) if is_folder else _read_result_file(result_file)
         stated: list[Row] = []
+        read_problems: list[Problem] = []
         if written is not None:
-            stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
-            file_problems += more
-    reading = reader.finish(file_text=file_text, stated=stated)
+            host = None if work.is_carried else facts.host.name
+            stated, read_problems = written.rows(clean, facts.code.commit if facts.code is not None else None, host)
+    reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
     end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
@@ -131,6 +132,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         problems=(
             *facts.problems,
             *noted(*problems, *file_problems, *log.problems, *outcome.problems),
+            *read_problems,
             *reading.problems,
         ),
     )
@@ -285,4 +287,4 @@ def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
         data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
     except StoreError as error:
         return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
-    return data.decode("utf-8", "replace"), []
+    return data.decode("utf-8-sig", "replace"), []

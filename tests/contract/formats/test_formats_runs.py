@@ -191,6 +191,8 @@ def test_with_the_real_pytest_benchmark(bench: Cli, folder: Path, monkeypatch: p
     words = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--benchmark-json={PLACE}", "test_sum.py")
     done = bench("run", "--read", "pytest-benchmark", "--env", f"HOME={folder}", "--", *words)
     assert done.code == 0, done.err
-    rows = run_of(folder, "B-000")["rows"]
+    run = run_of(folder, "B-000")
+    rows = run["rows"]
+    assert "withheld" not in json.dumps(run.get("problems"))
     assert [row["config"] for row in rows] == [{"benchmark": "test_sum.py::test_sum", "n": n} for n in (10, 20)]
     assert all(len(row["metrics"]["time_s"]["samples"]) == 5 for row in rows)

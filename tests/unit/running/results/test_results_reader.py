@@ -106,11 +106,11 @@ def test_duplicates_fold_and_new_values_are_samples() -> None:
     reading = read(
         "RESULT rate=0.1 tflops=1",
         "(pid=2) RESULT rate=0.10 tflops=1.0",
-        "RESULT rate=1e-1 tflops=3 time_s=2",
+        "RESULT rate=1e-1 tflops=2 time_s=2",
         "RESULT rate=0.2 tflops=4",
         axes=["rate"],
     )
-    assert samples(reading) == [(1.0, 3.0), (4.0,)]
+    assert samples(reading) == [(1.0, 2.0), (4.0,)]
     assert told(reading.problems) == ()
 
 
