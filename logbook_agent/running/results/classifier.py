@@ -8,7 +8,7 @@ from dataclasses import replace
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, is_time, known, usual_direction
-from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
+from logbook_agent.model.values import canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.line_prefix import RANK
 from logbook_agent.running.results.result_lines import PLAIN_NUMBER, cut, measured_number
 
@@ -56,6 +56,8 @@ class Classifier:
                 self._add_metric(row, key, text)
             elif self.is_config(key):
                 row.config[key] = value
+            elif is_digest_name(key):
+                row.labels[key] = text
             elif is_number(value):
                 row.observations[key] = finite(value)
             elif value is None or is_not_finite(value):

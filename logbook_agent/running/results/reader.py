@@ -13,7 +13,7 @@ from typing import Any
 
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Grade, Measurement, PredictedRow, Problem, Row, Scalar, noted
-from logbook_agent.model.values import Key, row_key
+from logbook_agent.model.values import Key, is_digest_name, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
     CurvePoint,
@@ -312,6 +312,9 @@ class ResultReader:
                 if other == name or (is_measured(other) and not self._rules.is_config(other)):
                     self._line_units.setdefault(self._clean(other), self._clean(of))
             self._pairs.append((self._clean(pairs), rank))
+            return
+        if is_digest_name(name) and name not in {m.name for m in self._known.declared}:
+            self._pairs.append((self._clean({name: text}), rank))
             return
         if value is None:
             self._problems.add(f"METRIC line: no measurement: {shown}; {PLAIN_NUMBER}")

@@ -301,3 +301,12 @@ def test_discarded_is_discarded_everywhere(sides: Callable[..., Cli], folder: Pa
     assert all(one["value"] > 0.5 for one in data.get("best", []) if one["metric"] == "time_s")
     for name, text in readers(cli, folder).items():
         assert "T-001" in text or "discarded" in text.lower(), name
+
+
+@pytest.mark.parametrize("form", ["RESULT time_s=1 checksum={}", "METRIC time_s=1\\nMETRIC checksum={}"])
+def test_a_checksum_is_a_label_whatever_it_looks_like(cli: Cli, form: str) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    large = "12345678901234567891"
+    [row] = cli("run", "--json", "--", "printf", form.format(large) + "\\n").data["runs"][0]["rows"]
+    assert row["labels"]["checksum"] == large
+    assert [*row["metrics"]] == ["time_s"]
