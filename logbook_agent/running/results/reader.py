@@ -143,6 +143,10 @@ class ResultReader:
         else:
             self._feed_json(body)
 
+    def _clean_config(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Names with their values, which tell one case from another."""
+        return self._clean({"config": values})["config"]  # type: ignore[no-any-return]
+
     # -- points of curves --------------------------------------------------------------------------
 
     def _feed_point(self, kind: Kind, body: str, line: str) -> bool:
@@ -157,7 +161,7 @@ class ResultReader:
             name, unit, (pairs, wrong) = None, None, split_pairs(body)
             if wrong:
                 return False
-        clean = self._clean(pairs)
+        clean = self._clean_config(pairs)
         row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
         if row is None or not self._keep(row, line if clean == pairs else None):
             return False
@@ -237,7 +241,7 @@ class ResultReader:
             self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
             pairs = dict(list(pairs.items())[:MAX_KEYS])
         if pairs:
-            self._pairs.append(self._clean(pairs))
+            self._pairs.append(self._clean_config(pairs))
             self._last = clean
 
     def _feed_metric(self, body: str) -> None:
@@ -292,7 +296,7 @@ class ResultReader:
         of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
         problem, known = self._problems.add, self._known
-        config = self._clean(dict(known.config))
+        config = self._clean_config(dict(known.config))
         explicit = [*self._json, *stated]
         if file_text is not None and file_text.strip():
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
