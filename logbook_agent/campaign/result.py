@@ -82,7 +82,8 @@ def row_problems(progress: Progress) -> tuple[int, list[str]]:
         count += len(rows)
         if len(rows) != 1:
             problems.append(f"{name}: {len(rows) or 'no'} rows, but the plan has one")
-        problems += [f"{name}: {text}" for row in rows for text in _other_config(plan, planned.config, row)]
+        config = progress.workspace.redacted_config(planned.config)
+        problems += [f"{name}: {text}" for row in rows for text in _other_config(plan, config, row)]
     return count, problems
 
 

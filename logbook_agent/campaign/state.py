@@ -154,4 +154,4 @@ class Progress:
 
     def _key(self, config: Mapping[str, Scalar], repeat: int) -> PlanKey:
         """What identifies a run of a plan: its config as the record has it, and the number of the repeat."""
-        return row_key(self.workspace.redacted(dict(config))), repeat
+        return row_key(self.workspace.redacted_config(config)), repeat

@@ -194,6 +194,10 @@ class Workspace:
         """Plain data in which no text holds a secret."""
         return redacted(plain, self.redactor)
 
+    def redacted_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A config as records have it."""
+        return self.redacted({"config": dict(config)})["config"]  # type: ignore[no-any-return]
+
 
 def root_note(repository: Repository) -> Path:
     """The file in the shared git directory of a clone that names the root of all its working trees; no branch that is

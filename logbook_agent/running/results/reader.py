@@ -195,6 +195,10 @@ class ResultReader:
                 self._problems.add(f"{shown}: {text!r} is not a measurement; {PLAIN_NUMBER}")
         return rows
 
+    def _clean_config(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Names with their values, which tell one case from another."""
+        return self._clean({"config": values})["config"]  # type: ignore[no-any-return]
+
     # -- points of curves --------------------------------------------------------------------------
 
     def _feed_point(self, kind: Kind, body: str, line: str | None) -> bool:
@@ -209,7 +213,7 @@ class ResultReader:
             name, unit, (pairs, wrong) = None, None, split_pairs(body)
             if wrong:
                 return False
-        clean = self._clean(pairs)
+        clean = self._clean_config(pairs)
         self._printed |= pairs.keys() & self._rules.over.keys()
         row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
         if row is None or not self._keep(row, line if clean == pairs else None):
@@ -290,7 +294,7 @@ class ResultReader:
             self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
             pairs = dict(list(pairs.items())[:MAX_KEYS])
         if pairs:
-            self._pairs.append((self._clean(pairs), rank))
+            self._pairs.append((self._clean_config(pairs), rank))
             self._printed |= pairs.keys() & self._rules.over.keys()
             self._last = clean
 
@@ -311,10 +315,10 @@ class ResultReader:
                 pairs.setdefault(other, text)
                 if other == name or (is_measured(other) and not self._rules.is_config(other)):
                     self._line_units.setdefault(self._clean(other), self._clean(of))
-            self._pairs.append((self._clean(pairs), rank))
+            self._pairs.append((self._clean_config(pairs), rank))
             return
         if is_digest_name(name) and name not in {m.name for m in self._known.declared}:
-            self._pairs.append((self._clean({name: text}), rank))
+            self._pairs.append((self._clean_config({name: text}), rank))
             return
         if value is None:
             self._problems.add(f"METRIC line: no measurement: {shown}; {PLAIN_NUMBER}")
@@ -361,7 +365,7 @@ class ResultReader:
         of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
         problem, known = self._problems.add, self._known
-        config = self._clean(dict(known.config))
+        config = self._clean_config(dict(known.config))
         explicit = [*self._json, *stated]
         if file_text is not None and file_text.strip():
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))

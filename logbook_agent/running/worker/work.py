@@ -156,7 +156,7 @@ def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     executable = work.executable
     if redactor.text(executable) != executable:
         executable = hide("executable", f"{OWN}EXECUTABLE", executable)
-    config = redacted(dict(work.config), redactor)
+    config = redacted({"config": dict(work.config)}, redactor)["config"]
     keep = tuple(map(redactor.text, work.keep))
     return dataclasses.replace(
         work, argv=tuple(argv), env=env, executable=executable, config=config, keep=keep, hidden=hidden

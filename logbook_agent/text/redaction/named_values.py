@@ -237,7 +237,7 @@ def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
     if (
         not is_secret_value(name, kind, value)
         or (form.is_loose and not looks_secret(value))
-        or (is_beside and not _is_in_cell(name, kind, value))
+        or (is_beside and (text[m.start() - 1 : m.start()] == "$" or not _is_in_cell(name, kind, value)))
         or (is_quoted and found["open"] == "`" and " " in value)  # a command whose output is the value
         or (form.name == "name" and not is_quoted and _is_prose_or_code(text, kind, m, head, found))
         or (form.name == "flag" and head["sep"].isspace() and m["dash"] != "--")

@@ -14,7 +14,7 @@ unless its last word says that the value only describes or locates the secret (S
 TOKEN_FILE), or TOKEN is a unit or a vocabulary item there (flops_per_token, eos_token).
 
 Where the name goes on behind the word (token_mixer, access_key_pattern), the value must look like a secret, too: an
-ordinary word is none, and under TOKEN, AUTH and CREDENTIAL it has a digit and 16 characters.
+ordinary word is none, and under TOKEN, AUTH and CREDENTIAL twelve of its letters and digits in a row are mixed.
 
 A value under such a name still is no secret when it is a quantity (12.3ms), a switch or null word, a reference such as
 `$NAME`, a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
@@ -72,6 +72,8 @@ _REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w
 _PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
+# A word of small letters, capitals and digits: no name of parts, no digest.
+_MIXED = re.compile(r"(?<![A-Za-z0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}", re.ASCII)
 # A path below a home folder; a token of a tokenizer that begins a word.
 _NO_SECRET = ("~/", "\u2581", "\u0120")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
@@ -180,11 +182,12 @@ def is_plain(value: str) -> bool:
     return any(form.fullmatch(value) is not None for form in (_VERSION, _PATH, _QUANTITY, _NUMBER))
 
 
-def _looks_like(kind: str, value: str) -> bool:
+def _looks_like(name: str, kind: str, value: str) -> bool:
     """Whether a value looks like a secret under a name that goes on after the secret-looking word, such as
-    `token_mixer`."""
+    `token_mixer`; a number behind the word (`token_2`) makes it no other."""
     if kind in ("token", "auth", "credential"):
-        return len(value) >= 16 and any(c.isdigit() for c in value) and not value.startswith(("[", "(", "{"))
+        is_numbered = last_kind(name.rstrip("_-0123456789")) is not None
+        return (len(value) >= 16 and any(c.isdigit() for c in value)) if is_numbered else bool(_MIXED.search(value))
     return looks_secret(value) and _VERSION.fullmatch(value) is None
 
 
@@ -198,9 +201,9 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
         return False
     if _QUANTITY.fullmatch(value) is not None or value.startswith(_NO_SECRET):
         return False
-    if not is_told_by_its_end(name) and is_secret_name(name) and not _looks_like(kind, value):
+    if not is_told_by_its_end(name) and is_secret_name(name) and not _looks_like(name, kind, value):
         return False
-    if own.endswith("PAT") and not _looks_like(kind, value):
+    if own.endswith("PAT") and not _looks_like(name, kind, value):
         return False  # access_pat=stride-16
     if _NUMBER.fullmatch(value) is not None and (kind in ("token", "auth") or last_kind(name) is None):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,16 +14,22 @@ from logbook_agent.model.run import noted
 from logbook_agent.model.values import is_number
 from logbook_agent.text.redaction.names import is_secret_value, label_kind, mark, secret_kind
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret
+from logbook_agent.text.redaction.secrets import Secret, is_looked_for
 
 # Keys under which a name and its value, or its values, stand as two.
 _PAIRS = (
     *(("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values")),
+    *(("axis", "base"), ("axis", "sides")),
     *(("env", "value"), ("variable", "value"), ("header", "value"), ("name", "default")),
 )
 _NAME_KEYS = frozenset(name for name, _ in _PAIRS)
 _NAME = re.compile(r"[\w.-]*")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# What tells one case from another stands below these keys. A secret leaves a digest there, so that two cases stay two;
+# four digits of it, which are too few to find a short secret by.
+_CASES = frozenset({"config", "labels", "part", "question"})
+_DIGEST_DIGITS = 4
+_SHOWN = re.compile(r"\[redacted:(?P<kind>[a-z0-9-]+)\]|\$(?P<name>[A-Za-z_]\w*)", re.ASCII)
 _R = TypeVar("_R")
 # What files are called and found by.
 _NEEDED = ("id", "entry", "topic", "prefix", "opened")
@@ -99,7 +106,7 @@ def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
 
 
 def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
-    if kind is not None and len(value) >= MIN_LENGTH and is_secret_value(name, kind, value):
+    if kind is not None and is_looked_for(value) and is_secret_value(name, kind, value):
         is_variable = _VARIABLE.fullmatch(name) is not None
         yield Secret(
             name=name if is_variable else "SECRET",
@@ -112,38 +119,46 @@ class _Cleaner:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
 
-    def clean(self, plain: Any, name: str = "") -> Any:
+    def clean(self, plain: Any, name: str = "", is_case: bool = False) -> Any:
         if isinstance(plain, str):
-            return self._redactor.named(name, plain) if name else self._redactor.text(plain)
+            safe = self._redactor.named(name, plain) if name else self._redactor.text(plain)
+            return _distinct(safe, plain) if is_case else safe
         if isinstance(plain, dict):
-            return self._mapping(plain, name)
+            return self._mapping(plain, name, is_case)
         if isinstance(plain, list | tuple):
             if _is_argv(plain) and self._redactor.kind_of(name) is None:
                 return list(self._redactor.argv(plain))
             if self._redactor.kind_of(name) is None and _has_words(plain):
                 shown = self._redactor.argv([str(word) for word in plain])
                 plain = [b if isinstance(a, str) or str(a) != b else a for a, b in zip(plain, shown, strict=True)]
-            return [self.clean(value, name) for value in plain]
+            return [self.clean(value, name, is_case) for value in plain]
         kind = self._redactor.kind_of(name) if is_number(plain) else None
-        return mark(kind) if kind is not None and is_secret_value(name, kind, str(plain)) else plain
+        if kind is None or not is_secret_value(name, kind, str(plain)):
+            return plain
+        return _distinct(mark(kind), str(plain)) if is_case else mark(kind)
 
-    def _mapping(self, plain: dict[Any, Any], name: str = "") -> dict[Any, Any]:
-        done = dict(self._pair(key, value, _name_below(self._redactor, name, key)) for key, value in plain.items())
+    def _mapping(self, plain: dict[Any, Any], name: str, is_case: bool) -> dict[Any, Any]:
+        done = {}
+        for key, value in plain.items():
+            own, safe = self._pair(key, value, _name_below(self._redactor, name, key), is_case or key in _CASES)
+            done[own] = safe
         for own, key, value in _pairs(plain):
             kind = _pair_kind(self._redactor, own, value)
             beside = plain[key]
             if kind is not None:
-                done[key] = mark(kind) if isinstance(beside, str) else [mark(kind)] * len(beside)
+                values = [beside] if isinstance(beside, str) else beside
+                marks = [_distinct(mark(kind), value) if is_case else mark(kind) for value in values]
+                done[key] = marks[0] if isinstance(beside, str) else marks
             elif isinstance(beside, str):
                 done[key] = self._below(own, done[key])
         if (apart := self._apart(plain.get("label"), plain.get("text"))) is not None:
             done["label"], done["text"] = apart
         return done
 
-    def _pair(self, key: Any, value: Any, name: str) -> tuple[Any, Any]:
+    def _pair(self, key: Any, value: Any, name: str, is_case: bool) -> tuple[Any, Any]:
         """A key and its value, which may have been one text once: `=` was a part of it."""
         apart = self._apart(key, value)
-        return apart if apart is not None else (self.clean(key), self.clean(value, name))
+        return apart if apart is not None else (self.clean(key), self.clean(value, name, is_case))
 
     def _apart(self, key: Any, value: Any) -> tuple[str, str] | None:
         """`key=value` without the secrets that are seen in the whole alone; None where there are none."""
@@ -161,6 +176,19 @@ class _Cleaner:
         head = f"{label}: "
         read = self._redactor.text(head + text)
         return read.removeprefix(head) if read.startswith(head) else text
+
+
+def _distinct(safe: str, value: str) -> str:
+    """A value without its secrets in which what stands for them keeps a digest of the value."""
+    if safe == value:
+        return safe
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+
+    def shown(m: re.Match[str]) -> str:
+        kind = m["kind"] or m["name"].lower().replace("_", "-")[:40]
+        return m[0] if m[0] in value else mark(f"{kind}-{digest}")
+
+    return _SHOWN.sub(shown, safe)
 
 
 def _name_below(redactor: Redactor, name: str, key: Any) -> str:

@@ -17,7 +17,7 @@ from logbook_agent.text.redaction.lines import Gate, LineRedactor, key_blocks, o
 from logbook_agent.text.redaction.named_values import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes, find_keys
-from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
+from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret, is_looked_for
 from logbook_agent.text.redaction.shapes import RULES, Rule
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
@@ -351,7 +351,7 @@ def _key_lines(text: str) -> Iterator[str]:
 
 def _is_learned(value: str) -> bool:
     """Whether a value is looked for elsewhere. The frame of a key is no secret, and tells where one begins."""
-    return len(value) >= MIN_LENGTH and not (value.startswith("-----") or value.endswith("-----"))
+    return is_looked_for(value) and not (value.startswith("-----") or value.endswith("-----"))
 
 
 def _name_of(word: str, shown: str) -> str:

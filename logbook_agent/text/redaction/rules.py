@@ -1,6 +1,5 @@
 r"""Secrets known by their shape, within one line: the rules of `shapes`, the credentials in an address, and keys: a
-service's prefix (the table KEYS of `shapes`) followed by random characters. A key without a known prefix is found, too,
-if a word precedes its random characters and these are many and mixed.
+service's prefix (the table KEYS of `shapes`) followed by random characters.
 
 The rules run in RE2, whose time is linear in the text whatever the pattern: the text comes from a command, and users'
 own rules from a repository that somebody else may have written. A rule is compiled when one of its keywords is first
@@ -10,7 +9,6 @@ met: all of them would take longer than most commands run.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
 from collections import Counter
@@ -161,22 +159,19 @@ MAX_KEY_LINES = 400
 # -- keys of services -----------------------------------------------------------------------------------
 
 _LETTER = "[A-Za-z0-9_+/.~-]"
-_LEAST, _LEAST_SHORT, _LEAST_UNKNOWN = 12, 20, 32
+_LEAST, _LEAST_SHORT = 12, 20
 # What may stand before a key: no letter, or one of an escape.
 _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\[[0-9;]{0,8}[A-Za-z]|\\[abefnrtv]|%[0-9A-F]{2}|\\u00[0-9a-f]{2})"
 # Before what base64 and names may hold by chance: no sign of theirs either.
 _START = r"""(?:^|[\s"'`=:,;|(<>{@])"""
-_UNKNOWN = "[A-Za-z][A-Za-z0-9]{1,15}(?:[_-][a-z0-9]{1,12}){0,3}[_-]"
-# resnet50, GroupedMatmul, 128x128: pieces of names, not of keys.
-_WORD = r"(?:[a-z]*+(?:[A-Z]++[a-z]{2,}+)*+[A-Z]*+[0-9]{0,4}+|[0-9]++(?:x[0-9]++)++)"
+# resnet50, laion2b, GroupedMatmul, 128x128, 20260131: pieces of names, not of keys.
+_WORD = r"(?:[a-z]*+(?:[A-Z]++[a-z]{2,}+)*+[A-Z]*+[0-9]{0,4}+[a-z]?|[0-9]++(?:x[0-9]++)*+)"
 WORDS = re.compile(rf"{_WORD}(?:[_+/.~-]++{_WORD})*+")
 # The whole key; a sentence may end behind it.
 _REST = re.compile(rf"{_LETTER}*[A-Za-z0-9_-](?:={{1,2}}(?![A-Za-z0-9]))?".encode())
 _PIECE = re.compile(r"[A-Za-z0-9]+")
-# Hexadecimal from its first letter on: EAA1AC5F...
-_DIGEST = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-# Words in the prefix that say what it is.
-_SAYS_SO = re.compile(r"(?:^|[_-])(?:sk|pk|pat|sat|api|apikey|key|token|secret|live|prod|oauth)[_-]")
+# An md5, a commit, a part of a UUID; a ULID.
+_DIGEST = re.compile(r"[0-9a-f]+|[0-9A-F]+|01[0-9A-HJKMNP-TV-Z]{24}")
 # What a key stands in.
 LETTERS = re.compile(rb"[A-Za-z0-9_+/.~-]{15,}")
 
@@ -193,17 +188,15 @@ _CHANCE = {prefix for prefix in _SHORT if len(prefix) < 4 and prefix.isalnum()}
 _FORMS = (
     f"({_any(p for p in PREFIXES if p not in _SHORT)})",
     f"{_BOUNDARY}({_any(p for p in PREFIXES if p in _SHORT - _CHANCE)})|{_START}({_any(sorted(_CHANCE))})",
-    f"{_START}({_UNKNOWN})",
 )
 # Every line with a key in it, and some others: for a large block of text.
-GATE = f"{_FORMS[0]}{_LETTER}{{4}}|(?:{_FORMS[1]}){_LETTER}{{10}}|[_-][A-Za-z0-9]{{{_LEAST_SHORT}}}"
+GATE = f"{_FORMS[0]}{_LETTER}{{4}}|(?:{_FORMS[1]}){_LETTER}{{10}}"
 
 
 @functools.cache
 def _pattern(form: int) -> Any:
     """A pattern for a prefix of this form and as many of the letters behind it as `_is_key` needs."""
-    letters = f"[A-Za-z0-9]{{{_LEAST_SHORT},64}}" if form == 2 else f"{_LETTER}{{{_LEAST},64}}"
-    return compile_linear(f"(?:{_FORMS[form]}){letters}")
+    return compile_linear(f"(?:{_FORMS[form]}){_LETTER}{{{_LEAST},64}}")
 
 
 def find_keys(text: str, low: str) -> list[Edit]:
@@ -243,24 +236,14 @@ def _keys_of(form: int, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_key(form: int, prefix: str, letters: str) -> bool:
-    """Whether the letters behind a prefix of this form (0 known, 1 short, 2 unknown) look random."""
-    if form == 2:
-        least = _LEAST_SHORT if _SAYS_SO.search(prefix) else _LEAST_UNKNOWN
-        return len(letters) >= least and not prefix.startswith("sha") and _is_mixed(letters)
-    pieces = _PIECE.findall(letters)
+    """Whether the letters behind a prefix of this form (0 known, 1 short) look random; behind a short one, a digest is
+    none that does."""
+    found = _PIECE.findall(letters)
+    pieces = [piece for piece in found if len(piece) >= 6 and WORDS.fullmatch(piece) is None]
     if form == 0:
-        return any(len(piece) >= _LEAST_SHORT for piece in pieces) or WORDS.fullmatch(letters) is None
+        looks = WORDS.fullmatch(letters) is None if len(prefix) > 4 else bool(pieces)  # a short one may end a word
+        return looks or max(map(len, found), default=0) >= _LEAST_SHORT
     if _DIGEST.fullmatch(prefix + letters) is not None:
         return False
     least = _LEAST_SHORT if letters == letters.lower() else _LEAST
-    return sum(len(p) for p in pieces if len(p) >= 6 and WORDS.fullmatch(p) is None) >= least
-
-
-def _is_mixed(letters: str) -> bool:
-    """Whether small letters, capitals and digits alternate as often as in random text; in names they form groups."""
-    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in letters]
-    turns = sum(a != b for a, b in itertools.pairwise(kinds))
-    return len(set(kinds)) == 3 and turns >= 0.45 * (len(letters) - 1) and len(_NAME_PART.findall(letters)) < 2
-
-
-_NAME_PART = re.compile("[a-z]{5,}")
+    return sum(len(piece) for piece in pieces if _DIGEST.fullmatch(piece) is None) >= least

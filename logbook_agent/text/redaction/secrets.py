@@ -16,6 +16,8 @@ from logbook_agent.text.redaction.names import is_secret_value, mark, secret_kin
 
 # Shorter values are too common as ordinary words to be replaced everywhere.
 MIN_LENGTH = 8
+# Nor is one such word looked for, which ordinary text has too (PGPASSWORD=postgres): hiding it there would tell it.
+_ORDINARY = re.compile(r"[A-Z]?[a-z]{1,11}|[A-Z]{1,12}")
 # A longer value is looked for in pieces, so that a stream need hold back no more than this.
 MAX_FORM_BYTES = 8192
 _URL_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -42,6 +44,11 @@ class Secret:
         return f"${self.name}" if self.kind is None else mark(self.kind)
 
 
+def is_looked_for(value: str) -> bool:
+    """Whether a known secret is replaced wherever it stands, not behind its name alone."""
+    return len(value) >= MIN_LENGTH and _ORDINARY.fullmatch(value) is None
+
+
 def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> tuple[Secret, ...]:
     """Values of eight characters or more whose name looks secret or is in `extra_names`."""
     extra = frozenset(extra_names)
@@ -50,7 +57,7 @@ def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> t
         if len(value) < MIN_LENGTH:
             continue
         kind = secret_kind(name)
-        if name in extra or (kind is not None and is_secret_value(name, kind, value)):
+        if name in extra or (kind is not None and is_looked_for(value) and is_secret_value(name, kind, value)):
             found.setdefault(value, name)
     return tuple(Secret(name=name, value=value) for value, name in found.items())
 

@@ -155,7 +155,6 @@ TOKENS: tuple[Kind, ...] = (
     *_prefixed("twilio-key", "S|K", "A|C", letters=HEX, length=32),
     _shape("sendgrid", "sendgrid-key", lambda m: "SG" + "." + m.of(URL, 22) + "." + m.of(URL, 43)),
     _shape("mailchimp", "mailchimp-key", lambda m: m.of(HEX, 32) + "-us" + "14"),
-    *_prefixed("mailgun-key", "ke|y-", letters=HEX, length=32),
     *_prefixed("stripe-key", "sk|_live_", "rk|_live_", "sk|_test_", "whs|ec_", length=32),
     *_prefixed("square-token", "sq0|csp-", "sq0|atp-", letters=URL, length=43),
     *_prefixed("linear-key", "lin|_api_", "lin|_oauth_", length=40),

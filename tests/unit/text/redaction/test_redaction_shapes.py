@@ -12,7 +12,7 @@ import pytest
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import by_shape
 from logbook_agent.text.redaction.stream import StreamRedactor
-from tests.contract.text.redaction.kinds_support import ALNUM, Maker
+from tests.contract.text.redaction.kinds_support import Maker
 from tests.unit.text.redaction.vendor_shapes import TEMPLATES, made
 
 SAFE = by_shape()
@@ -41,13 +41,6 @@ def test_keys_of_services() -> None:
         if leaks(frame.format(secret), secret)
     }
     assert left == set()
-
-
-@pytest.mark.parametrize("prefix", ["acme_", "zq-", "acme_sk_", "svc-prod-", "tok_v2_", "ACME_"])
-def test_a_key_of_an_unknown_service(prefix: str) -> None:
-    """Found where it is long and of mixed case; 1 in 40 such keys looks like a name by chance."""
-    secrets = [prefix + Maker(f"{prefix}{i}").of(ALNUM, 36) for i in range(60)]
-    assert sum(leaks(f"using {secret} now", secret) for secret in secrets) <= 4
 
 
 BESIDE = (

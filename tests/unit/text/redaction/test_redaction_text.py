@@ -124,8 +124,9 @@ def test_other_names(name: str) -> None:
 
 def test_secrets_of_an_environment() -> None:
     environ = {
-        "GITHUB_TOKEN": "abcdefgh",
-        "GH_TOKEN": "abcdefgh",
+        "GITHUB_TOKEN": "abcdefg8",
+        "GH_TOKEN": "abcdefg8",
+        "PGPASSWORD": "postgres",
         "SHORT_TOKEN": "abcdefg",
         "RAY_AUTH_MODE": "tokentoken",
         "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
@@ -135,7 +136,7 @@ def test_secrets_of_an_environment() -> None:
         "MINE": "/mine/to/hide",
     }
     found = {s.name: s.value for s in secrets_in(environ, ["MINE"])}
-    assert found == {"GITHUB_TOKEN": "abcdefgh", "LAST_SECRET": "123456789", "MINE": "/mine/to/hide"}
+    assert found == {"GITHUB_TOKEN": "abcdefg8", "LAST_SECRET": "123456789", "MINE": "/mine/to/hide"}
 
 
 def redactor(**secrets: str) -> Redactor:

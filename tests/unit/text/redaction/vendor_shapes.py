@@ -18,8 +18,8 @@ from tests.contract.text.redaction.kinds_support import ALNUM, BASE64, HEX, LOWE
 _MODELS = """
 pc|sk_{a6}_{a63}  ls|v2_pt_{h32}_{h10}  ls|v2_sk_{h32}_{h10}  ls|__{h32}  sk|-lf-{uuid}  rp|a_{u40}{l6}  cs|k-{l48}
 tg|p_v1_{w43}  pa|-{w43}  tv|ly-{a32}  tv|ly-dev-{a32}  sk|_{h48}  ak|-{a22}  as|-{a22}  ji|na_{h32}{w28}  ll|x-{a48}
-fc|-{h32}  e2|b_{h40}  dt|n_{h64}  bb|_live_{w27}  sk|-helicone-{l7}-{l7}-{l7}-{l7}  es|ecret_{l26}  fl|p_{a46}
-pb|_{w22}  KG|AT_{h32}  sk|_car_{w22}  ck|-{a44}  nk|-{w43}  mx|b_{a40}  key|_{h128}
+e2|b_{h40}  dt|n_{h64}  bb|_live_{w27}  sk|-helicone-{l7}-{l7}-{l7}-{l7}  es|ecret_{l26}  fl|p_{a46}
+pb|_{w22}  KG|AT_{h32}  sk|_car_{w22}  ck|-{a44}  nk|-{w43}  mx|b_{a40}
 sk|-or-v1-{h64}  sk|-admin-{w74}T3Blbk|FJ{w74}  AB|SK{b120}  bedrock|-api-key-{b120}
 rf|_{a20}  cog|_{l52}  apk|_user_{a140}  sk|-api-{w119}  sk|-cp-{w40}  yd|c-sk-{a54}
 """.split()
@@ -30,7 +30,7 @@ rn|d_{a28}  HR|KU-AA{w58}  dd|p_{a36}  dd|w_{a36}  dp|.pt.{a43}  dp|.st.prd.{a43
 cf|k_{a40}{h8}  cf|at_{a40}{h8}  v1|.0-{h24}-{h146}  uc|at_{a28}  EX|O{a27}  sha|256~{w43}  SWM|TKN-1-{l50}-{l25}
 SWM|KEY-1-{b43}  na|pi_{a64}  np|g_{a12}  xa|u_{a40}  CC|DB1_{a22}_{a40}  mdb|_sa_sk_{w40}  As|traCS:{a24}:{h64}  fn|A{w37}
 4b|1d{a38}  es|su_{w80}  dt|0c01.{u24}.{u64}  hc|aik_{l58}  hc|mik_{l58}  xa|at-{uuid}  xa|pt-{uuid}  gl|sa_{a32}_{h8}
-lo|gfire_v1_us_{a43}  NR|BR-{h19}  NR|IQ-{w32}  {h32}FF|FFNRAL  ph|x_{a43}  ph|c_{a43}  ph|s_{a43}  sd|k-{uuid}
+lo|gfire_v1_us_{a43}  NR|BR-{h19}  NR|IQ-{w32}  {h32}FF|FFNRAL  ph|x_{a43}  ph|c_{a43}  ph|s_{a43}
 db|tc_{w36}  db|tu_{w36}  hx|tp_{h64}  ro|otly_{h64}  aio|_{a28}  rd|me_{l70}  sb|_secret_{w31}  salad|_cloud_user_{a60}
 api|fy_api_{a36}  {a52}JQ|QJ99{a24}  {a76}AZ|DO{a4}  {b76}+A|St{a6}==  tk|-us-{w48}  zp|ka_{l32}_{h8}  un|key_{a22}
 """.split()
