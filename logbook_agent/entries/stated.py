@@ -204,7 +204,7 @@ def read_header_file(path: Path) -> HeaderParts:
 
 def _part(key: str, value: Any) -> Any:
     if key == "baseline":
-        return checked_baseline(decode(Baseline, _dates_as_text(value), "baseline"))
+        return checked_baseline(decode(Baseline, value, "baseline"))
     if key == "device_hours":
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
             raise CodecError("device_hours: expected a number above zero")
@@ -236,13 +236,6 @@ def _values_as_written(value: Any) -> Any:
     """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
     if isinstance(value, dict) and isinstance(value.get("values"), list):
         return {**value, "values": [as_written(v) for v in value["values"]]}
-    return value
-
-
-def _dates_as_text(value: Any) -> Any:
-    """YAML reads 2026-02-09 as a date; a header holds text."""
-    if isinstance(value, Mapping) and hasattr(value.get("date"), "isoformat"):
-        return {**value, "date": value["date"].isoformat()}
     return value
 
 

@@ -14,8 +14,9 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from datetime import date
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from logbook_agent.model.values import as_written
 
 T = TypeVar("T")
 # Takes a value, gives the decoded value or raises CodecError.
@@ -25,6 +26,8 @@ _MISSING = dataclasses.MISSING
 # Where float() fails, nearly.
 _BEYOND_FLOAT = 10**308
 _NUMBERS, _SEQUENCES = (int, float), (tuple, list)
+# Switches as people write them.
+_SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # How deep what people add to a record, and what a predicate is made of, may nest.
 _MAX_DEPTH = 32
@@ -162,7 +165,7 @@ def _converter(hint: Any) -> Converter:
     if origin is Literal:
         return _literal(get_args(hint))
     if origin is tuple:
-        return _tuple(_converter(get_args(hint)[0]))
+        return _tuple(_word if get_args(hint)[0] is str else _converter(get_args(hint)[0]))
     if origin is dict or origin is Mapping:
         return _dict(_converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
@@ -239,7 +242,7 @@ def _sound(value: Any) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Data that has no form of ours: texts, numbers, lists and mappings of text. A date is kept as text."""
+    """Data that has no form of ours: texts, numbers, lists and mappings of text."""
     if isinstance(value, str | int | float) or value is None:
         return _sound(value)
     if depth == _MAX_DEPTH:
@@ -248,8 +251,6 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return {utf8(str(k)): _plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v, depth + 1) for v in value]
-    if isinstance(value, date):
-        return value.isoformat()
     raise CodecError(f"expected text, a number, a list or a mapping, got {_name(value)}")
 
 
@@ -259,7 +260,7 @@ def _scalar(hint: type) -> Converter:
             return value
         raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
 
-    return {str: _text, float: _number}.get(hint, convert)
+    return {str: _text, float: _number, bool: _switch}.get(hint, convert)
 
 
 # Apart from the others, because records are decoded by the ten thousand.
@@ -267,6 +268,18 @@ def _text(value: Any) -> str:
     if type(value) is str:
         return value if value.isascii() else utf8(value)
     raise CodecError(f"expected str, got {_name(value)}")
+
+
+def _word(value: Any) -> str:
+    """A text of a list, which may be a whole number or a switch where a person wrote it in YAML."""
+    return _text(value if type(value) is str or not isinstance(value, int) else as_written(value))
+
+
+def _switch(value: Any) -> bool:
+    found = _SWITCHES.get(value.lower()) if isinstance(value, str) else value
+    if type(found) is bool:
+        return found
+    raise CodecError(f"expected bool, got {_name(value)}")
 
 
 def _number(value: Any) -> float:

@@ -124,7 +124,8 @@ class SweepPlan:
         config = self.config(case)
         env = {name: text.fill(config) for name, text in self.recipe.env.items()}
         argv = self.recipe.command.argv(config)
-        return PlannedRun(place=place, case=case, repeat=repeat, config=config, argv=argv, env=env)
+        plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
+        return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
     def config(self, case: PlannedCase) -> dict[str, Scalar]:
         return {**self.recipe.fixed, **case.values}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,9 +63,8 @@ class Template:
         return tuple(argv)
 
 
-@functools.lru_cache(maxsize=16_384, typed=True)
 def _flag(key: str, value: Scalar) -> tuple[str, ...]:
-    """The words of one flag. Remembered, as a plan asks for the same few again and again (typed: 1 is not True)."""
+    """The words of one flag."""
     if value is None or value is False:
         return ()
     flag = f"--{key.replace('_', '-')}"

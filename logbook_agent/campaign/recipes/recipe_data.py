@@ -47,7 +47,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
     cases = [(CASES, top.get(CASES))] if top.get(CASES).value is not None else []
     recipe = Recipe(
         name=top.get("name").text(),
-        question=top.get("question").text(),
+        question=top.get("question", "Which case is best?").text(),
         method=top.get("method").given(Placed.text),
         criteria=tuple(map(_criterion, top.get("criteria").list())),
         constraints=top.get("constraints").texts(),
