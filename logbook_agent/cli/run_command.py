@@ -119,7 +119,12 @@ def run_command(
     ] = False,
     on: OnOption = None,
     entry_id: IdOption = None,
-    shell: Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")] = False,
+    shell: Annotated[
+        bool,
+        Option(
+            "--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."
+        ),
+    ] = False,
     confirm: Annotated[
         Text,
         Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),

@@ -16,6 +16,7 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began, End
+from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
@@ -25,6 +26,7 @@ from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import hides_failures
 
 _CONTENDED = "contended: {} was {} when this one started"
 
@@ -125,6 +127,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
+        problems=noted(f"{UNSEEN}: use --shell, or set -o pipefail") if hides_failures(command.argv) else (),
     )
 
 
@@ -173,7 +176,7 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     return dataclasses.replace(
         run,
         contention=with_runs(Contention(), beside) if beside else None,
-        problems=noted(*(_CONTENDED.format(one.name, one.state) for one in own)),
+        problems=(*run.problems, *noted(*(_CONTENDED.format(one.name, one.state) for one in own))),
     )
 
 

@@ -193,7 +193,7 @@ class Recipe:
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
-    command        argument vector with placeholders; with `shell` one text for /bin/sh
+    command        argument vector with placeholders; with `shell` one text for the shell
     fixed          config of every case, which axes, cases and controls may change
     axes           every combination of their points is a case; explicit cases are an axis called `cases`
     controls       run beside each case, once where cases share them
