@@ -63,6 +63,10 @@ InputOption = Annotated[
         help="Record the digest of a file or folder that the command reads; repeatable.",
     ),
 ]
+ShellOption = Annotated[
+    bool,
+    Option("--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
@@ -80,6 +84,7 @@ class How:
     env: EnvOption = None
     timeout: TimeoutOption = None
     cwd: CwdOption = None
+    shell: ShellOption = False
     read: ReadOption = None
     keep: KeepOption = None
     input: InputOption = None
@@ -93,6 +98,7 @@ class How:
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
             cwd=self.cwd,
+            shell=self.shell,
             read=self.read,
             keep=tuple(self.keep or ()),
             inputs=tuple(self.input or ()),
@@ -119,12 +125,6 @@ def run_command(
     ] = False,
     on: OnOption = None,
     entry_id: IdOption = None,
-    shell: Annotated[
-        bool,
-        Option(
-            "--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."
-        ),
-    ] = False,
     confirm: Annotated[
         Text,
         Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
@@ -145,7 +145,6 @@ def run_command(
         repeat=repeat if repeat is not None else NOISE_RUNS if noise else 1,
         discard=discard,
         on=on,
-        shell=shell,
         detach=detach,
         noise=noise,
         confirm=confirm,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,19 @@ def test_a_pipe_without_a_failure_is_an_ordinary_run(started: Cli, folder: Path)
 def test_a_failing_side_settles_nothing(started: Cli, folder: Path) -> None:
     (folder / "b.sh").write_text('echo "tflops $1"; [ "$1" = 1 ]\n')
     words = "sh b.sh $Q | sed 's/tflops /RESULT tflops=/'"
-    answer = started("ab", "--axis", "env:Q=1,9", "--shell", "--json", "--", words)
-    assert answer.code != 0
+    answer = started("ab", "--axis", "env:Q=1,9", "--shell", "--", words)
+    assert answer.code == 1
     assert "better" not in answer.out
+    assert "exit code 1" in answer.out
+    assert "exit code 1" in started("status").out
+
+
+def test_the_pairs_of_a_text_are_continued_as_it_is_printed(started: Cli, folder: Path) -> None:
+    words = "echo tflops $Q | sed 's/tflops /RESULT tflops=/'"
+    answer = started("ab", "--axis", "env:Q=1,2", "--max-pairs", "2", "--shell", "--", words)
+    again = next(line for line in answer.out.splitlines() if "logbook ab --id" in line).partition("logbook ")[2]
+    assert started(*shlex.split(again)).code == 0
+    assert len(Store(folder).runs("MOE-000")) > 4
 
 
 def test_a_recipe_for_the_shell(started: Cli, folder: Path) -> None:
