@@ -91,11 +91,13 @@ class AbResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
     """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s` (None: never). `name` tells it from other cases; empty: its config does."""
+    after `timeout_s`, or `stall_s` without output (None: never). `name` tells it from other cases; empty: its config
+    does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
     timeout_s: float | None = None
+    stall_s: float | None = None
     name: str = ""
 
 
@@ -115,7 +117,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
         request = replace(request, run=run)
-        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s)
+        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s, stall_s=run.stall_s)
 
         def found() -> Entry:
             return found_or_new(workspace, book, request, axis, commands[0].argv)
@@ -232,6 +234,7 @@ class Rounds:
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
             timeout_s=case.timeout_s,
+            stall_s=case.stall_s,
             keep=tuple(self._request.run.keep),
             inputs=tuple(self._request.run.inputs),
             discarded=discarded,

@@ -48,6 +48,7 @@ class RunRequest:
     repeat: int = 1
     discard: int = 0
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     cwd: str | None = None
     keep: Sequence[str] = ()
@@ -168,6 +169,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 repeat=number if request.repeat > 1 and number > 0 else None,
                 discarded=number < 1,
                 timeout_s=request.timeout_s,
+                stall_s=request.stall_s,
                 config=dict(request.config),
                 keep=tuple(request.keep),
                 inputs=tuple(request.inputs),
@@ -277,7 +279,7 @@ def prepared(
         shell=is_shell,
         label=label,
         search_first=own,
-        timeout_s=request.timeout_s,
+        timeout_s=request.timeout_s or request.stall_s,
         read=request.read,
     )
 

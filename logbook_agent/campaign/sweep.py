@@ -163,6 +163,7 @@ class _Sweep:
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
             timeout_s=self._recipe.timeout_s,
+            stall_s=self._recipe.stall_s,
             name=sides.case,
         )
         # A larger budget than before asks for the pairs, whatever they say.
@@ -190,6 +191,7 @@ class _Sweep:
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
             part=part,
             timeout_s=self._recipe.timeout_s,
+            stall_s=self._recipe.stall_s,
             config=dict(planned.config),
             keep=self._keep,
             # What is compared is made on one machine: the runs of a round.

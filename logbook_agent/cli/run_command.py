@@ -38,6 +38,9 @@ EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
+StallOption = Annotated[
+    Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
+]
 ReadOption = Annotated[
     Text,
     Option(
@@ -83,6 +86,7 @@ class How:
     config: ConfigOption = None
     env: EnvOption = None
     timeout: TimeoutOption = None
+    stall: StallOption = None
     cwd: CwdOption = None
     shell: ShellOption = False
     read: ReadOption = None
@@ -97,6 +101,7 @@ class How:
             config=dict(parse_value(c, "--config") for c in self.config or ()),
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
+            stall_s=parse_duration(self.stall, "--stall") if self.stall is not None else None,
             cwd=self.cwd,
             shell=self.shell,
             read=self.read,

@@ -66,6 +66,7 @@ def _options(run: Run, axis: str) -> list[str]:
         *(word for text in env for word in ("--env", text)),
         *(word for text in config for word in ("--config", text)),
         *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
+        *(("--stall", f"{run.stall_s:g}s") if run.stall_s is not None else ()),
         *(("--shell",) if run.shell else ()),
         *(("--read", run.read) if run.read is not None else ()),
         *(("--on", run.on) if run.on is not None else ()),

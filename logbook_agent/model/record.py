@@ -43,7 +43,7 @@ _CUT_OFF: tuple[State, ...] = ("interrupted", "lost", "never-started")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
     *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
-    *("failed", "timeout", "finished"),
+    *("failed", "timeout", "stalled", "finished"),
 )
 
 
@@ -173,7 +173,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     if run.exit is None:
         return _LEFT[life(run)]
     if run.exit.timeout:
-        return "timeout"
+        return "stalled" if run.exit.stalled else "timeout"
     if run.exit.lost:
         return "lost"
     if run.exit.never_started:

@@ -60,6 +60,7 @@ class RunPlan:
     part: Part | None = None
     discarded: bool = False
     timeout_s: float | None = None
+    stall_s: float | None = None
     config: dict[str, Scalar]
     keep: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -81,6 +82,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         is_carried=command.is_carried,
         syncs=command.syncs,
         timeout_s=plan.timeout_s,
+        stall_s=plan.stall_s,
         read=command.read,
         log_bytes=config.log_bytes,
         root=str(book.root),
@@ -122,6 +124,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         shell=command.shell,
         cwd=_relative(command.cwd, workspace),
         timeout_s=plan.timeout_s,
+        stall_s=plan.stall_s,
         read=command.read,
         launcher=command.launch,
         env=Env(declared=command.env, relevant=command.far_env),

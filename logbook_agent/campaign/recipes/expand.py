@@ -141,7 +141,8 @@ class SweepPlan:
 
         recipe = self.recipe
         stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
-        found = hashlib.sha256(repr(stated if recipe.read is None else (*stated, recipe.read)).encode())
+        later = [part for part in (recipe.read, recipe.stall_s) if part is not None]
+        found = hashlib.sha256(repr((*stated, *later)).encode())
         for case in self.cases:
             for repeat in range(1, recipe.repeats + 1):
                 run = self.run(case, repeat=repeat, place=0)

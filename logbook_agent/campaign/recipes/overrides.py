@@ -13,7 +13,7 @@ from logbook_agent.text.lists import parse_list
 _IDENTITY = ("name", "question", "method", "scale")
 _MERGED = ("fixed", "axes", "env")
 # Parts of the recipe itself that can be set like a key, unless a key has that name.
-SETTABLE = ("repeats", "order", "confirm", "timeout_s", "read")
+SETTABLE = ("repeats", "order", "confirm", "timeout_s", "stall_s", "read")
 
 
 def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class Recipe:
     compare        what the question compares
     implied        keys that may differ between compared cases because the axis implies them
     repeats        runs of each case, in `order`
-    timeout_s      after which a run is ended; None: never
+    timeout_s      after which a run is ended; `stall_s`: the same of a time without output; None: never
     read           the format and file of a benchmark tool whose results are read, as --read names them
     env            variables of every run, which may hold placeholders
     confirm        how many pairs of the case that gains most and its base may follow a plan that explores; 0: none
@@ -228,6 +228,7 @@ class Recipe:
     order: Order = Order.AS_LISTED
     seed: int | None = None
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = BUDGET_PAIRS

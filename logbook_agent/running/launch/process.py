@@ -32,14 +32,16 @@ _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. `keeps` are
-    descriptors that it inherits, `mark` what its processes are known by (`family.py`)."""
+    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. It is
+    ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark` what its
+    processes are known by (`family.py`)."""
 
     argv: tuple[str, ...]
     shell: bool = False
     cwd: Path
     env: Mapping[str, str]
     timeout_s: float | None = None
+    stall_s: float | None = None
     keeps: tuple[int, ...] = ()
     mark: str = ""
 

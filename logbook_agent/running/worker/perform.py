@@ -264,6 +264,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         cwd=Path(work.cwd),
         env=env,
         timeout_s=work.timeout_s,
+        stall_s=work.stall_s,
         keeps=place.turn.keeps,
         mark=work.spool,
     )

@@ -65,6 +65,7 @@ class Work:
     is_carried: bool = False
     syncs: bool = True
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     log_bytes: int
     root: str
