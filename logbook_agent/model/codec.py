@@ -110,7 +110,8 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 @functools.cache
 def _fields(cls: Any) -> dict[str, Converter]:
     hints = typing.get_type_hints(cls)
-    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    return {**fields, "argv": _tuple(_word)} if "argv" in fields else fields
 
 
 @functools.cache
@@ -165,7 +166,7 @@ def _converter(hint: Any) -> Converter:
     if origin is Literal:
         return _literal(get_args(hint))
     if origin is tuple:
-        return _tuple(_word if get_args(hint)[0] is str else _converter(get_args(hint)[0]))
+        return _tuple(_converter(get_args(hint)[0]))
     if origin is dict or origin is Mapping:
         return _dict(_converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
@@ -271,7 +272,7 @@ def _text(value: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    """A text of a list, which may be a whole number or a switch where a person wrote it in YAML."""
+    """A word of a command, which may be a whole number or a switch where a person wrote it in YAML."""
     return _text(value if type(value) is str or not isinstance(value, int) else as_written(value))
 
 

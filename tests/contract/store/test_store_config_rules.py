@@ -14,7 +14,7 @@ MISTAKES = {
     "[github]\nremote = ''": "github.remote",
     "[github]\nrepository = 'https://github.com/o/r'": "github.repository",
     "[github]\nhost = 'http://ghe.example.org'": "github.host",
-    "[github]\nlabels = [1.5]": "github.labels[0]",
+    "[github]\nlabels = [1]": "github.labels[0]",
     "log_bytes = 0": "log_bytes",
     "executors = {box = 1}": "executors.box",
     "require = ['x']": "require",
