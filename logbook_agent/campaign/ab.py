@@ -173,7 +173,7 @@ class Rounds:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
             self._ended = Stop.NOT_COUNTED, f"{error.message}{more}"
-        if self._ended is None and self._driver.is_interrupted:
+        if self._ended is None and (self._driver.is_interrupted or self._driver.refused is not None):
             self._ended = Stop.INTERRUPTED, self._rest()
         if self._ended is None:
             # One that was lost, or never started, ends the A/B as a failure does.

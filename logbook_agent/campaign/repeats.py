@@ -25,6 +25,7 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
+from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -177,6 +178,8 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
+    if not request.predicts:
+        check_budget(workspace, book)
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
     kind = PREDICTION if request.predicts else "experiment"
     draft = draft_entry(workspace, request.prose, title=title, kind=kind)

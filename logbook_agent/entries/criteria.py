@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from logbook_agent.entries.stated import parse_budget
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
@@ -41,6 +42,7 @@ class CriteriaRequest:
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
+    budget: Sequence[str] = ()
 
 
 def criteria(header: Header) -> list[CriterionLine]:
@@ -90,7 +92,8 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         if judged is not None:
             at = _check_number(found, judged.number)
             found[at] = replace(found[at], judgement=judgement)
-        return replace(header, stop_criteria=tuple(found))
+        budget = parse_budget(request.budget, header.limits) if request.budget else header.budget
+        return replace(header, stop_criteria=tuple(found), budget=budget)
 
     with changing(workspace, book):
         book.change_header(changed)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
@@ -237,6 +238,17 @@ def has_failed(run: Run) -> bool:
 def only_predicts(entry: Entry, run: Run) -> bool:
     """Whether a run predicts, or was made to, and measures nothing."""
     return not run.rows and (bool(run.predictions) or entry.is_prediction)
+
+
+def spent(records: Iterable[Record], now: datetime) -> tuple[int, float]:
+    """The runs that were begun, without warm-ups and predictions, and the hours that all have taken until now."""
+    statuses = [s for record in records for s in record.runs if not only_predicts(record.entry, s.run)]
+    seconds = 0.0
+    for status in statuses:
+        is_running = status.run.duration_s is None and status.state in ("running", "orphaned")
+        began = datetime.fromisoformat(status.run.started) if is_running else now
+        seconds += status.run.duration_s or (now - began).total_seconds()
+    return sum(status.counts and status.state != "never-started" for status in statuses), seconds / 3600
 
 
 def is_own(run: Run, *labels: str) -> bool:

@@ -117,6 +117,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         if written is not None:
             stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
             file_problems += more
+    if outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s:
+        problems.append("ended because the hours of the budget are spent")
     reading = reader.finish(file_text=file_text, stated=stated)
     end = End(
         ended=stamp(place.now()),
@@ -263,7 +265,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         shell=work.shell,
         cwd=Path(work.cwd),
         env=env,
-        timeout_s=work.timeout_s,
+        timeout_s=work.limit_s,
         stall_s=work.stall_s,
         keeps=place.turn.keeps,
         mark=work.spool,
