@@ -67,7 +67,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         folder=book.run_folder(plan.entry_id, number),
         within=book.root,
     )
-    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool, left_s=left_s)
+    work = dataclasses.replace(work_of(workspace, book, plan, number, left_s), spool=recorder.spool)
     return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
 
 

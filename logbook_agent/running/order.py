@@ -68,8 +68,8 @@ class RunPlan:
     pin: str | None = None
 
 
-def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Work:
-    """What a worker needs to know to make this run."""
+def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s: float | None = None) -> Work:
+    """What a worker needs to know to make this run, for which the budget leaves `left_s` seconds (None: any)."""
     command, header, config = plan.command, book.header, workspace.config
     return Work(
         entry=plan.entry_id,
@@ -83,6 +83,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         syncs=command.syncs,
         timeout_s=plan.timeout_s,
         stall_s=plan.stall_s,
+        left_s=left_s,
         read=command.read,
         log_bytes=config.log_bytes,
         root=str(book.root),

@@ -136,10 +136,8 @@ def _submission(
 ) -> tuple[Submission, Run]:
     """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
     number, left_s = reserve(workspace, book, plan)
-    work, secrets = sealed(work_of(workspace, book, plan, number), workspace.redactor)
-    work = dataclasses.replace(
-        work, left_s=left_s, takes_turns=executor.devices is not None, devices=executor.devices or ()
-    )
+    work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
+    work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
     run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
     work = dataclasses.replace(work, spool=run.marker)
     spool = book.make_spool(run)
