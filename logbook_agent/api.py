@@ -304,7 +304,7 @@ class Logbook:
 
     def criteria(self) -> dict[str, object]:
         """What `logbook criteria --json` tells."""
-        return criteria_data(self._book, read(self._workspace, self._book.outgoing()).header)
+        return criteria_data(self._book, read(self._workspace, self._book.outgoing()))
 
     def sync(self, *, create: bool = False, repository: str | None = None, dry_run: bool = False) -> dict[str, object]:
         """Bring the issue up to date, and return what `logbook sync --json` tells. Progress goes to stderr."""

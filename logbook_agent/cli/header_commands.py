@@ -228,7 +228,7 @@ def criteria_command(
         f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
         for c, of in zip(found, header.stop_criteria, strict=True)
     ]
-    data = {**criteria_data(book, header), "budget": thread.budget or None}
+    data = criteria_data(book, thread)
     lines = [*(lines or [_NONE]), *([thread.budget] if thread.budget else [])]
     emit("criteria", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     if request != CriteriaRequest() or data["met"]:
