@@ -120,6 +120,7 @@ class Logbook:
         repeat: int = 1,
         discard: int = 0,
         timeout_s: float | None = None,
+        stall_s: float | None = None,
         read: str | None = None,
         keep: Sequence[str] = (),
         entry_id: str | None = None,
@@ -135,6 +136,7 @@ class Logbook:
             repeat=repeat,
             discard=discard,
             timeout_s=timeout_s,
+            stall_s=stall_s,
             read=read,
             keep=tuple(keep),
             entry_id=entry_id,
@@ -304,7 +306,7 @@ class Logbook:
 
     def criteria(self) -> dict[str, object]:
         """What `logbook criteria --json` tells."""
-        return criteria_data(self._book, read(self._workspace, self._book.outgoing()).header)
+        return criteria_data(self._book, read(self._workspace, self._book.outgoing()))
 
     def sync(self, *, create: bool = False, repository: str | None = None, dry_run: bool = False) -> dict[str, object]:
         """Bring the issue up to date, and return what `logbook sync --json` tells. Progress goes to stderr."""

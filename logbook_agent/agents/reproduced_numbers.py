@@ -145,6 +145,8 @@ def held_against(record: Record, recorded: Run, made: Run) -> Reproduction:
 def _end(end: Exit | None) -> str:
     if end is None:
         return "no end"
+    if end.stalled:
+        return "silence"
     return "its time limit" if end.timeout else f"signal {end.signal}" if end.signal else f"exit code {end.code}"
 
 

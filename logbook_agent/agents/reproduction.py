@@ -142,6 +142,7 @@ def _request(run: Run, around: Mapping[str, str], top: Path) -> RunRequest:
         config=run.config,
         env={name: around[name] for name in run.env.declared},
         timeout_s=run.timeout_s,
+        stall_s=run.stall_s,
         read=run.read,
         shell=run.shell,
     )
@@ -153,6 +154,7 @@ def _work(space: Workspace, book: Book, run: Run, command: Command, above: Path)
         command=command,
         entry_id=run.entry,
         timeout_s=run.timeout_s,
+        stall_s=run.stall_s,
         config=run.config,
         inputs=tuple(file.path for file in run.inputs),
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from logbook_agent.findings.advice import pairs_to_add
 from logbook_agent.findings.attempts import command_key
@@ -110,25 +109,23 @@ class StepCosts:
 
     def _beyond(self, seconds: float, devices: int, runs: int) -> str:
         """Which budget of the thread a step does not fit into."""
-        budgets = [b for c in self._found.header.stop_criteria if (b := _budget_in(c.predicate)) is not None]
         hours, header = seconds / 3600, self._found.records.header
-        for budget in budgets:
-            spent_runs, spent_hours, _ = self._spent
-            if (most := budget.get("runs")) is not None and runs > most - spent_runs:
-                return f"it takes up to {counted(runs, 'run')}, and {max(0, most - spent_runs)} of {most} are left"
-            if (most := budget.get("hours")) is not None and hours > most - spent_hours:
-                return f"it takes {hours:.2g} hours, and {max(0.0, most - spent_hours):.2g} of {most:g} are left"
-        if header.device_hours is not None and devices and devices * hours > header.device_hours - self._spent[2]:
-            left = max(0.0, header.device_hours - self._spent[2])
+        budget, (spent_runs, spent_hours) = header.limits, self._found.spent
+        if (most := budget.runs) is not None and runs > most - spent_runs:
+            return f"it takes up to {counted(runs, 'run')}, and {max(0, most - spent_runs)} of {most} are left"
+        if budget.hours is not None and hours > budget.hours - spent_hours:
+            left = max(0.0, budget.hours - spent_hours)
+            return f"it takes {hours:.2g} hours, and {left:.2g} of {budget.hours:g} are left"
+        if header.device_hours is not None and devices and devices * hours > header.device_hours - self._spent:
+            left = max(0.0, header.device_hours - self._spent)
             return f"it takes {devices * hours:.2g} device hours, and {left:.2g} of {header.device_hours:g} are left"
         return ""
 
     @cached_property
-    def _spent(self) -> tuple[int, float, float]:
-        """Runs, their hours, and hours of accelerators that the thread has spent."""
-        runs = [s.run for r in self._found.contents.records for s in r.runs if s.run.duration_s is not None]
-        hours = [(run.duration_s or 0.0) / 3600 for run in runs]
-        return len(runs), sum(hours), sum(h * _accelerators(run) for h, run in zip(hours, runs, strict=True))
+    def _spent(self) -> float:
+        """The hours of accelerators that the thread has spent."""
+        runs = [s.run for r in self._found.contents.records for s in r.runs]
+        return sum((run.duration_s or 0.0) / 3600 * _accelerators(run) for run in runs)
 
     def _of_noise(self, words: Sequence[str]) -> str:
         """That an A/B of the usual size settles nothing, by the noise of the latest repeats; empty where it may, or the
@@ -170,11 +167,6 @@ def _of_pairs(answer: Answer, budget: int) -> str:
     if is_hopeless(family, len(open_ones), bound=bound, budget=answer.pairs + more):
         return f"{counted(more, 'more pair')} would settle it with a chance below 5%"
     return ""
-
-
-def _budget_in(predicate: Mapping[str, Any] | None) -> Mapping[str, float] | None:
-    found = predicate.get("budget") if predicate is not None else None
-    return found if isinstance(found, Mapping) else None
 
 
 def _accelerators(run: Run) -> int:

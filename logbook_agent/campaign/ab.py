@@ -99,11 +99,13 @@ class AbResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
     """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s` (None: never). `name` tells it from other cases; empty: its config does."""
+    after `timeout_s`, or `stall_s` without output (None: never). `name` tells it from other cases; empty: its config
+    does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
     timeout_s: float | None = None
+    stall_s: float | None = None
     name: str = ""
 
 
@@ -123,7 +125,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
         request = replace(request, run=run)
-        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s)
+        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s, stall_s=run.stall_s)
 
         def found() -> Entry:
             return found_or_new(workspace, book, request, axis, commands[0].argv)
@@ -186,7 +188,7 @@ class Rounds:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
             self._ended = Stop.NOT_COUNTED, f"{error.message}{more}"
-        if self._ended is None and self._driver.is_interrupted:
+        if self._ended is None and (self._driver.is_interrupted or self._driver.refused is not None):
             self._ended = Stop.INTERRUPTED, self._rest()
         if self._ended is None:
             # One that was lost, or never started, ends the A/B as a failure does.
@@ -247,6 +249,7 @@ class Rounds:
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
             timeout_s=case.timeout_s,
+            stall_s=case.stall_s,
             keep=tuple(self._request.run.keep),
             inputs=tuple(self._request.run.inputs),
             discarded=discarded,

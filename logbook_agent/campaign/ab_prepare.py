@@ -30,6 +30,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.running.prepare import Command
+from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -138,6 +139,7 @@ def found_or_new(
         _check_asked(workspace, entry, axis, request)
         _check_command(book, entry, workspace.redactor.argv(base_command))
         return _with_gates(book, entry, request)
+    check_budget(workspace, book)
     prose = with_relations(book, run.prose)
     check_required(workspace, prose, run.label)
     stated = comparison_of(

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
+from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import Locked, ToolError
+from logbook_agent.model.errors import BudgetSpent, Locked, ToolError
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
@@ -26,7 +27,7 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import locked, make_folder
+from logbook_agent.store.files import locked, make_folder, remove
 from logbook_agent.store.workspace import Workspace
 
 # A series of runs that may each be made after the one before; it may follow from what was measured so far.
@@ -60,6 +61,7 @@ def driving(
     when a command of an earlier one still runs. `advice`: what to do where the machine is busy.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
+        known = book.entry_names() if book.header.limits != NO_BUDGET else None
         entry = found()
         if another is not None:
             _lock(book, entry, another, stack)
@@ -68,12 +70,19 @@ def driving(
             close_dead(workspace, book, book.runs(entry.id), display, stops)
         driver = Driver(workspace, book, entry, display, stops, advice, waits=another is not None)
         stack.callback(driver.refresh)
-        yield driver
+        try:
+            yield driver
+        except BudgetSpent:
+            # Another process got the last run after this one had made an entry for it.
+            if known is not None and entry.id not in known and not book.run_numbers(entry.id):
+                remove(book.entry_path(entry.id), within=book.root)
+            raise
 
 
 class Driver:
     """Makes the runs of designs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to
-    stop cut one off or came before one. `around` is entered for each run, and may raise NotCounted."""
+    stop cut one off or came before one, `refused` why the budget allows no further one. `around` is entered for each
+    run, and may raise NotCounted."""
 
     def __init__(
         self,
@@ -89,6 +98,7 @@ class Driver:
         self.workspace, self.book, self.entry, self.display = workspace, book, entry, display
         self.runs: list[Run] = []
         self.is_interrupted = False
+        self.refused: BudgetSpent | None = None
         self.around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
         self._stops, self._advice = stops, advice
         # Whether a refused start is tried again already before a run was made.
@@ -109,7 +119,7 @@ class Driver:
             elif self.is_stopped():
                 return
             made = self._make(order)
-            if not is_made(made):
+            if made is None or not is_made(made):
                 return
             yield place, made
 
@@ -124,7 +134,8 @@ class Driver:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            made = self._make(order)
+            if (made := self._make(order)) is None:
+                break
             bad = made if bad is None and (not is_made(made) or ended_badly(made)) else bad
         return bad
 
@@ -134,23 +145,34 @@ class Driver:
         self.runs.append(submit(self.workspace, self.book, order))
         return self.runs[-1]
 
-    def _make(self, order: RunPlan) -> Run:
-        """One run as it ended; one that was lost is made again."""
+    def _make(self, order: RunPlan) -> Run | None:
+        """One run as it ended; one that was lost is made again. None where the budget refuses it."""
         self._before(order)
         waits = self._waits or any(map(is_made, self.runs))
-        with self.around(order.command):
+        with self.around(order.command), self._refusing():
             for _, made in make_runs(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
                 self.runs.append(made)
         self._note_interruption(self.runs[-1:])
-        return self.runs[-1]
+        return self.runs[-1] if self.refused is None else None
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """A spent budget ends the series; before its first run it is an error."""
+        try:
+            yield
+        except BudgetSpent as error:
+            if not self.runs:
+                raise
+            self.refused = error
 
     def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
         ended = make_runs(self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, waits=True)
-        for place, made in ended:
-            self.runs.append(made)
-            self._refresh_now_and_then()
-            if is_made(made):
-                yield place, made
+        with self._refusing():
+            for place, made in ended:
+                self.runs.append(made)
+                self._refresh_now_and_then()
+                if is_made(made):
+                    yield place, made
         self._note_interruption(self.runs)
         self.is_stopped()
 
@@ -178,9 +200,9 @@ class Driver:
     # -- requests to stop, and the view -----------------------------------------------------------------
 
     def is_stopped(self) -> bool:
-        """Whether a request to stop came, asked before a further run: it is an interruption from here on."""
+        """Whether no further run is to be made. A request to stop is an interruption from here on."""
         self.is_interrupted = self.is_interrupted or self._stops.count > 0
-        return self.is_interrupted
+        return self.is_interrupted or self.refused is not None
 
     def _note_interruption(self, runs: Iterable[Run]) -> None:
         cut = any(made.exit is not None and made.exit.interrupted for made in runs)
@@ -203,14 +225,21 @@ class Driver:
     def is_cut_off(self) -> bool:
         """Whether the series ended before its design did: by a request to stop, or because a run could not be made."""
         exits = [made.exit for made in self.runs if made.exit is not None]
-        return self.is_interrupted or any(e.never_started for e in exits) or any(e.is_cut_off for e in exits[-1:])
+        return (
+            self.is_interrupted
+            or self.refused is not None
+            or any(e.never_started for e in exits)
+            or any(e.is_cut_off for e in exits[-1:])
+        )
 
     @property
     def exit_status(self) -> int:
-        """What the command exits with: 130 when it was interrupted, else the first status of a run that is not 0. Runs
-        that were lost and made again do not count."""
+        """What the command exits with: 130 when it was interrupted, 2 when the budget is spent, else the first status
+        of a run that is not 0. Runs that were lost and made again do not count."""
         if self.is_interrupted:
             return INTERRUPTED_STATUS
+        if self.refused is not None:
+            return self.refused.exit_code
         counted = [made for made in self.runs if is_made(made) or made is self.runs[-1]]
         return next(filter(None, (exit_status(made.exit) for made in counted if made.exit is not None)), 0)
 
@@ -218,6 +247,9 @@ class Driver:
         """What is said of a series that did not come to its end; `again` is what to type."""
         if self.is_interrupted:
             return f"interrupted after {made} of {total} {what}; to run the rest: {again}"
+        if self.refused is not None:
+            error = self.refused
+            return f"stopped after {made} of {total} {what}; {error.said}: {error.hint}; then, for the rest: {again}"
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""
         return f"stopped after {made} of {total} {what}{why}; to run the rest: {again}"

@@ -25,6 +25,7 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
+from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -48,6 +49,7 @@ class RunRequest:
     repeat: int = 1
     discard: int = 0
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     cwd: str | None = None
     keep: Sequence[str] = ()
@@ -167,6 +169,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 repeat=number if request.repeat > 1 and number > 0 else None,
                 discarded=number < 1,
                 timeout_s=request.timeout_s,
+                stall_s=request.stall_s,
                 config=dict(request.config),
                 keep=tuple(request.keep),
                 inputs=tuple(request.inputs),
@@ -174,6 +177,8 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
+    if not request.predicts:
+        check_budget(workspace, book)
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
     kind = PREDICTION if request.predicts else "experiment"
     draft = draft_entry(workspace, request.prose, title=title, kind=kind)
@@ -276,7 +281,7 @@ def prepared(
         shell=is_shell,
         label=label,
         search_first=own,
-        timeout_s=request.timeout_s,
+        timeout_s=request.timeout_s or request.stall_s,
         read=request.read,
     )
 

@@ -19,7 +19,6 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.running.launch.process import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of, write_atomic, write_pieces
 
@@ -49,7 +48,9 @@ class SweepResult:
 
     @property
     def exit_status(self) -> int:
-        return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
+        if self.interrupted or self.driver.refused is not None:
+            return self.driver.exit_status
+        return int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, object]:
         entry, made = self.driver.entry, self.driver.runs

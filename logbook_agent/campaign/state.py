@@ -35,7 +35,7 @@ def with_failed_row(run: Run) -> Run:
 def how_ended(ended: Exit) -> str:
     """How a run ended, in a few words."""
     if ended.timeout:
-        return "timeout"
+        return "stalled" if ended.stalled else "timeout"
     return ended.signal if ended.signal is not None else f"exit code {ended.code}"
 
 

@@ -41,6 +41,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
+from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
@@ -83,6 +84,7 @@ def _found_or_new(
             found = prepare_sweep(workspace, request, needs_logbook=True).entry
             if found is not None:
                 return found
+        check_budget(workspace, book)
         return new_entry(workspace, book, request, chosen)
 
 
@@ -108,7 +110,10 @@ class _Sweep:
         done, total = len(self._plan) - len(progress.todo), len(self._plan)
         if done:
             self._driver.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
-        return self._result([] if progress.is_finished else self._around(progress))
+        if progress.is_finished:
+            return self._result([])
+        check_budget(self._workspace, self._book)
+        return self._result(self._around(progress))
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
@@ -121,7 +126,7 @@ class _Sweep:
             bad = self._driver.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
             if bad is None and not self._driver.is_stopped():
                 self._measure(progress)
-            elif not self._driver.is_interrupted:
+            elif not self._driver.is_stopped():
                 problems.append(f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}")
         finally:
             if self._driver.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
@@ -163,6 +168,7 @@ class _Sweep:
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
             timeout_s=self._recipe.timeout_s,
+            stall_s=self._recipe.stall_s,
             name=sides.case,
         )
         # A larger budget than before asks for the pairs, whatever they say.
@@ -190,6 +196,7 @@ class _Sweep:
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
             part=part,
             timeout_s=self._recipe.timeout_s,
+            stall_s=self._recipe.stall_s,
             config=dict(planned.config),
             keep=self._keep,
             # What is compared is made on one machine: the runs of a round.

@@ -285,7 +285,7 @@ def prepared_run(
         shell=shell,
         label=label,
         search_first=own,
-        timeout_s=chosen.recipe.timeout_s,
+        timeout_s=chosen.recipe.timeout_s or chosen.recipe.stall_s,
         read=chosen.recipe.read,
     )
 

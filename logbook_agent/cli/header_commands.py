@@ -32,6 +32,12 @@ from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.shell_words import sweep_command
 from logbook_agent.text.times import minute
 
+BudgetOption = Annotated[
+    Texts,
+    Option(
+        "--budget", metavar="runs=N|hours=H", help="No run starts once so much is spent; repeatable. N= removes it."
+    ),
+]
 _NONE = "no stop criteria; to add one: logbook criteria --add TEXT"
 
 
@@ -71,6 +77,7 @@ def start_command(
         ),
     ] = None,
     zone: Annotated[Text, Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
+    budget: BudgetOption = None,
     from_file: Annotated[
         Text, Option("--from", metavar="FILE.yaml", help="Read the whole header from a file; options add to it.")
     ] = None,
@@ -110,6 +117,7 @@ def start_command(
         baseline_source=baseline_source,
         matrix=matrix or (),
         zone=zone,
+        budget=budget or (),
         stated=_stated(space, from_file, recipe, scale),
     )
     book = start(space, request)
@@ -172,6 +180,7 @@ def criteria_command(
             help="Check criterion N by this predicate; `N=` removes it. With --add, leave N= out.",
         ),
     ] = None,
+    budget: BudgetOption = None,
     common: Common,
 ) -> int:
     """Show which stop criteria are met.
@@ -210,17 +219,20 @@ def criteria_command(
         judgement=JudgeRequest(number=number, met=met is not None, evidence=evidence, by=by)
         if number is not None and by is not None
         else None,
+        budget=tuple(budget or ()),
     )
     book = space.book()
     change_criteria(space, book, request)
-    header = read(space, book).header
+    thread = read(space, book)
+    header = thread.header
     found = criteria(header)
     lines = [
         f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
         for c, of in zip(found, header.stop_criteria, strict=True)
     ]
-    data = criteria_data(book, header)
-    emit("criteria", data, "\n".join(lines) or _NONE, as_json=common.as_json, warnings=space.warnings)
+    data = criteria_data(book, thread)
+    lines = [*(lines or [_NONE]), *([thread.budget] if thread.budget else [])]
+    emit("criteria", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     if request != CriteriaRequest() or data["met"]:
         return 0
     if not common.as_json:

@@ -39,6 +39,9 @@ EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
+StallOption = Annotated[
+    Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
+]
 ReadOption = Annotated[
     Text,
     Option(
@@ -64,6 +67,10 @@ InputOption = Annotated[
         help="Record the digest of a file or folder that the command reads; repeatable.",
     ),
 ]
+ShellOption = Annotated[
+    bool,
+    Option("--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
@@ -80,7 +87,9 @@ class How:
     config: ConfigOption = None
     env: EnvOption = None
     timeout: TimeoutOption = None
+    stall: StallOption = None
     cwd: CwdOption = None
+    shell: ShellOption = False
     read: ReadOption = None
     keep: KeepOption = None
     input: InputOption = None
@@ -93,7 +102,9 @@ class How:
             config=dict(parse_value(c, "--config") for c in self.config or ()),
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
+            stall_s=parse_duration(self.stall, "--stall") if self.stall is not None else None,
             cwd=self.cwd,
+            shell=self.shell,
             read=self.read,
             keep=tuple(self.keep or ()),
             inputs=tuple(self.input or ()),
@@ -120,7 +131,6 @@ def run_command(
     ] = False,
     on: OnOption = None,
     entry_id: IdOption = None,
-    shell: Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")] = False,
     confirm: Annotated[
         Text,
         Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
@@ -141,7 +151,6 @@ def run_command(
         repeat=repeat if repeat is not None else NOISE_RUNS if noise else 1,
         discard=discard,
         on=on,
-        shell=shell,
         detach=detach,
         noise=noise,
         confirm=confirm,

@@ -33,7 +33,8 @@ def sweep_command(
         Option(
             "--set",
             metavar="K=V",
-            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s or read; repeatable.",
+            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s, stall_s or read;"
+            " repeatable.",
         ),
     ] = None,
     scale: Annotated[

@@ -86,8 +86,8 @@ class Submitter:
         """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
         if spool.has(FINAL) or spool.has(SENT):
             return
-        if work.timeout_s is not None:
-            raise no_timeout(ToolError, self.place, work.timeout_s)
+        if (limit_s := work.timeout_s or work.stall_s) is not None:
+            raise no_timeout(ToolError, self.place, limit_s)
         templates = self._templates(work)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
         write_atomic(spool.folder / WORK, plain, within=spool.within)

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from logbook_agent.entries.stated import parse_budget
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn, parse_id
 from logbook_agent.model.errors import StoreError, UsageError
@@ -41,6 +42,7 @@ class CriteriaRequest:
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
+    budget: Sequence[str] = ()
 
 
 def criteria(header: Header) -> list[CriterionLine]:
@@ -48,10 +50,11 @@ def criteria(header: Header) -> list[CriterionLine]:
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
 
-def criteria_data(book: Book, header: Header) -> dict[str, object]:
-    """The answer of `criteria` for machines: each criterion, and whether all are met."""
-    found = criteria(header)
-    return {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+def criteria_data(book: Book, thread: Findings) -> dict[str, object]:
+    """The answer of `criteria` for machines: each criterion, whether all are met, and what is spent of the budget."""
+    found = criteria(thread.header)
+    met = all(c["met"] for c in found)
+    return {"logbook": book.topic, "met": met, "criteria": found, "budget": thread.budget or None}
 
 
 def judge_name(environ: Mapping[str, str]) -> str:
@@ -90,7 +93,8 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         if judged is not None:
             at = _check_number(found, judged.number)
             found[at] = replace(found[at], judgement=judgement)
-        return replace(header, stop_criteria=tuple(found))
+        budget = parse_budget(request.budget, header.limits) if request.budget else header.budget
+        return replace(header, stop_criteria=tuple(found), budget=budget)
 
     with changing(workspace, book):
         book.change_header(changed)

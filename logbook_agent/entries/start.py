@@ -14,6 +14,7 @@ from logbook_agent.entries.stated import (
     checked_topic,
     derived_prefix,
     parse_axis,
+    parse_budget,
     parse_link,
     parse_metric,
 )
@@ -46,6 +47,7 @@ class StartRequest:
     baseline_source: str | None = None
     matrix: Sequence[str] = ()
     zone: str | None = None
+    budget: Sequence[str] = ()
     stated: HeaderParts = field(default_factory=HeaderParts)
 
 
@@ -103,6 +105,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         ),
         matrix=(*data.matrix, *map(parse_axis, request.matrix)),
         device_hours=data.device_hours,
+        budget=parse_budget(request.budget, data.budget),
         command_templates=data.command_templates,
     )
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
-from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.budget import Budget
+from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
@@ -26,7 +27,7 @@ from logbook_agent.model.header import (
     Metric,
 )
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
-from logbook_agent.model.values import as_written
+from logbook_agent.model.values import as_written, parse_value
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.reading import manual
 from logbook_agent.text.lists import parse_list
@@ -146,6 +147,21 @@ def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str
     return clean(label).strip(), clean(rest).strip()
 
 
+def parse_budget(texts: Sequence[str], budget: Budget) -> Budget:
+    """The budget with what `runs=N` and `hours=H` state in place; `runs=` takes the limit away."""
+    for text in texts:
+        name, value = parse_value(text, "--budget")
+        try:
+            budget = decode(Budget, {**encode(budget), name: None if value == "" else value})
+        except CodecError as error:
+            raise UsageError(
+                f"--budget {text}: {error}",
+                cause="a budget is a number of runs, or of hours that they take together",
+                hint="--budget runs=40 --budget hours=3",
+            ) from None
+    return budget
+
+
 def parse_link(text: str) -> Link:
     label, url = _labelled(text, "--link", "=", "'Experiment issue=https://github.com/OWNER/REPO/issues/1'")
     return Link(label=label, url=url)
@@ -204,7 +220,9 @@ def read_header_file(path: Path) -> HeaderParts:
 
 def _part(key: str, value: Any) -> Any:
     if key == "baseline":
-        return checked_baseline(decode(Baseline, _dates_as_text(value), "baseline"))
+        return checked_baseline(decode(Baseline, value, "baseline"))
+    if key == "budget":
+        return decode(Budget, value, "budget")
     if key == "device_hours":
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
             raise CodecError("device_hours: expected a number above zero")
@@ -236,13 +254,6 @@ def _values_as_written(value: Any) -> Any:
     """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
     if isinstance(value, dict) and isinstance(value.get("values"), list):
         return {**value, "values": [as_written(v) for v in value["values"]]}
-    return value
-
-
-def _dates_as_text(value: Any) -> Any:
-    """YAML reads 2026-02-09 as a date; a header holds text."""
-    if isinstance(value, Mapping) and hasattr(value.get("date"), "isoformat"):
-        return {**value, "date": value["date"].isoformat()}
     return value
 
 

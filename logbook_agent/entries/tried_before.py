@@ -127,7 +127,7 @@ def _found(
 
 
 def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
-    ended = status.state in ("finished", "failed", "timeout") and status.counts
+    ended = status.state in ("finished", "failed", "timeout", "stalled") and status.counts
     return ended and command_key(status.run.command) == key and not contradicts(status.run.config, config)
 
 

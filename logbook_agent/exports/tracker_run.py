@@ -23,7 +23,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, row_key, spelt
 
 Status = Literal["finished", "failed", "killed", "running"]
-_STATUS: dict[str, Status] = {"finished": "finished", "failed": "failed", "timeout": "failed"}
+_STATUS: dict[str, Status] = {"finished": "finished", "failed": "failed", "timeout": "failed", "stalled": "failed"}
 
 # What all three take for a name, and what one of them keeps for itself.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*")

@@ -66,6 +66,8 @@ def _options(run: Run, axis: str) -> list[str]:
         *(word for text in env for word in ("--env", text)),
         *(word for text in config for word in ("--config", text)),
         *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
+        *(("--stall", f"{run.stall_s:g}s") if run.stall_s is not None else ()),
+        *(("--shell",) if run.shell else ()),
         *(("--read", run.read) if run.read is not None else ()),
         *(("--on", run.on) if run.on is not None else ()),
     ]
@@ -87,7 +89,10 @@ def _asked_again(record: Record, question: Question, options: Sequence[str], cod
     if not items:
         return _with(given, f"logbook ab {axis} -- COMMAND")
     text = _settled_by(question.axis, question.values, items)
-    return _with(given, f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text)
+    words = text.partition(" -- ")[2]
+    if run is not None and run.shell and (question.axis == CODE_AXIS or question.axis.startswith(_ENV)):
+        text, words = text.replace(words, command_line(run.argv)), command_line(run.argv)
+    return _with(given, f"logbook ab {axis} -- {words}" if question.axis == CODE_AXIS else text)
 
 
 def _with(options: Sequence[str], command: str) -> str:

@@ -20,7 +20,7 @@ from logbook_agent.text.shell_words import planned_words
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
 # In front of an ID: the key of an entry with a comparison.
 COMPARED = "of "
-_FAILED = ("failed", "timeout")
+_FAILED = ("failed", "timeout", "stalled")
 _REASON_CHARACTERS = 200
 # Of one entry; what is beyond is counted by `left_out` of the last one kept.
 _MOST_ITEMS = 100
@@ -152,7 +152,9 @@ def how_it_failed(run: Run) -> str:
     ended = run.exit
     if ended is None:
         return ""
-    if ended.timeout:
+    if ended.stalled:
+        how = f"ended after {run.stall_s:g} s without output"
+    elif ended.timeout:
         how = "ended by its time limit" + (f" of {run.timeout_s:g} s" if run.timeout_s is not None else "")
     else:
         how = ended.signal or f"exit code {ended.code}"

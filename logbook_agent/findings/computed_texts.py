@@ -165,6 +165,8 @@ def _ending(run: Run) -> str:
     ended = run.exit
     if ended is None:
         return "not ended"
+    if ended.stalled:
+        return f"stalled: stopped after {duration(run.stall_s)} without output"
     if ended.timeout:
         return f"stopped at its limit of {duration(run.timeout_s)}"
     if ended.interrupted:

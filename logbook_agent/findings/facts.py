@@ -102,6 +102,7 @@ def config_section(record: Record, table: Table | None) -> str:
         lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
+    lines += _per_run("stall", [duration(r.stall_s) if r.stall_s else "" for r in runs], runs)
     lines += _per_run("read", [md.inline_code(r.read) if r.read else "" for r in runs], runs)
     lines += _per_run("launcher", [r.through for r in runs], runs)
     lines += _code_lines(runs)

@@ -268,7 +268,7 @@ def _against(best: BestCase, header: Header) -> str:
 
 # -- what failed ----------------------------------------------------------------------------------------
 
-_ENDED_BADLY = ("failed", "timeout", "interrupted", "lost", "never-started")
+_ENDED_BADLY = ("failed", "timeout", "stalled", "interrupted", "lost", "never-started")
 
 
 def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:

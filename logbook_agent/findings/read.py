@@ -29,10 +29,11 @@ from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, discarded_by, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
+from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import Contents, Record, Summaries
+from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
 from logbook_agent.text import marked
 
@@ -69,6 +70,17 @@ class Findings:
             counting = self.contents.records, self.counting
             criteria = checked(criteria, self.records, *counting, self.answers, self._now())
         return dataclasses.replace(header, stop_criteria=criteria)
+
+    @cached_property
+    def spent(self) -> tuple[int, float]:
+        """The runs that were begun, and their hours."""
+        return spent(self.contents.records, self._now())
+
+    @property
+    def budget(self) -> str:
+        """`budget: 2 of 2 runs spent`; empty where none is stated."""
+        limits = self.records.header.limits
+        return "" if limits == NO_BUDGET else f"budget: {limits.text(*self.spent)}"
 
     def _doubt(self, criterion: Criterion) -> str | None:
         """Why the judgement of a criterion is in doubt: its evidence is withdrawn; None where it is not."""

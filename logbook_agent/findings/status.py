@@ -221,7 +221,7 @@ def _setting(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
         ("baseline", [baseline] if (baseline := _baseline(header)) else []),
         ("metrics", metrics),
         ("gates", [*header.gates]),
-        ("constraints", list(map(_text, header.constraints))),
+        ("constraints", [*map(_text, header.constraints), *([found.budget] if found.budget else [])]),
         ("view", [here.view] if here.view else []),
         ("issue", [header.issue.url] if header.issue is not None else []),
         ("links", [f"{_name(link.label)}: {link.url}" for link in header.links]),

@@ -121,8 +121,8 @@ def headline(record: Record, header: Header) -> str | None:
             return f"{last.state}: {' / '.join(reasons)}"
         if last.state == "lost" and last.run.exit is None:
             return LOST
-        if last.state == "timeout":
-            return f"timeout: {cut_line(how_it_failed(last.run), _TEXT_CHARS)}"
+        if last.state in ("timeout", "stalled"):
+            return f"{last.state}: {cut_line(how_it_failed(last.run), _TEXT_CHARS)}"
         said = last.run.last_words
         return f"{last.state}" + (f": {cut_line(said, _TEXT_CHARS)}" if said else "")
     return cut_line(record.entry.text("Result") or "", _TEXT_CHARS) or None

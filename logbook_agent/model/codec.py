@@ -14,8 +14,9 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from datetime import date
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from logbook_agent.model.values import as_written
 
 T = TypeVar("T")
 # Takes a value, gives the decoded value or raises CodecError.
@@ -25,6 +26,8 @@ _MISSING = dataclasses.MISSING
 # Where float() fails, nearly.
 _BEYOND_FLOAT = 10**308
 _NUMBERS, _SEQUENCES = (int, float), (tuple, list)
+# Switches as people write them.
+_SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # How deep what people add to a record, and what a predicate is made of, may nest.
 _MAX_DEPTH = 32
@@ -107,7 +110,8 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 @functools.cache
 def _fields(cls: Any) -> dict[str, Converter]:
     hints = typing.get_type_hints(cls)
-    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    return {**fields, "argv": _tuple(_word)} if "argv" in fields else fields
 
 
 @functools.cache
@@ -239,7 +243,7 @@ def _sound(value: Any) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Data that has no form of ours: texts, numbers, lists and mappings of text. A date is kept as text."""
+    """Data that has no form of ours: texts, numbers, lists and mappings of text."""
     if isinstance(value, str | int | float) or value is None:
         return _sound(value)
     if depth == _MAX_DEPTH:
@@ -248,8 +252,6 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return {utf8(str(k)): _plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v, depth + 1) for v in value]
-    if isinstance(value, date):
-        return value.isoformat()
     raise CodecError(f"expected text, a number, a list or a mapping, got {_name(value)}")
 
 
@@ -259,7 +261,7 @@ def _scalar(hint: type) -> Converter:
             return value
         raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
 
-    return {str: _text, float: _number}.get(hint, convert)
+    return {str: _text, float: _number, bool: _switch}.get(hint, convert)
 
 
 # Apart from the others, because records are decoded by the ten thousand.
@@ -267,6 +269,18 @@ def _text(value: Any) -> str:
     if type(value) is str:
         return value if value.isascii() else utf8(value)
     raise CodecError(f"expected str, got {_name(value)}")
+
+
+def _word(value: Any) -> str:
+    """A word of a command, which may be a whole number or a switch where a person wrote it in YAML."""
+    return _text(value if type(value) is str or not isinstance(value, int) else as_written(value))
+
+
+def _switch(value: Any) -> bool:
+    found = _SWITCHES.get(value.lower()) if isinstance(value, str) else value
+    if type(found) is bool:
+        return found
+    raise CodecError(f"expected bool, got {_name(value)}")
 
 
 def _number(value: Any) -> float:

@@ -32,6 +32,7 @@ State = Literal[
     "finished",
     "failed",
     "timeout",
+    "stalled",
     "interrupted",
     "lost",
     "never-started",
@@ -61,7 +62,7 @@ NEGATIVE_RESULT = "Negative result"
 DECISION = "Decision"
 # Blocked work goes on one day; a void ID never was an entry.
 _SETTLED: frozenset[State] = frozenset(
-    {"finished", "failed", "timeout", "interrupted", "lost", "never-started", ABANDONED, "noted"}
+    {"finished", "failed", "timeout", "stalled", "interrupted", "lost", "never-started", ABANDONED, "noted"}
 )
 # In the order of how much they want attention.
 OPEN: tuple[State, ...] = (

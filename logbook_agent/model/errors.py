@@ -4,7 +4,8 @@ LogbookError                 1  checked, and does not hold
 ├── CannotDraw               1  a plot that cannot be drawn from its data
 ├── UsageError               2  nothing was done
 │   ├── NotFound                an ID, logbook, label or file that does not exist
-│   └── Taken                   a topic, prefix or ID that already exists
+│   ├── Taken                   a topic, prefix or ID that already exists
+│   └── BudgetSpent             the logbook allows no further run
 ├── StoreError               3  the logbook on disk cannot be read or written
 │   ├── RecordError             one record is malformed; says which file and where in it
 │   └── Locked                  another command holds the lock for too long
@@ -85,6 +86,10 @@ class NotFound(UsageError):
 
 class Taken(UsageError):
     code = "taken"
+
+
+class BudgetSpent(UsageError):
+    code = "budget-spent"
 
 
 class StoreError(LogbookError):

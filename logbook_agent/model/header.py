@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from logbook_agent.model.codec import CodecError
+from logbook_agent.model.budget import NO_BUDGET, Budget
+from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import parse_plot
 from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.units import Direction, known
@@ -245,6 +247,7 @@ class HeaderParts:
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
     device_hours: float | None = None
+    budget: Budget = NO_BUDGET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,9 +255,9 @@ class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
     `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None
-    where that was not recorded). `device_hours`: what all
-    leases together may take. `plots`: those of the whole thread that the view shows at its top. `gates` are what a row
-    must fulfil to count (`model.gates`), `free` the labels that may differ between the sides of a comparison.
+    where that was not recorded). `device_hours`: what all leases together may take, `budget`: what all runs may.
+    `plots`: those of the whole thread that the view shows at its top. `gates` are what a row must fulfil
+    to count (`model.gates`), `free` the labels that may differ between the sides of a comparison.
     """
 
     format: int = FORMAT
@@ -278,6 +281,7 @@ class Header:
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
     device_hours: float | None = None
+    budget: Budget = NO_BUDGET
     issue: ExperimentIssue | None = None
     snapshots: tuple[Snapshot, ...] = ()
     closing: Closing | None = None
@@ -294,6 +298,15 @@ class Header:
     def has_predicates(self) -> bool:
         """Whether the stop criteria say something of the rows of all entries."""
         return any(c.predicate is not None for c in self.stop_criteria)
+
+    @property
+    def limits(self) -> Budget:
+        """The budget; where the header states none, that of its criterion, unless somebody judged that unmet."""
+        for c in self.stop_criteria if self.budget == NO_BUDGET else ():
+            if c.predicate is not None and "budget" in c.predicate and (c.judgement is None or c.met):
+                with contextlib.suppress(CodecError):  # whoever checks the criterion says what is wrong
+                    return decode(Budget, c.predicate["budget"])
+        return self.budget
 
     @property
     def evidence(self) -> frozenset[str]:

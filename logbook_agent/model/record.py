@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
@@ -44,7 +45,7 @@ _CUT_OFF: tuple[State, ...] = ("interrupted", "lost", "never-started")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
     *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
-    *("failed", "timeout", "finished"),
+    *("failed", "timeout", "stalled", "finished"),
 )
 
 
@@ -177,7 +178,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     if run.exit is None:
         return _LEFT[life(run)]
     if run.exit.timeout:
-        return "timeout"
+        return "stalled" if run.exit.stalled else "timeout"
     if run.exit.lost:
         return "lost"
     if run.exit.never_started:
@@ -251,6 +252,17 @@ def has_failed(run: Run) -> bool:
 def only_predicts(entry: Entry, run: Run) -> bool:
     """Whether a run predicts, or was made to, and measures nothing."""
     return not run.rows and (bool(run.predictions) or entry.is_prediction)
+
+
+def spent(records: Iterable[Record], now: datetime) -> tuple[int, float]:
+    """The runs that were begun, without warm-ups and predictions, and the hours that all have taken until now."""
+    statuses = [s for record in records for s in record.runs if not only_predicts(record.entry, s.run)]
+    seconds = 0.0
+    for status in statuses:
+        is_running = status.run.duration_s is None and status.state in ("running", "orphaned")
+        began = datetime.fromisoformat(status.run.started) if is_running else now
+        seconds += status.run.duration_s or (now - began).total_seconds()
+    return sum(status.counts and status.state != "never-started" for status in statuses), seconds / 3600
 
 
 def is_own(run: Run, *labels: str) -> bool:

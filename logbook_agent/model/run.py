@@ -264,7 +264,8 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
-    """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when the limit ended it.
+    """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when a limit ended it, and `stalled`
+    when that was the one on the time without output.
 
     `interrupted` when the user did (Ctrl-C on the tool). Where nobody saw the end: `lost` when the worker that made the
     run vanished, `never_started` when the command was never started.
@@ -273,6 +274,7 @@ class Exit:
     code: int | None = None
     signal: str | None = None
     timeout: bool = False
+    stalled: bool = False
     interrupted: bool = False
     lost: bool = False
     never_started: bool = False
@@ -334,6 +336,7 @@ class Run:
     shell: bool = False
     cwd: str | None = None
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     launcher: Launch | None = None
     executor: str | None = None

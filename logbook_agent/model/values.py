@@ -23,6 +23,20 @@ _WORDS |= {"null": None, "None": None}
 Key = tuple[tuple[str, str], ...]
 
 
+class Spelt(float):
+    """A number that a command gets as it was written: 1.50."""
+
+    def __new__(cls, text: str) -> Spelt:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 def parse_scalar(text: str) -> Scalar:
     """The number, true / false or null that `text` is, else the text itself. `nan` and `inf` are text."""
     if text in _WORDS:

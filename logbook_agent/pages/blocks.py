@@ -11,6 +11,7 @@ from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Fail
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
+from logbook_agent.model.codec import encode
 from logbook_agent.model.header import STEP, Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
@@ -254,7 +255,7 @@ class HeaderValues(TypedDict):
 
 def header_values(header: Header) -> HeaderValues:
     """The values of a header for templates."""
-    baseline = header.baseline
+    baseline, budget = header.baseline, assignments(encode(header.budget))
     return {
         "topic": header.topic,
         "title": md.one_line(header.title),
@@ -267,7 +268,7 @@ def header_values(header: Header) -> HeaderValues:
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "gates": [*header.gates, *(f"{name} may differ" for name in header.free)],
         "changes": [f"{minute(c.at, header.zone)}: {c.what} ({c.reason})" for c in header.changes],
-        "constraints": list(header.constraints),
+        "constraints": [*header.constraints, *([f"budget: {budget}"] if budget else [])],
         "device_hours": None if header.device_hours is None else f"{header.device_hours:g}",
         "links": _links(header),
         "baseline": None

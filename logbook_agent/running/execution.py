@@ -20,6 +20,7 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
+from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
@@ -57,7 +58,7 @@ def make_runs(
 
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Make a run in this process, and return its final record. The record is written before the command starts."""
-    number = book.new_run(plan.entry_id)
+    number, left_s = reserve(workspace, book, plan)
     recorder = _Recorder(workspace, book, plan, number, display)
     place = Workplace(
         environ=workspace.environ,
@@ -66,7 +67,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         folder=book.run_folder(plan.entry_id, number),
         within=book.root,
     )
-    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
+    work = dataclasses.replace(work_of(workspace, book, plan, number, left_s), spool=recorder.spool)
     return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
 
 

@@ -16,6 +16,7 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began, End
+from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
@@ -25,6 +26,7 @@ from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.script import hides_failures
 
 _CONTENDED = "contended: {} was {} when this one started"
 
@@ -58,6 +60,7 @@ class RunPlan:
     part: Part | None = None
     discarded: bool = False
     timeout_s: float | None = None
+    stall_s: float | None = None
     config: dict[str, Scalar]
     keep: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -65,8 +68,8 @@ class RunPlan:
     pin: str | None = None
 
 
-def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Work:
-    """What a worker needs to know to make this run."""
+def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s: float | None = None) -> Work:
+    """What a worker needs to know to make this run, for which the budget leaves `left_s` seconds (None: any)."""
     command, header, config = plan.command, book.header, workspace.config
     return Work(
         entry=plan.entry_id,
@@ -79,6 +82,8 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         is_carried=command.is_carried,
         syncs=command.syncs,
         timeout_s=plan.timeout_s,
+        stall_s=plan.stall_s,
+        left_s=left_s,
         read=command.read,
         log_bytes=config.log_bytes,
         root=str(book.root),
@@ -120,11 +125,13 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         shell=command.shell,
         cwd=_relative(command.cwd, workspace),
         timeout_s=plan.timeout_s,
+        stall_s=plan.stall_s,
         read=command.read,
         launcher=command.launch,
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
+        problems=noted(f"{UNSEEN}: use --shell, or set -o pipefail") if hides_failures(command.argv) else (),
     )
 
 
@@ -173,7 +180,7 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     return dataclasses.replace(
         run,
         contention=with_runs(Contention(), beside) if beside else None,
-        problems=noted(*(_CONTENDED.format(one.name, one.state) for one in own)),
+        problems=(*run.problems, *noted(*(_CONTENDED.format(one.name, one.state) for one in own))),
     )
 
 

@@ -144,7 +144,7 @@ def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
     """The error that a launcher which submits cannot end a job; the caller raises it."""
     return error(
         f"{place} cannot end a job after {timeout_s:g} s",
-        cause="--timeout works only where a worker of logbook watches the command",
+        cause="--timeout and --stall work only where a worker of logbook watches the command",
         hint="leave it out, or set a limit of the launcher's own in its options",
     )
 

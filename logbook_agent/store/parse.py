@@ -7,12 +7,14 @@ aliases of YAML stand for. Numbers are no longer than any that the tool writes.
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from logbook_agent.model.errors import RecordError
+from logbook_agent.model.values import Spelt
 
 # The records nest five levels deep.
 MAX_DEPTH = 64
@@ -29,6 +31,15 @@ _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
 _ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 _NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
+# What is no text without quotes, and how it may begin. YAML 1.1 reads more so: `no`, `0x10`, `1_000`, `12:30`, dates.
+# Each is narrower than there, because that is what decides which texts are written in quotes.
+_IMPLICIT = {
+    "null": (r"~|null|", ["~", "n", ""]),
+    "bool": (r"true|false", ["t", "f"]),
+    "int": (r"0|-?[1-9][0-9]*", [*"-0123456789"]),
+    "float": (r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.inf|\.nan", [*"-+.0123456789"]),
+    "merge": (r"<<", ["<"]),
+}
 _MOST_CHARS = 200_000
 _STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
@@ -74,13 +85,14 @@ def parse_toml(text: str) -> dict[str, Any]:
 # -- YAML --------------------------------------------------------------------------------------------
 
 
-def parse_yaml(text: str, where: str | Path) -> Any:
-    """Plain data of YAML text. Raises RecordError with the place, line and column of the trouble."""
+def parse_yaml(text: str, where: str | Path, *, spelt: bool = False) -> Any:
+    """Plain data of YAML text; with `spelt` a fraction is a `Spelt`. Raises RecordError with the place, line and column
+    of the trouble."""
     import yaml
 
     try:
         check_yaml(text)
-        return yaml.load(text, Loader=_loader())  # noqa: S506  a safe loader
+        return yaml.load(text, Loader=_loader(spelt))  # noqa: S506  a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
@@ -149,12 +161,12 @@ def _refuse(problem: str, event: Any) -> NoReturn:
 
 
 @cache
-def _loader() -> Any:
+def _loader(spelt: bool) -> Any:
     """The safe loader; a scalar that is not what it looks like, or is tagged as, is an error with its place."""
     from yaml.constructor import ConstructorError
 
     class Loader(safe_loader()):  # type: ignore[misc]
-        pass
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def guarded(kind: str) -> Any:
         construct = getattr(Loader, f"construct_yaml_{kind}")
@@ -166,7 +178,8 @@ def _loader() -> Any:
                     None, None, f"a number or date of more than {MAX_NUMBER_CHARS} characters", node.start_mark
                 )
             try:
-                return construct(loader, node)
+                number = construct(loader, node)
+                return Spelt(value) if spelt and kind == "float" and math.isfinite(number) else number
             except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
                 shown = repr(value) if isinstance(value, str) else "a collection"
                 why = f" ({error})" if isinstance(error, ValueError) else ""
@@ -177,6 +190,8 @@ def _loader() -> Any:
 
     for kind in _NAMES:
         Loader.add_constructor(f"tag:yaml.org,2002:{kind}", guarded(kind))
+    for kind, (pattern, first) in _IMPLICIT.items():
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"), first)
     return Loader
 
 

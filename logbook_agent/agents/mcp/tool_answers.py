@@ -221,7 +221,7 @@ def _record(_: Desk, space: Workspace, asked: arguments.RecordArguments) -> Answ
         book = space.book()
         judged = JudgeRequest(number=asked.criterion or 0, met=True, evidence=asked.id, by=judge_name(space.environ))
         change_criteria(space, book, CriteriaRequest(judgement=judged))
-        return "criteria", criteria_data(book, read(space, book).header)
+        return "criteria", criteria_data(book, read(space, book))
     prose = _prose(asked, result=asked.result)
     if asked.action == "note":
         return "note", written(*note(space, prose, kind=asked.kind, text=asked.text))

@@ -108,6 +108,7 @@ class RunArguments(_Texts):
     config: Annotated[Mapping[str, Scalar], "Config that the command does not report"] | None = None
     env: Annotated[Mapping[str, str], "Variables"] | None = None
     timeout: Annotated[str | None, "90s, 30m, 2h"] = None
+    stall: Annotated[str | None, "End it when it prints nothing for so long"] = None
     cwd: str | None = None
     on: Annotated[str | None, "Executor or launcher"] = None
     logbook: Logbook = None

@@ -124,7 +124,8 @@ class SweepPlan:
         config = self.config(case)
         env = {name: text.fill(config) for name, text in self.recipe.env.items()}
         argv = self.recipe.command.argv(config)
-        return PlannedRun(place=place, case=case, repeat=repeat, config=config, argv=argv, env=env)
+        plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
+        return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
     def config(self, case: PlannedCase) -> dict[str, Scalar]:
         return {**self.recipe.fixed, **case.values}
@@ -140,7 +141,8 @@ class SweepPlan:
 
         recipe = self.recipe
         stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
-        found = hashlib.sha256(repr(stated if recipe.read is None else (*stated, recipe.read)).encode())
+        later = [part for part in (recipe.read, recipe.stall_s) if part is not None]
+        found = hashlib.sha256(repr((*stated, *later)).encode())
         for case in self.cases:
             for repeat in range(1, recipe.repeats + 1):
                 run = self.run(case, repeat=repeat, place=0)

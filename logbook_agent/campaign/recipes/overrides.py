@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.campaign.recipes.placed import MOST, Placed, RecipeProblem, check_known, suggestion, unknown
-from logbook_agent.model.values import Scalar, parse_pair, parse_scalar
+from logbook_agent.model.values import Scalar, Spelt, finite, parse_pair, parse_scalar
 from logbook_agent.text.lists import parse_list
 
 # What a scale may not change: what the recipe is.
 _IDENTITY = ("name", "question", "method", "scale")
 _MERGED = ("fixed", "axes", "env")
 # Parts of the recipe itself that can be set like a key, unless a key has that name.
-SETTABLE = ("repeats", "order", "confirm", "timeout_s", "read")
+SETTABLE = ("repeats", "order", "confirm", "timeout_s", "stall_s", "read")
 
 
 def at_scale(data: Mapping[str, Any], scale: str | None, top_keys: Sequence[str]) -> dict[str, Any]:
@@ -139,11 +139,11 @@ def _typed(key: str, text: str, old: Any) -> Scalar:
     if isinstance(old, str):
         return text
     value = parse_scalar(text)
-    if type(old) is float and type(value) is int and abs(value) <= MOST:
-        return float(value)
+    if isinstance(old, float) and (number := finite(value)) is not None and abs(number) <= MOST:
+        return Spelt(text)
     if old is None or type(value) is type(old):
-        return value
-    kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+        return Spelt(text) if isinstance(value, float) else value
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", Spelt: "a number"}
     if "," in text and not isinstance(parse_scalar(text.split(",")[0]), str):
         raise RecipeProblem(
             f"--set {key}={text}: {key} takes one value",

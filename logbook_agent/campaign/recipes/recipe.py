@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,9 +63,8 @@ class Template:
         return tuple(argv)
 
 
-@functools.lru_cache(maxsize=16_384, typed=True)
 def _flag(key: str, value: Scalar) -> tuple[str, ...]:
-    """The words of one flag. Remembered, as a plan asks for the same few again and again (typed: 1 is not True)."""
+    """The words of one flag."""
     if value is None or value is False:
         return ()
     flag = f"--{key.replace('_', '-')}"
@@ -196,14 +194,14 @@ class Recipe:
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
-    command        argument vector with placeholders; with `shell` one text for /bin/sh
+    command        argument vector with placeholders; with `shell` one text for the shell
     fixed          config of every case, which axes, cases and controls may change
     axes           every combination of their points is a case; explicit cases are an axis called `cases`
     controls       run beside each case, once where cases share them
     compare        what the question compares
     implied        keys that may differ between compared cases because the axis implies them
     repeats        runs of each case, in `order`
-    timeout_s      after which a run is ended; None: never
+    timeout_s      after which a run is ended; `stall_s`: the same of a time without output; None: never
     read           the format and file of a benchmark tool whose results are read, as --read names them
     env            variables of every run, which may hold placeholders
     confirm        how many pairs of the case that gains most and its base may follow a plan that explores; 0: none
@@ -232,6 +230,7 @@ class Recipe:
     order: Order = Order.AS_LISTED
     seed: int | None = None
     timeout_s: float | None = None
+    stall_s: float | None = None
     read: str | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = BUDGET_PAIRS

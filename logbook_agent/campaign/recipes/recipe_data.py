@@ -32,7 +32,7 @@ from logbook_agent.model.values import as_written, canonical
 
 _WORDS = """
 name question method criteria gates constraints after cost setup command shell teardown fixed axes cases
-controls compare implied repeats order seed timeout_s read env metrics confirm plots scale
+controls compare implied repeats order seed timeout_s stall_s read env metrics confirm plots scale
 """
 TOP_KEYS = _WORDS.split()
 
@@ -48,7 +48,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
     cases = [(CASES, top.get(CASES))] if top.get(CASES).value is not None else []
     recipe = Recipe(
         name=top.get("name").text(),
-        question=top.get("question").text(),
+        question=top.get("question", "Which case is best?").text(),
         method=top.get("method").given(Placed.text),
         criteria=tuple(map(_criterion, top.get("criteria").list())),
         gates=tuple(map(_gate, top.get("gates").list())),
@@ -68,6 +68,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         order=_order(top.get("order", Order.AS_LISTED.value)),
         seed=top.count("seed", 0, least=0) if top.get("seed").value is not None else None,
         timeout_s=top.get("timeout_s").given(Placed.number),
+        stall_s=top.get("stall_s").given(Placed.number),
         read=top.get("read").given(Placed.text),
         env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", BUDGET_PAIRS, least=0),

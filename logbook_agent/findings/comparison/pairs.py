@@ -115,7 +115,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     the pair is still the one that was drawn."""
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
-    good = {_place(s.run): s.run for s in made if s.state in ("finished", "failed", "timeout")}
+    good = {_place(s.run): s.run for s in made if s.state in ("finished", "failed", "timeout", "stalled")}
     failed = {_place(s.run): text for s in made if (text := _failure(s)) and good.get(_place(s.run)) is s.run}
     commands: dict[str, list[str]] = {}
     for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):

@@ -32,6 +32,7 @@ from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, P
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.axes import beyond_config, differences
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show
+from logbook_agent.model.budget import NO_BUDGET, Budget
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
@@ -78,11 +79,12 @@ def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
             return target(predicate, facts)
         case of.Plateau():
             return plateau(predicate, facts)
-        case of.Budget(runs=runs, hours=hours):
-            said = [f"{facts.runs} of {runs} runs"] if runs is not None else []
-            said += [f"{facts.hours:.2f} of {hours:g} hours"] if hours is not None else []
-            is_spent = facts.runs >= (runs or math.inf) or facts.hours >= (hours or math.inf)
-            return (met if is_spent else unmet)(f"{' and '.join(said)} spent")
+        case Budget():
+            budget = predicate if facts.budget == NO_BUDGET else facts.budget
+            if budget == NO_BUDGET:
+                return not_computable("no budget is stated: logbook criteria --budget runs=40")
+            is_spent = budget.is_spent(facts.runs, facts.hours)
+            return (met if is_spent else unmet)(budget.text(facts.runs, facts.hours))
         case of.Day(day=day):
             return met(f"{day} has come") if facts.now.date() >= day else unmet(f"{day} has not come yet")
         case of.ByPerson():

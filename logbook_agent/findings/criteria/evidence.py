@@ -15,10 +15,11 @@ from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
+from logbook_agent.model.budget import NO_BUDGET, Budget
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Computed, Metric
-from logbook_agent.model.record import Record, only_predicts
+from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar, canonical
 
 MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
@@ -95,6 +96,7 @@ class Facts:
     now: datetime
     runs: int
     hours: float
+    budget: Budget = NO_BUDGET
     answers: Sequence[Answer] = ()
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
 
@@ -113,14 +115,14 @@ def facts_of(
     records: Records, all_: Sequence[Record], counting: Sequence[Record], answers: Sequence[Answer], now: datetime
 ) -> Facts:
     """The facts of a thread, from `all_` its records and those that are `counting`."""
-    # That something was predicted is no run of an experiment, and takes no time on a device.
-    runs = [s for record in all_ for s in record.runs if not only_predicts(record.entry, s.run)]
+    runs, hours = spent(all_, now)
     return Facts(
         rows=Rows(cases(*(r for r in counting if settled(r.state)))),
         metrics=records.header.metrics,
         now=now,
-        runs=sum(status.counts for status in runs),
-        hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
+        runs=runs,
+        hours=hours,
+        budget=records.header.budget,
         answers=answers,
         go_on=lambda answer: go_on(records, answer),
     )

@@ -7,7 +7,7 @@ A predicate is a mapping with one key, its kind:
     sweep         every named value of an axis was measured, with identical controls when there are any
     measured      enough cases have enough runs
     target        a metric has reached a number
-    budget        runs or hours are spent
+    budget        that of the header is spent; before it stood there, so many runs or hours
     plateau       the last comparisons found nothing better
     date          a day has come
     judgement     a person has to say
@@ -23,6 +23,7 @@ from datetime import date
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.comparison.answer import SETTLED
+from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
@@ -100,14 +101,6 @@ class Target:
     runs: int = 1
     where: dict[str, Scalar] = field(default_factory=dict)
     device: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """So many runs, or so many hours of runs, are spent."""
-
-    runs: int | None = None
-    hours: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,8 +193,6 @@ def _wrong(found: Predicate) -> Iterator[str]:
             yield "values: none are named"
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
             yield "say either at_least or at_most"
-        case Budget(runs=None, hours=None):
-            yield "say runs, hours, or both"
         case VerdictStated(verdicts=words) if not words or not {*words} <= {*SETTLED}:
             yield f"verdicts: of {', '.join(SETTLED)}"
     for name in ("cases", "runs", "entries", "hours"):

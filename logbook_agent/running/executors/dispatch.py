@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from logbook_agent.model.errors import LogbookError, ToolError, UsageError
+from logbook_agent.model.budget import NO_BUDGET
+from logbook_agent.model.errors import BudgetSpent, LogbookError, ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
@@ -120,6 +121,8 @@ class _Dispatch:
         # Runs with pins go one by one to an executor that can choose a machine.
         has_any = any(plan.pin is not None for plan in plans)
         is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
+        # Of a budget each run is taken when it starts.
+        is_batch = is_batch and book.header.limits == NO_BUDGET
         self._batch = executor if isinstance(executor, Batch) and is_batch else None
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}
@@ -133,6 +136,7 @@ class _Dispatch:
         self._offset = 0 if self._is_alone and display.shows_output else None
         self._told: set[str | None] = {None}
         self._is_ending = False
+        self._refused: BudgetSpent | None = None
 
     def carry_out(self, stops: StopRequests) -> Iterator[tuple[int, Run]]:
         """Make the runs, and yield each with its place when it has ended."""
@@ -156,6 +160,8 @@ class _Dispatch:
             # A signal ends the wait: a request to stop, or that a worker of this process has ended.
             if select.select([stops.wakeup], [], [], left_s)[0]:
                 stops.clear_wakeup()
+        if self._refused is not None:
+            raise self._refused
 
     def _next_pause_s(self, pause_s: float) -> float:
         if not self.going and self._attempts is not None:
@@ -169,7 +175,11 @@ class _Dispatch:
         submitted."""
         while True:
             if self._attempts is None and not self._is_ending:
-                self._attempts = self._next_attempts()
+                try:
+                    self._attempts = self._next_attempts()
+                except BudgetSpent as error:
+                    # Raised when the runs in progress have ended.
+                    self._refused, self._is_ending = error, True
             if self._attempts is None:
                 return
             attempts, places = self._attempts

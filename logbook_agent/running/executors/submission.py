@@ -13,6 +13,7 @@ from logbook_agent.model.run import Exit, Host, Run, noted
 from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
+from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.entrypoint import devices_needed
 from logbook_agent.running.worker.work import sealed
 from logbook_agent.store.book import Book
@@ -134,7 +135,8 @@ def _submission(
     workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor, stack: contextlib.ExitStack
 ) -> tuple[Submission, Run]:
     """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
-    work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
+    number, left_s = reserve(workspace, book, plan)
+    work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
     work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
     run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
     work = dataclasses.replace(work, spool=run.marker)

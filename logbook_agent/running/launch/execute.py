@@ -49,7 +49,7 @@ def execute(
 ) -> JobOutcome:
     """Runs the job to its end and reports to `sinks` meanwhile.
 
-    Ctrl-C, TERM and HUP to the tool, and the job's timeout, end its whole process group: INT, then TERM, then
+    Ctrl-C, TERM and HUP to the tool, and the job's limits, end its whole process group: INT, then TERM, then
     KILL; a second Ctrl-C kills at once. `stops` are the requests that the caller holds already.
 
     Raises ToolError (or CommandNotFound, NotExecutable) when it cannot be started; what a sink raises is passed on
@@ -77,11 +77,12 @@ class _Loop:
         self._ladder = Ladder(graces)
         self._began = clock()
         self._deadline = None if job.timeout_s is None else self._began + job.timeout_s
-        self._last_output = self._began
+        self._stall_s = job.stall_s
+        self._last_output = self._last_read = self._began
         self._ended: Ended | None = None
         self._ended_at = self._began
         self._asked_at = -_DOUBLE_S
-        self._timeout = self._interrupted = False
+        self._timeout = self._interrupted = self._stalled = False
         self._selector = selectors.DefaultSelector()
         self._selector.register(stops.wakeup, selectors.EVENT_READ)
         self._open = 0
@@ -127,14 +128,20 @@ class _Loop:
             self._interrupted = True
         if asked:
             self._asked_at = now
-        if self._deadline is not None and now >= self._deadline and self._ended is None:
+        deadline = self._due()
+        if deadline is not None and now >= deadline and self._ended is None and not self._ladder.begun:
             # Only the first cause counts: a child that takes its time after Ctrl-C has not timed out.
-            self._timeout = self._timeout or not self._ladder.begun
+            self._timeout, self._stalled = True, deadline != self._deadline
         if (again and self._ladder.begun) or (asked and self._ended is not None and not is_same):
             # Also who waits for left-over output or for the group is told to stop waiting.
             self._ladder.hurry(now)
         if self._timeout or self._interrupted:
             self._ladder.begin(now)
+
+    def _due(self) -> float | None:
+        """When a limit ends the child, if it prints nothing until then; None: never."""
+        stall = None if self._stall_s is None else self._last_read + self._stall_s
+        return min((limit for limit in (self._deadline, stall) if limit is not None), default=None)
 
     def _is_over(self, now: float) -> bool:
         if self._ended is None:
@@ -158,8 +165,8 @@ class _Loop:
         waits = [_IDLE_S]
         if self._open == 0 or self._ended is not None:
             waits.append(_POLL_S)
-        if self._deadline is not None and not self._ladder.begun:
-            waits.append(max(0.0, self._deadline - now))
+        if (deadline := self._due()) is not None and not self._ladder.begun:
+            waits.append(max(0.0, deadline - now))
         ladder_wait = self._ladder.wait_s(now)
         if ladder_wait is not None:
             waits.append(max(ladder_wait, 0.001))
@@ -175,7 +182,7 @@ class _Loop:
             self._selector.unregister(pipe)
             self._open -= 1
             return 0
-        self._last_output = self._clock()
+        self._last_output = self._last_read = self._clock()
         self._sinks.output(stream, data)
         return len(data)
 
@@ -196,7 +203,7 @@ class _Loop:
         if self._ended.exit == Exit():
             problems.append("the exit status of the command was lost: another part of the tool collected it")
         return JobOutcome(
-            exit=replace(self._ended.exit, timeout=self._timeout, interrupted=self._interrupted),
+            exit=replace(self._ended.exit, timeout=self._timeout, stalled=self._stalled, interrupted=self._interrupted),
             duration_s=self._ended_at - self._began,
             peak_memory_bytes=self._ended.peak_memory_bytes,
             problems=tuple(problems),

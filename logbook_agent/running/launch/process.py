@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,26 +17,31 @@ from typing import IO, Literal, Protocol
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
 from logbook_agent.store.processes import own_peak_bytes
+from logbook_agent.text.commands.script import has_pipe
 
 Stream = Literal["stdout", "stderr"]
 
 TIMEOUT_STATUS = 124
 FAILED_STATUS = 125
 INTERRUPTED_STATUS = 130
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+UNSEEN = "a failure before the last command of a pipe is not seen"
 # Linux counts kibibytes, macOS bytes.
 _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. `keeps` are
-    descriptors that it inherits, `mark` what its processes are known by (`family.py`)."""
+    """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. It is
+    ended after `timeout_s`, or `stall_s` without output. `keeps` are descriptors that it inherits, `mark` what its
+    processes are known by (`family.py`)."""
 
     argv: tuple[str, ...]
     shell: bool = False
     cwd: Path
     env: Mapping[str, str]
     timeout_s: float | None = None
+    stall_s: float | None = None
     keeps: tuple[int, ...] = ()
     mark: str = ""
 
@@ -133,9 +140,34 @@ class Child:
         self.stderr.close()
 
 
+@functools.cache
+def shell_words() -> tuple[str, ...]:
+    """The words before a script: a shell in which a pipe fails where any of its commands does. Where /bin/sh cannot do
+    that, it is bash, with the `echo` of such a sh and without its files of settings; /bin/sh where there is no bash."""
+    own = ("/bin/sh", "-o", "pipefail", "-c")
+    if subprocess.run([*own, ":"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0:
+        return own
+    bash = shutil.which("bash")
+    return (bash, "-p", "-O", "xpg_echo", *own[1:]) if bash is not None else ("/bin/sh", "-c")
+
+
+def pipe_problems(job: Job, exit: Exit) -> tuple[str, ...]:
+    """What is to be said of the pipes of a script that has ended so."""
+    if not job.shell or not has_pipe(job.argv[0]):
+        return ()
+    if "pipefail" not in shell_words():
+        return (f"{UNSEEN}: neither /bin/sh nor bash has pipefail here",)
+    if exit.code == _BROKEN_PIPE:
+        return (
+            "a command of a pipe was ended because the next one stopped reading, as head does:"
+            " where that is right, write { CMD || [ $? = 141 ]; } | head",
+        )
+    return ()
+
+
 def start(job: Job) -> Child:
     """Starts the job in a session of its own, without input. Raises ToolError and its kinds."""
-    argv = ("/bin/sh", "-c", *job.argv) if job.shell else job.argv
+    argv = (*shell_words(), *job.argv, "/bin/sh") if job.shell else job.argv
     # Until its exec a child counts as much memory as the tool has held.
     floor = own_peak_bytes()
     try:

@@ -22,7 +22,7 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.launch.process import Job, JobOutcome
+from logbook_agent.running.launch.process import Job, JobOutcome, pipe_problems
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
@@ -118,6 +118,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         if written is not None:
             host = None if work.is_carried else facts.host.name
             stated, read_problems = written.rows(clean, facts.code.commit if facts.code is not None else None, host)
+    if outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s:
+        problems.append("ended because the hours of the budget are spent")
     reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
     end = End(
         ended=stamp(place.now()),
@@ -241,7 +243,9 @@ def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
 def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> JobOutcome:
     """How the job ended. One that could not be started has ended too, with the reason as a problem."""
     try:
-        return execute(job(), sinks, stops=stops)
+        made = job()
+        outcome = execute(made, sinks, stops=stops)
+        return dataclasses.replace(outcome, problems=(*outcome.problems, *pipe_problems(made, outcome.exit)))
     except (ToolError, UsageError) as error:
         text = f"not started: {error.said}"
         return JobOutcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
@@ -263,7 +267,8 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         shell=work.shell,
         cwd=Path(work.cwd),
         env=env,
-        timeout_s=work.timeout_s,
+        timeout_s=work.limit_s,
+        stall_s=work.stall_s,
         keeps=place.turn.keeps,
         mark=work.spool,
     )

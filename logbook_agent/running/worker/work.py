@@ -50,6 +50,8 @@ class Work:
     `keep`: patterns of the files that are kept when the command has ended, `inputs`: files and folders whose digests
     are recorded before it starts; both relative to `cwd`.
 
+    `left_s`: what the budget leaves for it, which ends it as `timeout_s` does.
+
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
     """
@@ -65,6 +67,8 @@ class Work:
     is_carried: bool = False
     syncs: bool = True
     timeout_s: float | None = None
+    stall_s: float | None = None
+    left_s: float | None = None
     read: str | None = None
     log_bytes: int
     root: str
@@ -83,6 +87,11 @@ class Work:
     inputs: tuple[str, ...] = ()
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
+
+    @property
+    def limit_s(self) -> float | None:
+        """When the command is ended, by its own limit or that of the budget."""
+        return min((limit for limit in (self.timeout_s, self.left_s) if limit is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

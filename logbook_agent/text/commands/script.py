@@ -135,6 +135,18 @@ def script_of(argv: Sequence[str]) -> str | None:
     return None
 
 
+def has_pipe(script: str) -> bool:
+    """Whether a command of the script, outside of words, writes to another one."""
+    ends = [m.start() for m in _TOKEN.finditer(script) if m["end"] == "|"]
+    return any(at - 1 not in ends and at + 1 not in ends for at in ends)
+
+
+def hides_failures(argv: Sequence[str]) -> bool:
+    """Whether a script among these words, `sh -c SCRIPT`, pipes and does not ask how the first commands ended."""
+    script = next((s for i in range(len(argv)) if (s := script_of(argv[i:])) is not None), "")
+    return has_pipe(script) and "pipefail" not in " ".join(argv) and "PIPESTATUS" not in script
+
+
 def strip_wrappers(words: Simple) -> Simple:
     """Without leading env words, `env`, `nice`, `timeout 30`, `uv run OPTIONS` and the like."""
     while words:

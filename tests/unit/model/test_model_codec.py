@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.comparison import Design, Question
 from logbook_agent.model.entry import PLOT_KINDS, Entry
@@ -58,6 +59,9 @@ gates = st.sampled_from([(), ("ok == 1", "same checksum"), ("max_error<=1e-3",)]
 plots = st.lists(st.sampled_from(PLOT_KINDS) | st.sampled_from(PLOT_KINDS).map("{} tflops".format)).map(tuple)
 of_metric = {name: st.from_type(hint) for name, hint in typing.get_type_hints(Metric).items() if name != "reduce"}
 reductions = st.sampled_from(("last", "best", "mean=5"))
+st.register_type_strategy(
+    Budget, st.builds(Budget, runs=st.none() | st.integers(1), hours=st.none() | st.floats(0.1, 99))
+)
 st.register_type_strategy(Metric, st.builds(Metric, reduce=reductions, **of_metric))
 for named in (Entry, Header):
     of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items()}

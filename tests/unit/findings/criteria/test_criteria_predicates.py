@@ -217,7 +217,6 @@ def test_every_kind_of_predicate(text: str, state: str, reason: str) -> None:
         ("compare: {axis: a, values: [1, 2]}", "unknown predicate 'compare'; did you mean compared?"),
         ("compared: {axis: a, value: [1, 2]}", "compared.value: unknown key; did you mean values?"),
         ("compared: {axis: a, values: [1]}", "compared: values: at least two are needed, the first is the base"),
-        ("budget: {}", "budget: say runs, hours, or both"),
         ("all: []", "all: expected a list of predicates"),
         ("any: [{budget: {runs: -1}}]", "budget: runs: expected a number above 0, got -1"),
         ("judgement: {foo: 1}", "judgement.foo: unknown key; available: none"),

@@ -1,0 +1,47 @@
+"""The budget of a logbook before a run starts."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from logbook_agent.model.budget import NO_BUDGET
+from logbook_agent.model.errors import BudgetSpent
+from logbook_agent.model.record import spent
+from logbook_agent.running.order import RunPlan
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.shell_words import command_line
+
+
+def reserve(workspace: Workspace, book: Book, plan: RunPlan) -> tuple[int, float | None]:
+    """The number of a new run, and the seconds that the budget leaves for it (None: any); of two processes one gets
+    the last run. Teardown is always made. Raises BudgetSpent."""
+    if plan.always or book.header.limits == NO_BUDGET or book.entry(plan.entry_id).is_prediction:
+        return book.new_run(plan.entry_id), None
+    with book.lock():
+        left_s = check_budget(workspace, book, is_warm_up=plan.discarded)
+        return book.new_run(plan.entry_id), left_s
+
+
+def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) -> float | None:
+    """The seconds that the budget leaves for a run; None: any. A warm-up takes time alone. Raises BudgetSpent."""
+    if book.header.limits == NO_BUDGET:
+        return None
+    limits = book.reread_header().limits
+    budget = dataclasses.replace(limits, runs=None) if is_warm_up else limits
+    numbers = {entry: book.run_numbers(entry) for entry in book.entry_ids()}
+    if budget.hours is None and not budget.is_spent(sum(map(len, numbers.values())), 0.0):
+        return None  # and no record has to be read
+    runs, hours = spent(book.contents().records, workspace.now())
+    # Runs that another process is about to record.
+    runs += sum(len(found) - len(book.run_stamps(entry)) for entry, found in numbers.items())
+    if budget.is_spent(runs, hours):
+        more = (
+            f"runs={2 * limits.runs}" if limits.runs and runs >= limits.runs else f"hours={2 * (limits.hours or 0):g}"
+        )
+        raise BudgetSpent(
+            f"the budget of {book.topic} is used up: {limits.text(runs, hours)}",
+            cause="no run starts beyond it until whoever set it raises it",
+            hint=command_line(["logbook", "criteria", *naming(workspace, book), "--budget", more]),
+        )
+    return None if budget.hours is None else (budget.hours - hours) * 3600
