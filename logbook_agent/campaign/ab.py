@@ -13,6 +13,7 @@ from enum import StrEnum
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
 from logbook_agent.campaign.code_axis import checked_out
+from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
@@ -46,6 +47,7 @@ class Stop(StrEnum):
     TIME = "time"
     FAILED = "failed"
     NOT_COUNTED = "not-counted"
+    CODE_CHANGED = "code-changed"
     INTERRUPTED = "interrupted"
     NOT_COMPARABLE = "not-comparable"
 
@@ -62,12 +64,17 @@ class AbResult:
     stop: Stop
     why: str
 
+    @property
+    def exit_status(self) -> int:
+        """What the command exits with: that of its runs, or 1 where the code changed."""
+        return self.driver.exit_status or (1 if self.stop is Stop.CODE_CHANGED else 0)
+
     def data(self) -> dict[str, object]:
         made = self.driver
         return {
             "id": made.entry.id,
             "title": made.entry.title,
-            "exit_status": made.exit_status,
+            "exit_status": self.exit_status,
             "axis": self.stated.question.axis,
             "values": list(self.stated.question.values),
             "pairs": self.pairs,
@@ -164,13 +171,15 @@ class Rounds:
         began = len(self._driver.runs)
         self._show()
         try:
-            for _, run in self._driver.each(self._orders()):
-                if (state := run_state(run, self._book.life)) != "finished":
-                    self._ended = Stop.FAILED, self._failed(run, state)
+            with self._guarded():
+                for _, run in self._driver.each(self._orders()):
+                    if (state := run_state(run, self._book.life)) != "finished":
+                        self._ended = Stop.FAILED, self._failed(run, state)
         except NotCounted as error:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
-            self._ended = Stop.NOT_COUNTED, f"{error.message}{more}"
+            stop = Stop.CODE_CHANGED if isinstance(error, CodeChanged) else Stop.NOT_COUNTED
+            self._ended = stop, f"{error.message}{more}"
         if self._ended is None and self._driver.is_interrupted:
             self._ended = Stop.INTERRUPTED, self._rest()
         if self._ended is None:
@@ -178,7 +187,7 @@ class Rounds:
             run = self._driver.runs[began:][-1]
             self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
         stop, why = self._ended
-        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.INTERRUPTED):
+        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
             self._look()
         if stop is Stop.NOT_COMPARABLE:
             self._driver.workspace.warnings.append(why)
@@ -193,6 +202,18 @@ class Rounds:
             stop=stop,
             why=why,
         )
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Have each run checked for changes of the code, unless the driver has checks of its own."""
+        around = self._driver.around
+        if around is contextlib.nullcontext:
+            commands = (command for case in self._cases.values() for command in case.commands)
+            self._driver.around = CodeGuard(self._driver.workspace, self._book.root, commands).measuring
+        try:
+            yield
+        finally:
+            self._driver.around = around
 
     # -- which run comes next --------------------------------------------------------------------------
 

@@ -107,6 +107,6 @@ def ab_command(
         result = ab(space, request, display)
         text = "" if common.as_json else result.text()
         emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)
-        return result.driver.exit_status
+        return result.exit_status
 
     return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)
