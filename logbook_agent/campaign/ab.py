@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
-from logbook_agent.campaign.code_axis import checked_out
+from logbook_agent.campaign.code_axis import checked_out, frozen
 from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.findings.advice import ab_again
@@ -111,10 +111,12 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     request = checked(request)
     book = workspace.book(request.run.entry_id)
     with contextlib.ExitStack() as stack:
+        if request.run.frozen and request.codes is None:
+            request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
         axis: AbAxis
         around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
         if request.codes is not None:
-            axis = stack.enter_context(checked_out(workspace, request.codes, request.run, display))
+            axis = stack.enter_context(checked_out(workspace, book, request, display))
             run, around = axis.with_codes(request.run), axis.measuring
             commands = axis.commands(workspace, run)
         else:

@@ -47,5 +47,5 @@ class CodeGuard:
             raise CodeChanged(
                 f"the code changed: {listed(changed, _SHOWN)}",
                 cause="its runs were to be made with one code",
-                hint="type the same command again to compare the code as it is now",
+                hint="with --frozen, the runs are made in a copy of the code, which you can edit meanwhile",
             )

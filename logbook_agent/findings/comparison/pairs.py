@@ -62,8 +62,11 @@ def tried(record: Record) -> EntryPairs | None:
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
+    differed = [one.path for one in stated.evaluator if one.differed]
     for (conditions, *_), one in series.items():
         one.code = codes[conditions]
+        if differed:
+            one.cautions.append(f"measured with {listed(differed, _SHOWN)} of {stated.question.base} on both sides")
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({part.case for _, _, part, _ in pairs}) > 1:
         for one in series.values():

@@ -196,6 +196,28 @@ def test_pairs_of_changes_and_of_their_commit_are_of_one_code(ready: Cli, git: G
     assert ready(*AB, *command).data["answer"]["pairs"] == 2
 
 
+# -- a copy ------------------------------------------------------------------------------------------
+
+
+def test_frozen_runs_the_code_as_it_was(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "lib.sh").write_text("echo as it was, not committed\n")
+    tree = ("status", "--short", "--", ".", ":!logbooks")
+    before = git(*tree), git("worktree", "list")
+    answer = ready("run", "--frozen", "--detach", "--", "sh", "-c", "sleep 1.6; sh b.sh")
+    assert answer.code == 0, answer.err
+    (folder / "lib.sh").write_text("echo edited meanwhile\n")
+    assert ready("wait").code == 0
+    assert "as it was" in Store(folder, "t").log_path("T-000", 1).read_text()
+    assert problems(folder, "withheld") == []
+    assert (git(*tree), git("worktree", "list")) == before
+    with meanwhile(1.5, lambda: (folder / "b.sh").write_text("echo METRIC x=7\n")):
+        pairs = ready(*AB, "--frozen", "--repeat", "4", "--", "sh", "-c", "sleep 0.2; sh b.sh")
+    assert (pairs.code, pairs.data["pairs"]) == (0, 4), pairs.err
+    assert all(run.rows[0].metrics["x"].samples == [1.0] for run in Store(folder, "t").runs("T-001"))
+    refused = ready("run", "--frozen", "--on", "somewhere", "--", "true")
+    assert (refused.code, "--frozen" in refused.err) == (2, True)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to another user")
 def test_a_repository_of_another_user(ready: Cli, folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
