@@ -33,9 +33,11 @@ def _now(workspace: Workspace) -> Now:
 
     def now(run: Run) -> CodeNow:
         if run.argv not in known:
-            facts = code_facts(workspace.cwd, workspace.root, run.argv, environ=workspace.environ)
+            facts = code_facts(
+                workspace.cwd, workspace.root, run.argv, environ=workspace.environ, rules=workspace.config.code
+            )
             software = software_versions(run.argv, workspace.cwd, workspace.environ, tuple(run.software))
-            known[run.argv] = CodeNow(identity=facts.code.identity, software=software)
+            known[run.argv] = CodeNow(identity=facts.code.key, software=software)
         return known[run.argv]
 
     return now

@@ -123,7 +123,9 @@ def unlike(run: Run, now: Began, *, is_restored: bool) -> Iterator[str]:
     """In what this machine, and the tree that was made here, are not those of the record. `is_restored`: nothing of its
     code was missing."""
     code, made = run.code, now.code
-    if is_restored and code is not None and (made is None or made.identity != code.identity):
+    # What earlier versions called the identity is no other code's.
+    is_known = code is not None and code.sources is not None
+    if is_restored and code is not None and (made is None or (is_known and made.identity != code.identity)):
         yield f"the code {(code.commit or '?')[:9]}: what was restored of it is not what ran" + _why(now)
     devices = run.own_devices
     if devices and devices_text(devices) != devices_text(now.devices):

@@ -78,7 +78,7 @@ class Refuted:
 def changes(run: Run, now: CodeNow, header: Header, *, with_code: bool = True) -> Iterator[str]:
     """What differs now from what a run recorded: `code 3f2a9c01d -> 77b0e1f2a`, `jax 0.4.1 -> 0.5.0`, `baseline topk 2
     -> 4`."""
-    before = run.code.identity if run.code is not None else None
+    before = run.code.key if run.code is not None else None
     if with_code and None not in (before, now.identity) and before != now.identity:
         yield f"code {str(before)[:_CHARS]} -> {str(now.identity)[:_CHARS]}"
     for name, version in sorted(run.software.items()):

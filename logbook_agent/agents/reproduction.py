@@ -30,7 +30,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
-from logbook_agent.running.worker.perform import facts_now, perform
+from logbook_agent.running.worker.perform import code_now, facts_now, perform
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic, write_pieces
@@ -101,7 +101,7 @@ def reproduce(
         except (CommandNotFound, NotExecutable, UsageError) as error:
             return _cannot(run, [*missing, f"program: {_said(error)}"])
         work, place = _work(space, book, run, command, above)
-        missing += unlike(run, facts_now(work, place), is_restored=not not_restored)
+        missing += unlike(run, facts_now(work, place, code_now(work, place)), is_restored=not not_restored)
         if missing:
             return _cannot(run, missing)
         display.progress(f"repeating {record.id}/{run.run}")

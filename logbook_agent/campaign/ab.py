@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
-from logbook_agent.campaign.code_axis import checked_out
+from logbook_agent.campaign.code_axis import checked_out, frozen
+from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
@@ -47,6 +48,7 @@ class Stop(StrEnum):
     TIME = "time"
     FAILED = "failed"
     NOT_COUNTED = "not-counted"
+    CODE_CHANGED = "code-changed"
     INTERRUPTED = "interrupted"
     NOT_COMPARABLE = "not-comparable"
 
@@ -65,8 +67,8 @@ class AbResult:
 
     @property
     def exit_status(self) -> int:
-        """That of the runs; 1 where a side failed though its command did not."""
-        return self.driver.exit_status or int(self.stop is Stop.FAILED)
+        """What the command exits with: that of its runs, or 1 where a side failed, or the code changed."""
+        return self.driver.exit_status or int(self.stop in (Stop.FAILED, Stop.CODE_CHANGED))
 
     def data(self) -> dict[str, object]:
         made = self.driver
@@ -114,10 +116,12 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     request = checked(request)
     book = workspace.book(request.run.entry_id)
     with contextlib.ExitStack() as stack:
+        if request.run.frozen and request.codes is None:
+            request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
         axis: AbAxis
         around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
         if request.codes is not None:
-            axis = stack.enter_context(checked_out(workspace, request.codes, request.run, display))
+            axis = stack.enter_context(checked_out(workspace, book, request, display))
             run, around = axis.with_codes(request.run), axis.measuring
             commands = axis.commands(workspace, run)
         else:
@@ -177,17 +181,14 @@ class Rounds:
         began = len(self._driver.runs)
         self._show()
         try:
-            for _, run in self._driver.each(self._orders()):
-                [seen] = judged([run], self._gates)
-                state, failure = run_state(seen, self._book.life), fails(seen)
-                # A side that breaks a gate leaves the others; the base, and the only other side, leave none.
-                ends_all = self._part.side == self._sides[0] or len(self._sides) == 2
-                if state != "finished" and (ends_all or fails(run) is not None or failure is None):
-                    self._ended = Stop.FAILED, self._failed(run, state, str(failure or ""))
+            with self._guarded():
+                for _, run in self._driver.each(self._orders()):
+                    self._ended = self._failure(run) or self._ended
         except NotCounted as error:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
-            self._ended = Stop.NOT_COUNTED, f"{error.message}{more}"
+            stop = Stop.CODE_CHANGED if isinstance(error, CodeChanged) else Stop.NOT_COUNTED
+            self._ended = stop, f"{error.message}{more}"
         if self._ended is None and (self._driver.is_interrupted or self._driver.refused is not None):
             self._ended = Stop.INTERRUPTED, self._rest()
         if self._ended is None:
@@ -195,7 +196,7 @@ class Rounds:
             run = self._driver.runs[began:][-1]
             self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
         stop, why = self._ended
-        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.INTERRUPTED):
+        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
             self._look()
         if stop is Stop.NOT_COMPARABLE:
             self._driver.workspace.warnings.append(why)
@@ -210,6 +211,18 @@ class Rounds:
             stop=stop,
             why=why,
         )
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Have each run checked for changes of the code, unless the driver has checks of its own."""
+        around = self._driver.around
+        if around is contextlib.nullcontext:
+            commands = (command for case in self._cases.values() for command in case.commands)
+            self._driver.around = CodeGuard(self._driver.workspace, self._book.root, commands).measuring
+        try:
+            yield
+        finally:
+            self._driver.around = around
 
     # -- which run comes next --------------------------------------------------------------------------
 
@@ -279,6 +292,16 @@ class Rounds:
         while all((p.pair, p.case, p.side) in finished for p in self._parts(pair)):
             pair += 1
         return pair - 1
+
+    def _failure(self, run: Run) -> tuple[Stop, str] | None:
+        """Why a run ends the A/B, or None. A side that breaks a gate leaves the others; the base, and the only other
+        side, leave none."""
+        [seen] = judged([run], self._gates)
+        state, failure = run_state(seen, self._book.life), fails(seen)
+        ends_all = self._part.side == self._sides[0] or len(self._sides) == 2
+        if state == "finished" or not (ends_all or fails(run) is not None or failure is None):
+            return None
+        return Stop.FAILED, self._failed(run, state, str(failure or ""))
 
     def _failed(self, run: Run, state: str, why: str = "") -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues."""

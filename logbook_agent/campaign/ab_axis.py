@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.model.comparison import Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
@@ -27,11 +28,12 @@ _PAIR = re.compile(r"[A-Za-z_]\w*=")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbAxis:
     """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
-    `env:NAME`: then the command itself stays the same."""
+    `env:NAME`: then the command itself stays the same. `evaluator`: what of the base's code measures all sides."""
 
     name: str
     values: tuple[str, ...]
     variable: str | None = None
+    evaluator: tuple[Evaluator, ...] = ()
 
     @property
     def option(self) -> str:

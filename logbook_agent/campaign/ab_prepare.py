@@ -39,7 +39,8 @@ _DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbRequest:
-    """What is compared, and for how long.
+    """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (None: those
+    that the command names and both have).
 
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
@@ -51,6 +52,7 @@ class AbRequest:
     axis: str
     run: RunRequest
     codes: tuple[str, str] | None = None
+    evaluator: tuple[str, ...] | None = None
     repeat: int | None = None
     max_pairs: int | None = None
     seed: int | None = None
@@ -69,6 +71,12 @@ class AbRequest:
 
 def checked(request: AbRequest) -> AbRequest:
     """The request. Raises UsageError where options cannot be used together."""
+    if request.evaluator is not None and request.codes is None:
+        raise UsageError(
+            "--evaluator needs --code",
+            cause="it names the files that measure two versions of the code",
+            hint="leave it out, or add --code main WORK",
+        )
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)
@@ -154,7 +162,14 @@ def found_or_new(
     )
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
     return create_entry(
-        workspace, book, dataclasses.replace(draft, comparison=stated, gates=request.gates, free=request.free)
+        workspace,
+        book,
+        dataclasses.replace(
+            draft,
+            comparison=dataclasses.replace(stated, evaluator=axis.evaluator),
+            gates=request.gates,
+            free=request.free,
+        ),
     )
 
 
@@ -195,6 +210,9 @@ def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRe
         "axis": (asked.axis, axis.name),
         "values": (asked.values, values),
         "--min-effect": (asked.minimum_effect, request.minimum_effect or asked.minimum_effect),
+        "--evaluator": tuple(
+            [f"{one.path} {one.sha256[:9]}" for one in of] for of in (stated.evaluator, axis.evaluator)
+        ),
         "--metric": (asked.metrics, asked.metrics if request.metrics is None else request.metrics),
     }
     for name, (has, given) in wanted.items():

@@ -10,12 +10,14 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.evaluator import shared_evaluator
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.model.comparison import CODE_AXIS
@@ -27,8 +29,9 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
 
 WORK = "WORK"
 """The side that is the working tree as it is, with files that git does not track and does not ignore."""
@@ -71,13 +74,18 @@ class CodeAxis(AbAxis):
 
 def command_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> Command:
     """A command that was typed in a checkout, as it runs in a tree of another commit."""
+    placed = _placed(workspace, run, checkout, tree)
+    return prepared(workspace, placed, placed.argv, run.label)
+
+
+def _placed(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
     words = list(run.argv)
     if not run.shell:
         words = [_in_tree(word, checkout.top, tree.top) for word in words]
         words[:1] = [_program(word, checkout.top / checkout.inside, tree.folder) for word in words[:1]]
     paths = _python_paths(workspace, run, checkout, tree)
     env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
-    return prepared(workspace, dataclasses.replace(run, env=env, cwd=str(tree.folder)), words, run.label)
+    return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
 
 
 def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> list[str]:
@@ -91,17 +99,40 @@ def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tre
 
 
 @contextlib.contextmanager
-def checked_out(workspace: Workspace, codes: Sequence[str], run: RunRequest, display: Display) -> Iterator[CodeAxis]:
-    """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
-    same code, and StoreError where git cannot check one out."""
+def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
+    """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
+    checkout = _checkout(workspace, run, "--frozen")
+    commit = _commit(checkout, WORK)
+    with (
+        checkout_folder(checkout) as above,
+        side_by_side(checkout, above, {"copy": commit}, display) as [tree],
+    ):
+        checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
+        _check_folder(checkout, WORK, tree)
+        yield dataclasses.replace(_placed(workspace, run, checkout, tree), frozen=False)
+
+
+def _checkout(workspace: Workspace, run: RunRequest, option: str) -> Checkout:
     if run.on is not None:
         raise UsageError(
-            "--code and --on cannot be used together",
+            f"{option} and --on cannot be used together",
             cause="the checkouts are made on this machine",
             hint="leave --on out, or run logbook on that machine",
         )
-    place = (workspace.cwd / (run.cwd or ".")).absolute()
-    checkout = checkout_of(place, workspace.environ)
+    return checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
+
+
+def _root_in(workspace: Workspace, checkout: Checkout) -> Path | None:
+    root = Path(os.path.realpath(workspace.root))
+    return root if root.is_relative_to(checkout.top) else None
+
+
+@contextlib.contextmanager
+def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: Display) -> Iterator[CodeAxis]:
+    """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
+    same code, and StoreError where git cannot check one out."""
+    codes, run = request.codes or ("", WORK), request.run
+    checkout = _checkout(workspace, run, "--code")
     commits = [_commit(checkout, code) for code in codes]
     root = Path(os.path.realpath(workspace.root))
     with (
@@ -112,21 +143,29 @@ def checked_out(workspace: Workspace, codes: Sequence[str], run: RunRequest, dis
         for code, tree in zip(codes, trees, strict=True):
             said = checkout.subject_of(tree.commit)
             if code == WORK:
-                count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
+                count = checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
                 said = f"with {counted(count, 'changed file')}"
             lines.append(f"`{tree.commit}` {said}".rstrip())
             _check_folder(checkout, code, tree)
-        identities = [code_facts(tree.top, root, (), environ=workspace.environ).code.identity for tree in trees]
+        evaluator = shared_evaluator(checkout, book, request, [tree.top for tree in trees])
+        rules = workspace.config.code
+        facts = [code_facts(tree.folder, root, run.argv, environ=workspace.environ, rules=rules) for tree in trees]
+        identities = [found.code.identity for found in facts]
         if identities[0] == identities[1] is not None:
+            differed = [one.path for one in evaluator if one.differed]
             raise UsageError(
-                f"{codes[0]} and {codes[1]} are the same code",
-                cause="they have the same files outside of the logbooks",
-                hint="name another commit to compare with: git log --oneline",
+                f"{codes[0]} and {codes[1]} are the same code"
+                + (f" but for {listed(differed)}, which measures them" if differed else ""),
+                cause="they have the same files outside of the logbooks, documents left out",
+                hint="--evaluator none measures each with its own"
+                if differed
+                else "name another commit to compare with: git log --oneline",
             )
         labels = [_label(*side) for side in zip(codes, commits, identities, strict=True)]
         yield CodeAxis(
             name=CODE_AXIS,
             values=tuple(labels),
+            evaluator=evaluator,
             checkout=checkout,
             trees=tuple(trees),
             watched=WatchedTrees(checkout, trees),

@@ -38,7 +38,8 @@ class RunRequest:
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
     is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
-    without this process. `confirm`: the digest of planned commands that the user did not type here.
+    without this process. `frozen`: the runs are made in a checkout of the code as it is at the start. `confirm`: the
+    digest of planned commands that the user did not type here.
     """
 
     argv: Sequence[str] = ()
@@ -60,6 +61,7 @@ class RunRequest:
     noise: bool = False
     predicts: bool = False
     detach: bool = False
+    frozen: bool = False
     confirm: str | None = None
 
     @property

@@ -41,6 +41,15 @@ def ab_command(
         tuple[str, str] | None,
         Option("--code", metavar="BASE OTHER", help="Test two commits, or a commit and WORK, the working tree."),
     ] = None,
+    evaluator: Annotated[
+        Texts,
+        Option(
+            "--evaluator",
+            metavar="PATH",
+            help="With --code: a file or folder of BASE that measures both sides; repeatable; none: each side has its"
+            " own. [the files that the command names and both have]",
+        ),
+    ] = None,
     command: Annotated[
         Texts, Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value.")
     ] = None,
@@ -104,6 +113,7 @@ def ab_command(
     request = AbRequest(
         axis=axis or "",
         codes=code,
+        evaluator=tuple(evaluator) if evaluator else None,
         run=run,
         repeat=repeat,
         max_pairs=max_pairs,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -71,6 +72,12 @@ ShellOption = Annotated[
     bool,
     Option("--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."),
 ]
+FrozenOption = Annotated[
+    bool,
+    Option(
+        "--frozen", help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach."
+    ),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
@@ -93,6 +100,7 @@ class How:
     read: ReadOption = None
     keep: KeepOption = None
     input: InputOption = None
+    frozen: FrozenOption = False
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -108,6 +116,7 @@ class How:
             read=self.read,
             keep=tuple(self.keep or ()),
             inputs=tuple(self.input or ()),
+            frozen=self.frozen,
             entry_id=entry_id,
         )
 
@@ -160,13 +169,28 @@ def run_command(
         return _noise(space, request, common)
     if detach:
         return _detached(space, request, common)
-    with run_display(all_to_stderr=common.as_json, folds_steps=_folds_steps(space, request)) as display:
+    with (
+        run_display(all_to_stderr=common.as_json, folds_steps=_folds_steps(space, request)) as display,
+        _placed(space, request, display) as request,
+    ):
         result = run(space, request, display, tell=None if common.as_json else say)
     if common.as_json:
         emit("run", result.data(), "", as_json=True, warnings=space.warnings)
         return result.exit_status
     # The command's own output has stdout; what we say of it goes to stderr.
     return _finish(space, result)
+
+
+@contextlib.contextmanager
+def _placed(space: Workspace, request: RunRequest, display: Display) -> Iterator[RunRequest]:
+    """What is asked for, with --frozen in a checkout that is there as long."""
+    if not request.frozen:
+        yield request
+        return
+    from logbook_agent.campaign.code_axis import frozen  # few runs are
+
+    with frozen(space, request, display) as placed:
+        yield placed
 
 
 def _folds_steps(space: Workspace, request: RunRequest) -> bool:
@@ -180,7 +204,8 @@ def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
     """Run the command several times and print what the scatter says. What the command prints goes to stderr."""
 
     def body(display: Display) -> int:
-        result = noise_of_runs(space, dataclasses.replace(request, detach=False), display)
+        with _placed(space, dataclasses.replace(request, detach=False), display) as placed:
+            result = noise_of_runs(space, placed, display)
         text = "" if common.as_json else _noise_text(result)
         emit("noise", result.data(), text, as_json=common.as_json, warnings=space.warnings)
         return result.made.exit_status
@@ -200,15 +225,14 @@ def _noise_text(result: NoiseResult) -> str:
 
 def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
     """A single run is submitted; several are a series of their own."""
-    if not request.is_single:
+    if not request.is_single or request.frozen:
         alone = dataclasses.replace(request, detach=False)
-        return carried_out(
-            space,
-            "run",
-            lambda display: _finish(space, run(space, alone, display)),
-            detach=True,
-            as_json=common.as_json,
-        )
+
+        def body(display: Display) -> int:
+            with _placed(space, alone, display) as placed:
+                return _finish(space, run(space, placed, display))
+
+        return carried_out(space, "run", body, detach=True, as_json=common.as_json)
     space.executor = LOCAL
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status, sent = result.exit_status, result.runs[0]

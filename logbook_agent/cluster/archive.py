@@ -89,7 +89,7 @@ def worker_code() -> Files:
 def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
-    found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ)
+    found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ, rules=work.rules)
     kept = keep_code(found, folder=spool.folder, within=spool.within, redactor=spool.redactor())
     return kept, found.problems
 

@@ -47,6 +47,7 @@ class JobTemplates:
     logs: command that prints a job's output
     line: regular expression for what `logs` puts before each line
     log_lines: the most lines that `logs` prints
+    log_lag_s: seconds for which the log of a job that has ended must not grow before it is taken for whole
     stop: command that ends a job
     secrets: names of variables that it may be given with their values
     syncs: whether it sends the files of this folder along
@@ -69,6 +70,7 @@ class JobTemplates:
     logs: Words = ()
     line: str = ""
     log_lines: int | None = None
+    log_lag_s: float = 3.0
     stop: Words = ()
     secrets: Words = ()
     syncs: bool = False

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from logbook_agent.model.run import Exit, noted
+from logbook_agent.model.run import Exit, noted, withheld
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
@@ -44,6 +44,9 @@ _MOST_CODE, _MOST = 2**31, 2**53
 _LOG_BYTES = 2**31
 _CAP = b"\n[logbook] the log ends here: it reached its size limit\n"
 _CUT = "the log was cut off at its size limit"
+STILL_GROWING = "the end of the log is missing: it still grew long after the end of the job"
+# What was measured last may be missing.
+_ENDLESS = (_CUT, STILL_GROWING)
 GAP = b"[logbook] lines are missing here: the launcher had dropped them\n"
 
 
@@ -136,7 +139,8 @@ def keep_log(
     if len(data) > work.log_bytes:
         data = data[: work.log_bytes].rpartition(b"\n")[0] + _CAP
         problems.append(_CUT)
-    write_atomic(path, data, within=spool.within, durable=False)
+    if data != known:
+        write_atomic(path, data, within=spool.within, durable=False)
     return problems
 
 
@@ -182,7 +186,11 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         rows=reading.rows,
         predictions=reading.predictions,
         curves=reading.curves,
-        problems=(*noted(*said, *problems), *reading.problems),
+        problems=(
+            *noted(*said, *(text for text in problems if text not in _ENDLESS)),
+            *withheld(*(text for text in problems if text in _ENDLESS)),
+            *reading.problems,
+        ),
     )
 
 

@@ -23,7 +23,16 @@ from pathlib import Path
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
+from logbook_agent.cluster.jobs import (
+    STILL_GROWING,
+    Fate,
+    JobState,
+    end_of,
+    hidden_values,
+    job_state,
+    keep_log,
+    without_values,
+)
 from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
@@ -31,7 +40,7 @@ from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, noted
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.confirmation import check_confirmed
-from logbook_agent.running.executors.contract import OVER, Followed, MachineFacts, NoAnswer, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, NoAnswer, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
@@ -39,7 +48,7 @@ from logbook_agent.running.worker.work import Work, unsealed
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, WORK, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
@@ -58,6 +67,8 @@ _FIRST_S, _PER_AGE = 1.0, 20.0
 _MOST_LOG_BYTES = 256 * 2**20
 # Whoever only looks waits no longer for an answer.
 _LOOK_S = 30.0
+# A log that grows for so many times as long as logs may lag is not waited for.
+_MOST_LAGS = 10
 _STAGES: dict[Fate, Stage] = {
     "waiting": "sent",
     "running": "running",
@@ -161,7 +172,19 @@ class Submitter:
             write_atomic(spool.folder / ERRORS, f"{sent.job}: {job.said}\n".encode(), within=spool.within)
             return
         problems = self._bring_log(spool, work, templates, sent)
+        problems += self._wait_for_log(spool, templates.log_lag_s)
         spool.write_end(end_of(spool, work, job, problems))
+
+    def _wait_for_log(self, spool: Spool, lag_s: float) -> list[str]:
+        """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
+        soon: logs reach a launcher later than states do."""
+        changed = [(spool.folder / name).stat().st_mtime for name in (SEEN, LOG) if spool.has(name)]
+        now = time.time()
+        if not changed or not 0 <= now - max(changed) < lag_s:
+            return []
+        if now - changed[0] > _MOST_LAGS * lag_s:
+            return [STILL_GROWING]
+        raise LogGrows("waiting for the end of the log", cause=f"{self.place} reported the end of the job just now")
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not

@@ -86,6 +86,8 @@ def _asked_again(record: Record, question: Question, options: Sequence[str], cod
         # A hash stays what it is when a branch moves on.
         codes = codes or [code_hash(value) if "@" in value else code_name(value) for value in question.values]
         axis = f"--code {' '.join(codes)}"
+        if record.entry.comparison is not None and not record.entry.comparison.evaluator:
+            given += ["--evaluator", "none"]
     if not items:
         return _with(given, f"logbook ab {axis} -- COMMAND")
     text = _settled_by(question.axis, question.values, items)

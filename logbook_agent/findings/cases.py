@@ -75,7 +75,7 @@ def cases(*records: Record) -> list[Case]:
             repeat=run.repeat,
             busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
-            code=run.code.identity if run.code is not None else None,
+            code=run.code.key if run.code is not None else None,
             part=run.part,
             read=run.read,
             problems=tuple(map(str, run.problems)),
@@ -120,12 +120,12 @@ def code_names(codes: Sequence[Code | None]) -> list[str | None]:
     found: dict[object, str] = {}
     # Without untracked files the identity is that of tree and diff: these say which commits are alike.
     for code in sorted((c for c in codes if c is not None), key=lambda c: bool(c.untracked)):
-        if code.identity is not None and code.commit is not None:
+        if code.key is not None and code.commit is not None:
             place = (code.commit, code.diff_sha256)
-            name = found.get(code.identity) or found.get(place) or _name(code.commit, code.diff_sha256)
-            found.setdefault(code.identity, name)
+            name = found.get(code.key) or found.get(place) or _name(code.commit, code.diff_sha256)
+            found.setdefault(code.key, name)
             found.setdefault(place, name)
-    return [None if code is None or code.identity is None else found.get(code.identity) for code in codes]
+    return [None if code is None or code.key is None else found.get(code.key) for code in codes]
 
 
 def _name(commit: str, diff_sha256: str | None) -> str:

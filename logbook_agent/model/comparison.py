@@ -63,11 +63,22 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluator:
+    """A file or folder of the base's code, by its path from the top of the repository, that measured all sides of a
+    comparison of code. `differed`: a side has another one, or none."""
+
+    path: str
+    sha256: str
+    differed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A question with its design, stated in the entry before the first run."""
 
     question: Question
     design: Design
+    evaluator: tuple[Evaluator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,18 +204,25 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root. `synced`: the
-    digest of the files that were brought to another machine."""
+    """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, and of
+    those that the command names, all without the logbook root, documents and outputs; `sources`: of the files of code
+    among them. `synced`: the digest of the files that were brought to another machine."""
 
     commit: str | None = None
     branch: str | None = None
     identity: str | None = None
+    sources: str | None = None
     dirty: bool | None = None
     diff_sha256: str | None = None
     diff_bytes: int | None = None
     diff_kept: str | None = None
     untracked: tuple[UntrackedFile, ...] = ()
     synced: str | None = None
+
+    @property
+    def key(self) -> str | None:
+        """What runs of the same code have in common; of records of earlier versions the identity of all files."""
+        return self.sources or self.identity
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
 from logbook_agent.store.parse import parse_toml
@@ -66,6 +67,7 @@ class Config:
     allocators: tables `[allocators.NAME]`
     log_bytes: size limit of one `output.log`; what exceeds it is counted and not kept
     github: table `[github]`, the issue that shows a logbook to others
+    code: table `[code]`, which files are code
     """
 
     file: Path | None = None
@@ -82,6 +84,7 @@ class Config:
     allocators: dict[str, dict[str, Any]] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
     github: GitHubConfig = field(default_factory=GitHubConfig)
+    code: CodeRules = field(default_factory=CodeRules)
 
     @property
     def folder(self) -> Path | None:
@@ -168,7 +171,7 @@ def _hint(error: CodecError, file: Path) -> str:
     """What to write instead."""
     if error.message != "unknown key":
         return f"correct that value in {file}"
-    kind = GitHubConfig if error.path[0] == ".github" else Config
+    kind = {".github": GitHubConfig, ".code": CodeRules}.get(error.path[0], Config)
     return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"
 
 

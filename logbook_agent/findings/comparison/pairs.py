@@ -25,6 +25,7 @@ from logbook_agent.model.gates import fails
 from logbook_agent.model.record import Record, RunStatus, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.text.phrases import listed
 
 _OTHER_CODE = "the code changed between the two runs"
 _OTHER_COMMAND = "the command is another than that of the first pair"
@@ -56,6 +57,9 @@ def tried(record: Record) -> EntryPairs | None:
                 text for (gate, case), text in void.items() if case == one.at[2:] and text not in of.cautions
             ]
     series = table.finished(question)
+    differed = [one.path for one in stated.evaluator if one.differed]
+    for of in series if differed else ():
+        of.cautions.append(f"measured with {listed(differed, _SHOWN)} of {question.base} on both sides")
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.part.case for pair in pairs}) > 1:
         for of in series:
@@ -123,7 +127,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
         if side in question.sides and base is not None:
             began = first[pair, case, question.base], first[pair, case, side]
             why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
-            if question.axis != CODE_AXIS and _identity(base) != _identity(run):
+            if question.axis != CODE_AXIS and _code(base) != _code(run):
                 why = _OTHER_CODE
             which = next((name for name in (question.base, side) if (pair, case, name) in failed), "")
             why = failed[pair, case, which] if which else why
@@ -175,14 +179,17 @@ def plain_words(command: Sequence[str]) -> Iterator[str]:
         yield from word.split("=", 1) if word.startswith("--") else (word,)
 
 
-def _identity(run: Run) -> str | None:
-    return run.code.identity if run.code is not None else None
+def _code(run: Run, *, is_axis: bool = False) -> str | None:
+    if run.code is None:
+        return None
+    return run.code.identity if is_axis else run.code.key
 
 
 def _conditions(question: Question, base: Run, other: Run) -> tuple[tuple[str, str], ...]:
     """What the pairs of one question share beside it, each with a digest: the code of the base, its environment,
     packages and devices; and where code is the axis, that of the other side."""
-    code = _identity(base), _identity(other) if question.axis == CODE_AXIS else None
+    is_axis = question.axis == CODE_AXIS
+    code = _code(base, is_axis=is_axis), _code(other, is_axis=True) if is_axis else None
     return tuple((name, digest(value)) for name, value in {"code": code, **_facts(base, question.axis)}.items())
 
 
@@ -192,7 +199,9 @@ def _facts(run: Run, axis: str) -> dict[str, object]:
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
     software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
-    files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None else ())}
+    # Where the code is identified, they are a part of it, committed or not.
+    is_apart = run.code is not None and run.code.sources is None
+    files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None and is_apart else ())}
     files |= {f"file:{f.path}": f.sha256 for f in run.inputs}
     return {"launcher": run.carrier, "devices": rows, **variables, **software, **files}
 

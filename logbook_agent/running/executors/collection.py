@@ -14,6 +14,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
+from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
@@ -64,6 +65,7 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
     told = [
         f"not collected: {book.hint(folder.name) or folder.name}: {error.said}"
         for folder, error in taken.errors.items()
+        if not isinstance(error, LogGrows)
     ]
     told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(taken.troubles.values())]
     for text in told:

@@ -52,6 +52,10 @@ class Unavailable(ToolError):
     """Nothing was started, for a reason that may pass: no connection, a queue that is full, a head that is away."""
 
 
+class LogGrows(ToolError):
+    """Raised for a run that has ended and whose log may not be whole yet: it is collected a little later."""
+
+
 class NoAnswer(ToolError):
     """No answer came, or an incomplete one: what was asked for may have been done."""
 

@@ -1,9 +1,9 @@
 """Which code ran, from git, without writing to the repository.
 
-Two processes, started together: `cat-file` gives HEAD's commit and its tree down to the logbook root, `diff` what
-differs from it. A third, `ls-files`, only when the command names files; one more for each submodule with changes.
-The logbook root is left out of all of it, so that writing (or committing) an entry does not make two runs unlike.
-A script that git does not track is part of the code that ran where the command names it.
+Three processes, started together: `cat-file` gives HEAD's commit, `ls-tree` its files, `diff` what differs from it. A
+fourth, `ls-files`, only when the command names files; one more for each submodule with changes. The logbook root is
+left out of all of it, so that writing (or committing) an entry does not make two runs unlike. A script that git does
+not track is part of the code that ran where the command names it. Whether a file is committed makes no difference.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ import dataclasses
 import hashlib
 import os
 import re
+import shlex
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.run import Code, UntrackedFile
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses
-from logbook_agent.running.provenance.head import FIXED, CatFile, CodeDifference, Digest
+from logbook_agent.running.provenance.head import FIXED, CodeDifference, HeadFiles
 from logbook_agent.store.repository import Repository, branch_of, repository_of
 from logbook_agent.text.commands.script import simple_commands_of
 
@@ -33,11 +37,23 @@ _SYSTEM = (
     *map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")),
 )
 # What a run writes differs between two runs of the same code.
-_OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
+_OUTPUT_FLAG = re.compile(
+    r"-o|--?(?![\w-]*(?:input|config|load|from))(?:[\w-]+-)?"
+    r"(?:out|output|export|log|save|dump|trace|profile|results?|report|json|csv)\b[\w-]*"
+)
+_REDIRECTED = re.compile(r">{1,2}\s*([^\s;&|<>()'\"]+)")
 # A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
-# A file outside git, by its path from the repository's top where it lies in there, and its content if that is kept.
-_Named = tuple[UntrackedFile, bytes | None]
+_DUBIOUS = "dubious ownership"
+
+
+class _Named(NamedTuple):
+    """A file that the command names, by its path from the repository's top where it lies in there; its object as git
+    would have it, and its content if that is kept."""
+
+    file: UntrackedFile
+    entry: str
+    content: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +61,25 @@ class CodeFacts:
     """The code that a command runs, and what is to be kept of it: `diff` and `untracked`.
 
     `diff` is None when there is none or it is larger than asked for; `untracked` maps the path of an
-    untracked file to its content, small files only.
+    untracked file to its content, small files only. `files`: the object of each file that is no document and
+    no output, by its path from `top`; a change of the `sources` among them makes other code. `head` are all files of
+    HEAD, and `looked` is the time at which `look` was taken.
     """
 
     code: Code = field(default_factory=Code)
     diff: bytes | None = None
     untracked: dict[str, bytes] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    sources: frozenset[str] = frozenset()
+    head: Mapping[str, str] = field(default_factory=dict)
+    top: Path = Path()
+    looked: float = field(default=0.0, compare=False)
+    look: _CodeLook | None = field(default=None, compare=False)
+
+    def again(self) -> CodeFacts:
+        """The same facts as they are now; this where nothing has changed."""
+        return self if self.look is None else self.look.taken(self)
 
 
 def code_facts(
@@ -61,6 +89,7 @@ def code_facts(
     *,
     keep: int = KEEP_BYTES,
     environ: Mapping[str, str] | None = None,
+    rules: CodeRules | None = None,
 ) -> CodeFacts:
     """The code that `argv` runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to keep.
 
@@ -68,17 +97,8 @@ def code_facts(
     everything but branch and untracked files. What went wrong with git is a problem, never an exception.
     """
     environ = os.environ if environ is None else environ
-    repository = repository_of(cwd)
-    named = files_named(argv, cwd)
-    if repository is None:
-        return _facts(Code(), None, *_read(named, cwd, keep))
-    excluded = excluded_place(repository, root)
-    try:
-        return _in_repository(repository, excluded, named, keep, environ)
-    except GitError as error:
-        code = Code(branch=branch_of(repository))
-        files, problems = _read([p for p in named if not p.is_relative_to(repository.top)], repository.top, keep)
-        return _facts(code, None, files, [f"code not identified: {error}", *problems])
+    look = _CodeLook(cwd=cwd, root=root, argv=tuple(argv), keep=keep, environ=environ, rules=rules or CodeRules())
+    return look.taken()
 
 
 def excluded_place(repository: Repository, root: Path) -> str | None:
@@ -93,42 +113,108 @@ def excluded_place(repository: Repository, root: Path) -> str | None:
     return str(place.relative_to(other.top))
 
 
-def _in_repository(
-    repository: Repository, excluded: str | None, named: list[Path], keep: int, environ: Mapping[str, str]
-) -> CodeFacts:
-    top = repository.top
-    inside = [p for p in named if p.is_relative_to(top)]
-    git = GitProcesses(environ, FIXED, TIMEOUT_S)
-    try:
-        cat = CatFile(git.start(top, ["cat-file", "--batch"], stdin=True), excluded)
-        difference = CodeDifference(git, top, None if excluded == "." else excluded)
-        # Index entries alone: what is left of the named files is untracked, ignored or not.
-        specs = [f":(top,literal){p.relative_to(top)}" for p in inside]
-        listing = git.start(top, ["ls-files", "-z", "--full-name", "--", *specs]) if specs else None
-        diff = difference.read(keep)
-        head = cat.read()
-        tracked = set() if listing is None else _names(listing)
-        failed = git.finish()
-    finally:
-        git.close()
-    if head.error or (failed and head.commit is not None):
-        raise GitError(head.error or failed)
-    untracked = [p for p in named if str(p.relative_to(top) if p in inside else p) not in tracked]
-    if excluded is not None:
-        untracked = [p for p in untracked if not p.is_relative_to(top / excluded)]
-    files, problems = _read(untracked, top, keep)
-    if excluded == ".":
-        problems.append("code not identified: the logbook root is the whole repository")
-    known = head.commit is not None and excluded != "."
-    code = Code(
-        commit=head.commit,
-        branch=branch_of(repository),
-        identity=_identity(head.tree, diff, files) if known else None,
-        dirty=bool(diff.size or files) if known else None,
-        diff_sha256=diff.sha256 if known and diff.size else None,
-        diff_bytes=diff.size if known else None,
-    )
-    return _facts(code, diff.text if known and diff.size else None, files, problems)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CodeLook:
+    """What is asked of the code."""
+
+    cwd: Path
+    root: Path
+    argv: tuple[str, ...]
+    keep: int
+    environ: Mapping[str, str]
+    rules: CodeRules
+
+    def taken(self, before: CodeFacts | None = None) -> CodeFacts:
+        """The code as it is now; of `before` what has not changed is not asked again."""
+        repository, looked = repository_of(self.cwd), time.time()
+        named = [path for path in files_named(self.argv, self.cwd) if not self.rules.is_output(str(path))]
+        top = repository.top if repository is not None else self.cwd
+        try:
+            if repository is not None:
+                found = self._in_repository(repository, named, before)
+            else:
+                found = _facts(Code(), None, *_read(named, top, self.keep))
+        except GitError as error:
+            files, problems = _read(named, top, self.keep)
+            allow = f"; to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
+            said = f"code not identified: {error}{allow if _DUBIOUS in str(error) else ''}"
+            outside = [one for one in files if Path(one.file.path).is_absolute()]
+            code = Code(branch=branch_of(repository) if repository is not None else None)
+            found = _watching(_facts(code, None, outside, [said, *problems]), files)
+        return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
+
+    def _in_repository(self, repository: Repository, named: list[Path], before: CodeFacts | None) -> CodeFacts:
+        top, excluded = repository.top, excluded_place(repository, self.root)
+        known = (before.code.commit, before.head) if before is not None else (None, {})
+        inside = [p for p in named if p.is_relative_to(top)]
+        git = GitProcesses(self.environ, FIXED, TIMEOUT_S)
+        try:
+            at_head = HeadFiles(git, top, *known)
+            difference = CodeDifference(git, top, None if excluded == "." else excluded)
+            # Index entries alone: what is left of the named files is untracked, ignored or not.
+            specs = [f":(top,literal){p.relative_to(top)}" for p in inside]
+            listing = git.start(top, ["ls-files", "-z", "--full-name", "--", *specs]) if specs else None
+            diff = difference.read(self.keep)
+            commit, head = at_head.read()
+            tracked = set() if listing is None else _names(listing)
+            failed = git.finish()
+        finally:
+            git.close()
+        if failed and commit is not None:
+            raise GitError(failed)
+        untracked = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
+        if excluded is not None:
+            untracked = [p for p in untracked if not p.is_relative_to(top / excluded)]
+        files, problems = _read(untracked, top, self.keep)
+        if excluded == ".":
+            problems.append("code not identified: the logbook root is the whole repository")
+        code = Code(commit=commit, branch=branch_of(repository))
+        if commit is None or excluded == ".":
+            return _watching(_facts(code, None, files, problems), _read(named, top, 0)[0])
+        code = dataclasses.replace(
+            code,
+            dirty=bool(diff.size or files),
+            diff_sha256=diff.sha256 if diff.size else None,
+            diff_bytes=diff.size,
+        )
+        found = _facts(code, diff.text if diff.size else None, files, problems)
+        if before is not None and _is_same(before, found):
+            return before
+        return self._identified(found, _changed(head, difference.files), head, excluded, tracked)
+
+    def _identified(
+        self, found: CodeFacts, files: Mapping[str, str], head: Mapping[str, str], excluded: str | None, named: set[str]
+    ) -> CodeFacts:
+        """The facts with the files of a working tree; git tracks those that are `named`."""
+        documents = {path for path in files if self.rules.is_document(path) or self.rules.is_output(path)} - named
+        within = f"{excluded}/" if excluded is not None else "\0"
+        known = {path: one for path, one in files.items() if path not in documents and not path.startswith(within)}
+        known |= found.files
+        sources = {path for path in known if self.rules.is_source(path)} | found.files.keys() | (named & known.keys())
+        code = dataclasses.replace(
+            found.code, identity=_digest(known), sources=_digest({path: known[path] for path in sources})
+        )
+        return dataclasses.replace(found, code=code, files=known, sources=frozenset(sources), head=head)
+
+
+def _is_same(before: CodeFacts, now: CodeFacts) -> bool:
+    """Whether these are of the same commit, with the same changes."""
+
+    def said(facts: CodeFacts) -> tuple[object, ...]:
+        return facts.code.commit, facts.code.diff_sha256, facts.code.untracked, facts.problems
+
+    return before.code.identity is not None and said(before) == said(now)
+
+
+def _watching(found: CodeFacts, files: Sequence[_Named]) -> CodeFacts:
+    """The facts of code that git does not identify, with the files that the command names."""
+    entries = {one.file.path: one.entry for one in files}
+    return dataclasses.replace(found, files=entries, sources=frozenset(entries))
+
+
+def _changed(head: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:
+    """The files of HEAD as they are in the working tree."""
+    return {path: entry for path, entry in {**head, **changed}.items() if entry is not None}
 
 
 def _names(process: subprocess.Popen[bytes]) -> set[str]:
@@ -152,20 +238,20 @@ def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named],
     return files, problems
 
 
-def _identity(tree: str, diff: Digest, files: Sequence[_Named]) -> str:
-    """One digest of HEAD's tree, the diff and the untracked files, each without the logbook root."""
-    digest = hashlib.sha256(f"tree {tree}\0diff {diff.size} {diff.sha256}\0".encode())
-    for file in sorted((file for file, _ in files), key=lambda f: f.path):
-        digest.update(b"file " + os.fsencode(file.path) + f"\0{file.sha256}\0".encode())
-    return digest.hexdigest()
+def _digest(files: Mapping[str, str]) -> str:
+    """One digest of files, by their paths and objects."""
+    text = "".join(f"{path}\0{files[path]}\0" for path in sorted(files))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Sequence[str]) -> CodeFacts:
     return CodeFacts(
-        code=dataclasses.replace(code, untracked=tuple(file for file, _ in files)),
+        code=dataclasses.replace(code, untracked=tuple(one.file for one in files)),
         diff=diff,
-        untracked={file.path: content for file, content in files if content is not None},
+        untracked={one.file.path: one.content for one in files if one.content is not None},
         problems=tuple(problems),
+        files={one.file.path: one.entry for one in files},
+        sources=frozenset(one.file.path for one in files),
     )
 
 
@@ -175,30 +261,36 @@ def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Se
 def files_named(argv: Sequence[str], cwd: Path) -> list[Path]:
     """Existing files among the words of `argv`, `--flag=value` and `-m module` included; links resolved.
 
-    Without programs of the system, those in a virtual environment, and values of flags that name an output.
+    Without programs of the system, those in a virtual environment, and files that the command itself writes.
     """
     found: dict[Path, None] = {}
-    for simple in simple_commands_of(argv):
-        for word in _words([w.text for w in simple if not w.expanded]):
+    written: set[Path | None] = set()
+    # Of a shell's text, too.
+    words = ("sh", "-c", argv[0]) if len(argv) == 1 and " " in argv[0] else argv
+    for target in _REDIRECTED.findall("\n".join(words)):
+        written.add(_file(target, cwd))
+    for simple in simple_commands_of(words):
+        for word, is_output in _words([w.text for w in simple if not w.expanded]):
             path = _file(word, cwd)
-            if path is not None:
+            if path is not None and is_output:
+                written.add(path)
+            elif path is not None and len(found) < MAX_NAMED:
                 found[path] = None
-            if len(found) >= MAX_NAMED:
-                return list(found)
-    return list(found)
+    return [path for path in found if path not in written]
 
 
-def _words(words: Sequence[str]) -> Iterator[str]:
+def _words(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """What may be a file, and whether the command writes it."""
     for i, word in enumerate(words):
         before = words[i - 1] if i else ""
         flag, equals, value = word.partition("=")
         if equals:
-            yield from [] if _OUTPUT_FLAG.fullmatch(flag) else [value]
+            yield value, _OUTPUT_FLAG.fullmatch(flag) is not None
         if before == "-m":
             module = word.replace(".", "/")
-            yield from (f"{module}.py", f"{module}/__main__.py", f"src/{module}.py")
-        elif not _OUTPUT_FLAG.fullmatch(before):
-            yield word
+            yield from ((name, False) for name in (f"{module}.py", f"{module}/__main__.py", f"src/{module}.py"))
+        else:
+            yield word, _OUTPUT_FLAG.fullmatch(before) is not None or words[0] == "tee"
 
 
 def _file(word: str, cwd: Path) -> Path | None:
@@ -232,5 +324,6 @@ def _read_named(path: Path, shown_as: str, keep: int) -> _Named | None:
         return None
     with path.open("rb") as file:
         content = file.read(MAX_HASHED_BYTES + 1)
-    found = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
-    return found, content if len(content) <= keep else None
+    named = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+    oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return _Named(named, oid, content if len(content) <= keep else None)

@@ -177,6 +177,17 @@ def _check_size(top: Path, names: Sequence[str]) -> None:
         )
 
 
+def bring(source: Path, target: Path) -> None:
+    """Make a file or a folder of a working tree the same as another."""
+    if not source.is_dir():
+        _bring(source, target)
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    for path in source.rglob("*"):
+        if not path.is_dir():
+            _bring(path, target / path.relative_to(source))
+
+
 def _bring(source: Path, target: Path) -> None:
     """Make a file of a working tree the same as another: its content, mode and time, or that it is a link, or gone."""
     if target.is_symlink() or target.is_file():

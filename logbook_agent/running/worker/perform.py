@@ -26,6 +26,7 @@ from logbook_agent.running.launch.process import Job, JobOutcome, pipe_problems
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
+from logbook_agent.running.provenance.code_changes import change_problems
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.inputs import input_facts
@@ -44,6 +45,8 @@ from logbook_agent.text.times import stamp
 
 _RESULT_FILE_BYTES = 64 * 1024 * 1024
 _DIGEST_CHARS = 16
+# The code of a run that took longer is looked at again.
+_SECOND_LOOK_S = 1.0
 
 
 class _Sinks:
@@ -88,7 +91,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
     process, instead of the command.
     """
-    facts = facts_now(work, place)
+    code = code_now(work, place)
+    facts = facts_now(work, place, code)
     watch.began(facts)
     clean = functools.partial(redacted, redactor=place.redactor)
     known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
@@ -108,6 +112,9 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
             problems = sinks.finish()
             output = log.finish()
             watch.done()
+        # A launcher has brought the files to another machine long ago.
+        is_checked = outcome.duration_s > _SECOND_LOOK_S and not work.is_carried
+        changes = change_problems(code, code.again()) if is_checked else ()
         # A program that writes TensorBoard's files may do so there.
         is_folder = result_file.is_dir() and not result_file.is_symlink()
         for name, step, value in event_points(result_file) if is_folder else ():
@@ -133,6 +140,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         curves=reading.curves,
         problems=(
             *facts.problems,
+            *changes,
             *noted(*problems, *file_problems, *log.problems, *outcome.problems),
             *read_problems,
             *reading.problems,
@@ -168,13 +176,20 @@ def _artifacts(
 # -- facts -----------------------------------------------------------------------------------------
 
 
-def facts_now(work: Work, place: Workplace) -> Began:
-    """The facts of a run on this machine, as they are now. The diff and small untracked files of its code are kept."""
-    cwd, root, environ, turn = Path(work.cwd), Path(work.root), {**place.environ, **work.env}, place.turn
-    code, found = work.code, CodeFacts()
+def code_now(work: Work, place: Workplace) -> CodeFacts:
+    """The code that the command runs, as it is now."""
     # Nobody knows which code is behind a launcher that syncs no files.
+    if work.is_carried and not work.syncs:
+        return CodeFacts()
+    environ = {**place.environ, **work.env}
+    return code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ, rules=work.rules)
+
+
+def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
+    """The facts of a run on this machine, as they are now. The diff and small untracked files of its code, which was
+    `found`, are kept."""
+    cwd, environ, turn, code = Path(work.cwd), {**place.environ, **work.env}, place.turn, work.code
     if not work.is_carried or work.syncs:
-        found = code_facts(cwd, root, work.argv, environ=environ)
         # What was brought here with the work was kept where it came from.
         code = code or keep_code(found, folder=place.folder, within=place.within, redactor=place.redactor)
     facts = Began(

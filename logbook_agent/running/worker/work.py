@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Code, Process, Scalar
@@ -53,7 +54,7 @@ class Work:
     `left_s`: what the budget leaves for it, which ends it as `timeout_s` does.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
-    machine; none: those that it finds.
+    machine; none: those that it finds. `rules`: which files are code.
     """
 
     format: int = 1
@@ -87,6 +88,7 @@ class Work:
     inputs: tuple[str, ...] = ()
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
+    rules: CodeRules = field(default_factory=CodeRules)
 
     @property
     def limit_s(self) -> float | None:

@@ -35,8 +35,8 @@ _R = TypeVar("_R")
 _NEEDED = ("id", "entry", "topic", "prefix", "opened")
 # The digests by which codes, plans and files are told apart and found: the tool made them, and they stay, whatever a
 # rule takes for a secret. They stand in a run, an entry, a header, and below these keys of them.
-_DIGESTS = ("spool", "commit", "identity", "diff_sha256", "diff_kept", "synced", "sha256", "kept", "digest")
-_ABOVE_DIGESTS = ("code", "untracked", "output", "recipe", "snapshots")
+_DIGESTS = ("spool", "commit", "identity", "sources", "diff_sha256", "diff_kept", "synced", "sha256", "kept", "digest")
+_ABOVE_DIGESTS = ("code", "untracked", "output", "recipe", "snapshots", "evaluator")
 _DIGEST = re.compile(r"(?:code/)?[0-9a-f]{12,64}(?![0-9A-Za-z])")
 
 

@@ -117,8 +117,10 @@ def test_the_line_that_repeats_the_last_comparison(campaign: Cli, git: Git, fold
     git("commit", "-q", "-a", "-m", "two")
     head = git("rev-parse", "--short=9", "HEAD")
     assert campaign("keep", idea).code == 0
-    assert campaign("ab", "--code", "HEAD~1", "HEAD", "--repeat", "1", "--env", "A=1", "--", *COMMAND).code == 0
-    line = f"logbook ab --env A=1 --code {head} WORK -- python bench.py"
+    # The command names the file that is worked on.
+    own = ("--evaluator", "none")
+    assert campaign("ab", "--code", "HEAD~1", "HEAD", *own, "--repeat", "1", "--env", "A=1", "--", *COMMAND).code == 0
+    line = f"logbook ab --env A=1 --evaluator none --code {head} WORK -- python bench.py"
     assert code(campaign)["repeat"] == line
     (folder / "bench.py").write_text("print('RESULT tflops=5')\n")
     words = line.split()[1:]

@@ -39,6 +39,7 @@ preset = "iris"
 program = ["uv", "run", "iris", "--cluster=marin"]
 options = ["--priority", "batch"]
 poll_s = 0.05
+log_lag_s = 0
 """
 TYPED = ("uv", "run", "iris", "--cluster=marin", "job", "run", "--no-wait", "--cpu", "2", "--memory", "8GB")
 KILLS, CASES = (50, 20) if STRESS else (3, 3)

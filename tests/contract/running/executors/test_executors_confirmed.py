@@ -20,6 +20,7 @@ submit = ["sh", "-c", "echo 7", "{env}", "{command}"]
 state = ["./poll.sh", "{id}"]
 logs = ["true"]
 poll_s = 0.01
+log_lag_s = 0
 """
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
-from logbook_agent.running.provenance.head import CatFile
 
 pytestmark = pytest.mark.slow
 
@@ -82,10 +81,13 @@ def test_entries_do_not_change_the_identity_committed_or_not(repo: Path, root: s
 
 
 @pytest.mark.parametrize("root", ["logbooks", "docs/logbooks", "docs/sub dir/logbooks"])
-@pytest.mark.parametrize("changed", ["x.py", "docs/a.md", "docs/sub dir/b.md"])
+@pytest.mark.parametrize("changed", ["x.py", "lib/a.md", "lib/sub dir/b.json"])
 @pytest.mark.sample(3)
-def test_code_beside_the_root_changes_the_identity(repo: Path, root: str, changed: str) -> None:
-    before = identity(repo, root=root)
+def test_a_file_beside_the_root_changes_the_identity(repo: Path, root: str, changed: str) -> None:
+    (repo / "lib/sub dir").mkdir(parents=True)
+    (repo / changed).write_text("one\n")
+    commit(repo)
+    before = facts(repo, root=root).code
     (repo / changed).write_text("other\n")
     edited = facts(repo, root=root)
     assert edited.code.dirty is True
@@ -96,7 +98,19 @@ def test_code_beside_the_root_changes_the_identity(repo: Path, root: str, change
     committed = commit(repo)
     after = facts(repo, root=root).code
     assert after.commit == committed
-    assert len({before, edited.code.identity, after.identity}) == 3
+    # Committed or not, it is the same code.
+    assert edited.code.identity == after.identity != before.identity
+    assert (after.sources == before.sources) == (changed != "x.py")
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/a.md", "docs/conf.py", "LICENSE"])
+def test_documents_are_no_code_unless_the_command_names_them(repo: Path, document: str) -> None:
+    before, named = identity(repo), identity(repo, "sh", document)
+    (repo / document).write_text("other\n")
+    assert identity(repo) == before
+    commit(repo)
+    assert identity(repo) == before
+    assert identity(repo, "sh", document) != named
 
 
 def test_the_kept_diff_applies_and_a_large_one_is_only_hashed(repo: Path) -> None:
@@ -153,23 +167,6 @@ def test_what_is_no_code_is_not_taken(repo: Path) -> None:
     assert facts(repo, *argv).code.untracked == ()
 
 
-def test_the_identity_holds_the_tree_that_git_would_write(repo: Path) -> None:
-    before = git(repo, "rev-parse", "HEAD^{tree}")
-    (repo / "docs/sub dir/logs").mkdir()
-    (repo / "docs/sub dir/logs/e").write_text("1")
-    commit(repo)
-    ask = subprocess.Popen(
-        ["git", "cat-file", "--batch"],
-        cwd=repo,
-        env=ENV,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with ask:
-        assert CatFile(ask, "docs/sub dir/logs").read().tree == before
-
-
 def test_the_repository_is_not_written_to(repo: Path) -> None:
     os.utime(repo / "x.py", (1, 1))  # a stat that differs from the index: git would refresh it
 
@@ -182,7 +179,7 @@ def test_the_repository_is_not_written_to(repo: Path) -> None:
     assert state() == before
 
 
-def test_at_most_three_processes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_processes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
 
@@ -192,4 +189,4 @@ def test_at_most_three_processes(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(subprocess, "Popen", counting)
     facts(repo)
-    assert len(started) == 2
+    assert len(started) == 3

@@ -1,0 +1,54 @@
+"""The evaluator of an A/B of two codes: the files that measure are the base's on both sides, whatever the other has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.model.comparison import Evaluator
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.provenance.git import files_named
+from logbook_agent.running.provenance.inputs import input_file
+from logbook_agent.running.provenance.worktrees import Checkout, bring
+from logbook_agent.store.book import Book
+
+NONE = "none"
+"""What is given as the evaluator where each side has its own."""
+
+
+def shared_evaluator(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> tuple[Evaluator, ...]:
+    """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
+    Raises UsageError for a path that the base does not have."""
+    base, *others = tops
+    found = []
+    for path in _paths(checkout, book, request, tops):
+        if not (base / path).exists():
+            raise UsageError(
+                f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
+                cause="the base's own files measure both sides",
+                hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
+            )
+        digest = input_file(path, base / path).sha256
+        has = [top / path for top in others if (top / path).exists()]
+        is_same = len(has) == len(others) and all(input_file(path, one).sha256 == digest for one in has)
+        for top in others if not is_same else ():
+            bring(base / path, top / path)
+        found.append(Evaluator(path=path, sha256=digest, differed=not is_same))
+    return tuple(found)
+
+
+def _paths(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> list[str]:
+    """Paths from the top of the repository."""
+    here, given = checkout.top / checkout.inside, request.evaluator
+    if given is None and request.run.entry_id is not None:
+        stated = book.entry(request.run.entry_id).comparison
+        return [one.path for one in stated.evaluator] if stated is not None else []
+    if given == (NONE,) and not (here / NONE).exists():
+        return []
+    if given is not None:
+        return [os.path.relpath(here / path, checkout.top) for path in given]
+    named = [path for path in files_named(request.run.argv, here) if path.is_relative_to(checkout.top)]
+    paths = [str(path.relative_to(checkout.top)) for path in named]
+    return [path for path in paths if all((top / path).is_file() for top in tops)]

@@ -1,0 +1,95 @@
+"""`ab --code`: the base's own benchmark measures both sides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Answer, Cli
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+Git = Callable[..., str]
+
+BENCH = "echo METRIC step_ms=$(cat speed.txt).$((LOGBOOK_RUN * 7 % 10))\n"
+CHEAT = "echo METRIC step_ms=1.$((LOGBOOK_RUN * 7 % 10))\n"
+COMMAND = ("--", "sh", "tools/bench.sh")
+
+
+@pytest.fixture
+def ready(cli: Cli, git: Git, folder: Path) -> Cli:
+    """`main`: 100 ms; the branch `other`, which is checked out: 90 ms, and a benchmark that says 1 ms."""
+    (folder / "tools").mkdir()
+    (folder / "tools/bench.sh").write_text(BENCH)
+    (folder / "speed.txt").write_text("100")
+    assert cli("start", "speed", "--prefix", "SPEED", "--metric", "step_ms:min:ms").code == 0
+    git("add", ".")
+    git("commit", "-q", "-m", "The benchmark")
+    git("checkout", "-q", "-b", "other")
+    (folder / "speed.txt").write_text("90")
+    (folder / "tools/bench.sh").write_text(CHEAT)
+    git("commit", "-q", "-a", "-m", "Ten percent")
+    return cli
+
+
+def change(answer: Answer) -> float:
+    assert answer.code == 0, answer.err
+    [finding] = answer.data["answer"]["findings"]
+    found: float = finding["change"]
+    return found
+
+
+@pytest.mark.parametrize("other", ["HEAD", "WORK"])
+def test_the_named_files_of_the_base_measure_both_sides(ready: Cli, git: Git, folder: Path, other: str) -> None:
+    if other == "WORK":
+        git("reset", "-q", "--soft", "main")
+    answer = ready("ab", "--code", "main", other, "--json", *COMMAND)
+    assert -0.11 < change(answer) < -0.09
+    [finding] = answer.data["answer"]["findings"]
+    [note] = [note for note in finding["notes"] if "tools/bench.sh" in note]
+    assert "main" in note
+    assert note in (folder / "logbooks/speed.md").read_text()
+    assert note in ready("compare", "SPEED-000").out
+    [stated] = Store(folder, "speed").entry("SPEED-000").comparison.evaluator
+    assert (stated.path, stated.sha256) == ("tools/bench.sh", hashlib.sha256(BENCH.encode()).hexdigest())
+    assert (folder / "tools/bench.sh").read_text() == CHEAT
+    more = ready("ab", "--code", "main", other, "--id", "SPEED-000", "--max-pairs", "1", "--json", *COMMAND)
+    assert more.data["pairs"] == answer.data["pairs"] + 1
+
+
+def test_an_evaluator_that_is_named(ready: Cli, git: Git, folder: Path) -> None:
+    """A folder, whose files on the other side are the base's, too; or none, where each side has its own."""
+    (folder / "tools/extra.sh").write_text("true\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "Another tool")
+    command = ("--", "sh", "-c", "ls tools >&2; sh tools/bench.sh")
+    answer = ready("ab", "--code", "main", "HEAD", "--evaluator", "tools", "--repeat", "2", "--json", *command)
+    assert -0.11 < change(answer) < -0.09
+    assert all(
+        "extra" not in Store(folder, "speed").log_path("SPEED-000", number).read_text() for number in range(1, 5)
+    )
+    own = ready("ab", "--code", "main", "HEAD", "--evaluator", "none", "--max-pairs", "2", "--json", *COMMAND)
+    assert change(own) < -0.9
+    again = own.data["stopped"]["why"].partition("to continue: ")[2].replace("--max-pairs 20", "--max-pairs 1")
+    assert ready("ab", "--json", *again.split()[2:]).data["pairs"] == 3
+    for words in (("--code", "main", "HEAD", "--evaluator", "tools/extra.sh"), ("--axis", "a=1,2", "--evaluator", "x")):
+        refused = ready("ab", *words, *COMMAND)
+        assert (refused.code, "--evaluator" in refused.err) == (2, True)
+
+
+def test_codes_that_differ_in_the_evaluator_alone(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "speed.txt").write_text("100")
+    git("commit", "-q", "-a", "-m", "As before")
+    refused = ready("ab", "--code", "main", "HEAD", *COMMAND)
+    assert (refused.code, "tools/bench.sh" in refused.err, "--evaluator none" in refused.err) == (2, True, True)
+
+
+def test_an_evaluator_that_is_the_same_needs_no_word(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "tools/bench.sh").write_text(BENCH)
+    answer = ready("ab", "--code", "main", "WORK", "--repeat", "2", "--json", *COMMAND)
+    assert -0.11 < change(answer) < -0.09
+    assert "bench.sh" not in str(answer.data["answer"]["findings"][0]["notes"])
