@@ -107,8 +107,8 @@ def _canonical_int(value: int) -> str:
     return repr(as_float) if int(as_float) == value else str(value)
 
 
-_DIGESTS = frozenset({"checksum", "digest", "hash", "sha1", "sha256", "sha512", "md5", "crc", "crc32"})
-_OF_CODE = frozenset({"git", "commit", "code", "build", "binary", "config"})
+_DIGESTS = frozenset(["checksum", "digest", "hash", "sha1", "sha256", "sha512", "md5", "crc", "crc32"])
+_OF_CODE = frozenset(["git", "commit", "code", "build", "binary", "config"])
 
 
 def is_digest_name(name: str) -> bool:

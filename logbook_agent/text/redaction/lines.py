@@ -139,7 +139,7 @@ _NEEDLE_START = 24
 _GATE_BYTES = 64 * 2**20
 
 
-class Gate:
+class Prefilter:
     """The keywords of `rules`, the known secrets (`needles`) and the further names of one redactor."""
 
     def __init__(self, rules: Sequence[Rule], needles: Sequence[bytes], extra_names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction import rules
-from logbook_agent.text.redaction.lines import Gate, LineRedactor, key_blocks, open_key
+from logbook_agent.text.redaction.lines import LineRedactor, Prefilter, key_blocks, open_key
 from logbook_agent.text.redaction.named_values import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes, find_keys
@@ -54,7 +54,7 @@ class Redactor:
     _shapes: ShapeFinders = field(init=False, repr=False, compare=False)
     _named: NamedFinders = field(init=False, repr=False, compare=False)
     _short: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
-    gate: Gate = field(init=False, repr=False, compare=False)
+    gate: Prefilter = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Redactor:
         shapes = ShapeFinders((*RULES, *self.extra_rules)) if self.extra_rules else built_in_shapes()
         set_(self, "_shapes", shapes)
         set_(self, "_named", NamedFinders(extra))
-        set_(self, "gate", Gate((*RULES, *self.extra_rules), needles, sorted(extra)))
+        set_(self, "gate", Prefilter((*RULES, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
