@@ -107,14 +107,13 @@ def _canonical_int(value: int) -> str:
     return repr(as_float) if int(as_float) == value else str(value)
 
 
-_DIGESTS = frozenset(["checksum", "digest", "hash", "sha1", "sha256", "sha512", "md5", "crc", "crc32"])
-_OF_CODE = frozenset(["git", "commit", "code", "build", "binary", "config"])
+_DIGEST = re.compile(r"(?<![a-z0-9])(?:checksum|digest|hash|sha1|sha256|sha512|md5|crc|crc32)(?![a-z0-9])")
+_OF_CODE = re.compile(r"(?<![a-z0-9])(?:git|commit|code|build|binary|config)(?![a-z0-9])")
 
 
 def is_digest_name(name: str) -> bool:
     """Whether a name, such as `checksum` or `output_sha256`, is that of a digest of what a program put out."""
-    words = {*re.split(r"[^a-z0-9]+", name.lower())}
-    return not words.isdisjoint(_DIGESTS) and words.isdisjoint(_OF_CODE)
+    return bool(_DIGEST.search(name.lower())) and not _OF_CODE.search(name.lower())
 
 
 def row_key(config: Mapping[str, Scalar]) -> Key:
