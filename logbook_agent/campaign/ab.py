@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
-from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
+from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_request
 from logbook_agent.campaign.code_axis import checked_out, frozen
 from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
@@ -154,7 +154,7 @@ class Rounds:
         budget = self._pairs + request.pairs
         if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
             budget = max(self._stated(driver.entry).design.budget_pairs, self._pairs)
-        self._entry = with_budget(driver.workspace, driver.book, driver.entry, budget)
+        self._entry = with_request(driver.book, driver.entry, request, budget)
         self._budget = budget
         self._before = self._pairs
         self._thread = read(driver.workspace, driver.book)
