@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
@@ -21,7 +20,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.gates import fails, judged, parse_gate
+from logbook_agent.model.gates import fails
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
@@ -119,7 +118,6 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         if request.run.frozen and request.codes is None:
             request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
         axis: AbAxis
-        around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
         if request.codes is not None:
             axis = stack.enter_context(checked_out(workspace, book, request, display))
             run, around = axis.with_codes(request.run), axis.measuring
@@ -128,6 +126,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             axis = parse_axis(request.axis)
             run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
+            around = CodeGuard(workspace, book.root, commands).measuring
         request = replace(request, run=run)
         case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s, stall_s=run.stall_s)
 
@@ -164,9 +163,6 @@ class Rounds:
         self._forecast = ""
         # Why no further pair is made.
         self._ended: tuple[Stop, str] | None = None
-        # What each row must fulfil, and the sides.
-        self._gates = tuple(map(parse_gate, dict.fromkeys((*driver.book.header.gates, *self._entry.gates))))
-        self._sides = self._stated(self._entry).question.values
         # What the last order is for.
         self._part = Part(pair=0, side="")
 
@@ -181,9 +177,8 @@ class Rounds:
         began = len(self._driver.runs)
         self._show()
         try:
-            with self._guarded():
-                for _, run in self._driver.each(self._orders()):
-                    self._ended = self._failure(run) or self._ended
+            for _, run in self._driver.each(self._orders()):
+                self._ended = self._failure(run) or self._ended
         except NotCounted as error:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
@@ -211,18 +206,6 @@ class Rounds:
             stop=stop,
             why=why,
         )
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Have each run checked for changes of the code, unless the driver has checks of its own."""
-        around = self._driver.around
-        if around is contextlib.nullcontext:
-            commands = (command for case in self._cases.values() for command in case.commands)
-            self._driver.around = CodeGuard(self._driver.workspace, self._book.root, commands).measuring
-        try:
-            yield
-        finally:
-            self._driver.around = around
 
     # -- which run comes next --------------------------------------------------------------------------
 
@@ -296,12 +279,12 @@ class Rounds:
     def _failure(self, run: Run) -> tuple[Stop, str] | None:
         """Why a run ends the A/B, or None. A side that breaks a gate leaves the others; the base, and the only other
         side, leave none."""
-        [seen] = judged([run], self._gates)
-        state, failure = run_state(seen, self._book.life), fails(seen)
-        ends_all = self._part.side == self._sides[0] or len(self._sides) == 2
-        if state == "finished" or not (ends_all or fails(run) is not None or failure is None):
+        [seen] = self._book.statuses([run])
+        failure, question = fails(seen.run), self._stated(self._entry).question
+        ends_all = self._part.side == question.base or len(question.sides) == 1
+        if seen.state == "finished" or not (ends_all or fails(run) is not None or failure is None):
             return None
-        return Stop.FAILED, self._failed(run, state, str(failure or ""))
+        return Stop.FAILED, self._failed(run, seen.state, str(failure or ""))
 
     def _failed(self, run: Run, state: str, why: str = "") -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues."""
