@@ -26,7 +26,7 @@ from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
@@ -148,9 +148,8 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
             lines.append(f"`{tree.commit}` {said}".rstrip())
             _check_folder(checkout, code, tree)
         evaluator = shared_evaluator(checkout, book, request, [tree.top for tree in trees])
-        rules = workspace.config.code
-        facts = [code_facts(tree.folder, root, run.argv, environ=workspace.environ, rules=rules) for tree in trees]
-        identities = [found.code.identity for found in facts]
+        looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, workspace.config.code) for tree in trees)
+        identities = [look.facts().code.identity for look in looks]
         if identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
             raise UsageError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from logbook_agent.campaign.driver import NotCounted
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.code_changes import changed_files
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 
@@ -26,15 +26,9 @@ class CodeGuard:
 
     def __init__(self, workspace: Workspace, root: Path, commands: Iterable[Command]) -> None:
         self._before = {
-            command.argv: code_facts(
-                command.cwd,
-                root,
-                command.argv,
-                environ={**workspace.environ, **command.env},
-                rules=workspace.config.code,
-            )
-            for command in commands
-            if command.runs_files
+            one.argv: CodeLook(one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code).facts()
+            for one in commands
+            if one.runs_files
         }
 
     @contextlib.contextmanager
