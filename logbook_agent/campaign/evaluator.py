@@ -31,11 +31,11 @@ def shared_evaluator(checkout: Checkout, book: Book, request: AbRequest, tops: S
                 hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
             )
         digest = input_file(path, base / path).sha256
-        has = [top / path for top in others if (top / path).exists()]
-        is_same = len(has) == len(others) and all(input_file(path, one).sha256 == digest for one in has)
-        for top in others if not is_same else ():
-            bring(base / path, top / path)
-        found.append(Evaluator(path=path, sha256=digest, differed=not is_same))
+        places = [top / path for top in others]
+        unlike = [at for at in places if not at.exists() or input_file(path, at).sha256 != digest]
+        for at in unlike:
+            bring(base / path, at)
+        found.append(Evaluator(path=path, sha256=digest, differed=bool(unlike)))
     return tuple(found)
 
 
