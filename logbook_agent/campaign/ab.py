@@ -99,14 +99,11 @@ class AbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s`, or `stall_s` without output (None: never). `name` tells it from other cases; empty: its config
-    does."""
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
+    from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
-    timeout_s: float | None = None
-    stall_s: float | None = None
     name: str = ""
 
 
@@ -128,7 +125,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
             around = CodeGuard(workspace, book.root, commands).measuring
         request = replace(request, run=run)
-        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s, stall_s=run.stall_s)
+        case = AbCase(commands=commands, config=run.config)
 
         def found() -> Entry:
             return found_or_new(workspace, book, request, axis, commands[0].argv)
@@ -238,16 +235,11 @@ class Rounds:
         self._show()
         case = self._cases[part.case]
         at = self._stated(self._entry).question.values.index(part.side)
-        return RunPlan(
-            command=case.commands[at],
-            entry_id=self._entry.id,
+        return replace(
+            self._request.run.plan(case.commands[at], self._entry.id),
             config={**case.config, **self._axis.config(self._axis.values[at])},
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
-            timeout_s=case.timeout_s,
-            stall_s=case.stall_s,
-            keep=tuple(self._request.run.keep),
-            inputs=tuple(self._request.run.inputs),
             discarded=discarded,
         )
 

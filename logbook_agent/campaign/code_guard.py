@@ -22,13 +22,13 @@ class CodeChanged(NotCounted):
 
 class CodeGuard:
     """The code of commands as it was when this was made. A launcher that syncs no files runs code that nobody knows
-    here, and Python functions are in memory."""
+    here."""
 
     def __init__(self, workspace: Workspace, root: Path, commands: Iterable[Command]) -> None:
         self._before = {
             one.argv: CodeLook(one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code).facts()
             for one in commands
-            if one.runs_files
+            if one.syncs or not one.is_carried
         }
 
     @contextlib.contextmanager

@@ -213,7 +213,6 @@ class Measuring:
             AbCase(
                 commands=tuple(self._command(case, tree) for tree in self._trees),
                 config=case.config,
-                timeout_s=case.timeout_s,
             )
             for case in cases
         ]
@@ -228,7 +227,7 @@ class Measuring:
     def _request(self) -> AbRequest:
         return AbRequest(
             axis=_AXIS.option,
-            run=RunRequest(),
+            run=RunRequest(timeout_s=self._job.cases[0].timeout_s),
             max_pairs=self._terms.max_pairs,
             max_time_s=self._terms.max_time_s,
             minimum_effect=self._terms.minimum_effect,
