@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.software import imported_from
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
@@ -101,30 +101,35 @@ def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tre
 @contextlib.contextmanager
 def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
     """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
-    checkout = _checkout(workspace, run, "--frozen")
-    commit = _commit(checkout, WORK)
-    with (
-        checkout_folder(checkout) as above,
-        side_by_side(checkout, above, {"copy": commit}, display) as [tree],
-    ):
-        checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
-        _check_folder(checkout, WORK, tree)
+    with _trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree], _):
         yield dataclasses.replace(_placed(workspace, run, checkout, tree), frozen=False)
 
 
-def _checkout(workspace: Workspace, run: RunRequest, option: str) -> Checkout:
+@contextlib.contextmanager
+def _trees(
+    workspace: Workspace, run: RunRequest, option: str, codes: Mapping[str, str], display: Display
+) -> Iterator[tuple[Checkout, list[Tree], list[str]]]:
+    """Codes by the names of their trees, side by side, with what each holds. Raises UsageError where one is no commit,
+    and StoreError where git cannot check one out."""
     if run.on is not None:
         raise UsageError(
             f"{option} and --on cannot be used together",
             cause="the checkouts are made on this machine",
             hint="leave --on out, or run logbook on that machine",
         )
-    return checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
-
-
-def _root_in(workspace: Workspace, checkout: Checkout) -> Path | None:
+    checkout = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
+    commits = {name: _commit(checkout, code) for name, code in codes.items()}
     root = Path(os.path.realpath(workspace.root))
-    return root if root.is_relative_to(checkout.top) else None
+    with side_by_side(checkout, commits, display) as trees:
+        described = []
+        for code, tree in zip(codes.values(), trees, strict=True):
+            said = checkout.subject_of(tree.commit)
+            if code == WORK:
+                count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
+                said = f"with {counted(count, 'changed file')}"
+            described.append(f"`{tree.commit}` {said}".rstrip())
+            _check_folder(checkout, code, tree)
+        yield checkout, trees, described
 
 
 @contextlib.contextmanager
@@ -132,23 +137,11 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
     """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
     same code, and StoreError where git cannot check one out."""
     codes, run = request.codes or ("", WORK), request.run
-    checkout = _checkout(workspace, run, "--code")
-    commits = [_commit(checkout, code) for code in codes]
-    root = Path(os.path.realpath(workspace.root))
-    with (
-        checkout_folder(checkout) as above,
-        side_by_side(checkout, above, dict(zip(_NAMES, commits, strict=True)), display) as trees,
-    ):
-        lines = []
-        for code, tree in zip(codes, trees, strict=True):
-            said = checkout.subject_of(tree.commit)
-            if code == WORK:
-                count = checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
-                said = f"with {counted(count, 'changed file')}"
-            lines.append(f"`{tree.commit}` {said}".rstrip())
-            _check_folder(checkout, code, tree)
+    named = dict(zip(_NAMES, codes, strict=True))
+    with _trees(workspace, run, "--code", named, display) as (checkout, trees, described):
         evaluator = shared_evaluator(checkout, book, request, [tree.top for tree in trees])
-        looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, workspace.config.code) for tree in trees)
+        root, rules = workspace.root, workspace.config.code
+        looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, rules) for tree in trees)
         identities = [look.facts().code.identity for look in looks]
         if identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
@@ -160,7 +153,8 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
                 if differed
                 else "name another commit to compare with: git log --oneline",
             )
-        labels = [_label(*side) for side in zip(codes, commits, identities, strict=True)]
+        sides = zip(codes, trees, identities, strict=True)
+        labels = [_label(code, tree.commit, identity) for code, tree, identity in sides]
         yield CodeAxis(
             name=CODE_AXIS,
             values=tuple(labels),
@@ -168,7 +162,7 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
             checkout=checkout,
             trees=tuple(trees),
             watched=WatchedTrees(checkout, trees),
-            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, lines, strict=True)),
+            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, described, strict=True)),
         )
 
 

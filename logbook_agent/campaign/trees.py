@@ -17,7 +17,7 @@ from pathlib import Path
 from logbook_agent.campaign.driver import NotCounted
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.worktrees import Checkout
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
@@ -39,10 +39,10 @@ class Tree:
 
 
 @contextlib.contextmanager
-def side_by_side(checkout: Checkout, above: Path, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
-    """Commits by name as working trees below a folder, removed in the end. Give them names of one length: that of a
-    path is part of what a program meets."""
-    with contextlib.ExitStack() as stack:
+def side_by_side(checkout: Checkout, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
+    """Commits by name as working trees, removed in the end. Give them names of one length: that of a path is part of
+    what a program meets. Raises StoreError where git cannot check one out."""
+    with checkout_folder(checkout) as above, contextlib.ExitStack() as stack:
         trees = []
         for name, commit in commits.items():
             display.progress(f"checking out {name}: {commit[:12]}")
