@@ -22,7 +22,7 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.launch.process import Job, JobOutcome, pipe_problems
+from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
@@ -255,9 +255,7 @@ def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
 def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> JobOutcome:
     """How the job ended. One that could not be started has ended too, with the reason as a problem."""
     try:
-        made = job()
-        outcome = execute(made, sinks, stops=stops)
-        return dataclasses.replace(outcome, problems=(*outcome.problems, *pipe_problems(made, outcome.exit)))
+        return execute(job(), sinks, stops=stops)
     except (ToolError, UsageError) as error:
         text = f"not started: {error.said}"
         return JobOutcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
