@@ -12,8 +12,8 @@ from enum import StrEnum
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_request
 from logbook_agent.campaign.code_axis import checked_out, frozen
-from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
+from logbook_agent.campaign.trees import CodeChanged, CodeGuard
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
@@ -117,7 +117,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         axis: AbAxis
         if request.codes is not None:
             axis = stack.enter_context(checked_out(workspace, book, request, display))
-            run, around = axis.with_codes(request.run), axis.measuring
+            run, around = axis.with_codes(request.run), axis.watched.measuring
             commands = axis.commands(workspace, run)
         else:
             axis = parse_axis(request.axis)

@@ -10,31 +10,32 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.evaluator import shared_evaluator
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.git import CodeLook, files_named
+from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import imported_from
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
 WORK = "WORK"
 """The side that is the working tree as it is, with files that git does not track and does not ignore."""
+NONE = "none"
+"""What is given as the evaluator where each side has its own."""
 # Of one length, which is part of what a program meets: its path.
 _NAMES = ("base", "head")
 _COMMIT_CHARS, _TREE_CHARS = 9, 7
@@ -59,10 +60,6 @@ class CodeAxis(AbAxis):
     def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
         """The command in the tree of each side."""
         return tuple(command_in(workspace, run, self.checkout, tree) for tree in self.trees)
-
-    def measuring(self, command: Command) -> AbstractContextManager[None]:
-        """Around a run, which counts only while both trees hold their files."""
-        return self.watched.measuring(command)
 
     def with_codes(self, run: RunRequest) -> RunRequest:
         """The request with a field that names both codes, for a new entry."""
@@ -139,7 +136,7 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
     codes, run = request.codes or ("", WORK), request.run
     named = dict(zip(_NAMES, codes, strict=True))
     with _trees(workspace, run, "--code", named, display) as (checkout, trees, described):
-        evaluator = shared_evaluator(checkout, book, request, [tree.top for tree in trees])
+        evaluator = _shared(checkout, book, request, [tree.top for tree in trees])
         root, rules = workspace.root, workspace.config.code
         looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, rules) for tree in trees)
         identities = [look.facts().code.identity for look in looks]
@@ -210,3 +207,42 @@ def _program(word: str, here: Path, folder: Path) -> str:
     """The first word of a command; absolute for a program that only the user's own tree has (`.venv/bin/python`)."""
     own = here / word
     return str(own) if "/" in word and own.exists() and not (folder / word).exists() else word
+
+
+# -- the evaluator: what measures, which is the base's on both sides ----------------------------------
+
+
+def _shared(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> tuple[Evaluator, ...]:
+    """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
+    Raises UsageError for a path that the base does not have."""
+    base, *others = tops
+    found = []
+    for path in _evaluator_paths(checkout, book, request, tops):
+        if not (base / path).exists():
+            raise UsageError(
+                f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
+                cause="the base's own files measure both sides",
+                hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
+            )
+        digest = input_file(path, base / path).sha256
+        places = [top / path for top in others]
+        unlike = [at for at in places if not at.exists() or input_file(path, at).sha256 != digest]
+        for at in unlike:
+            bring(base / path, at)
+        found.append(Evaluator(path=path, sha256=digest, differed=bool(unlike)))
+    return tuple(found)
+
+
+def _evaluator_paths(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> list[str]:
+    """Paths from the top of the repository."""
+    here, given = checkout.top / checkout.inside, request.evaluator
+    if given is None and request.run.entry_id is not None:
+        stated = book.entry(request.run.entry_id).comparison
+        return [one.path for one in stated.evaluator] if stated is not None else []
+    if given == (NONE,) and not (here / NONE).exists():
+        return []
+    if given is not None:
+        return [os.path.relpath(here / path, checkout.top) for path in given]
+    named = [path for path in files_named(request.run.argv, here) if path.is_relative_to(checkout.top)]
+    paths = [str(path.relative_to(checkout.top)) for path in named]
+    return [path for path in paths if all((top / path).is_file() for top in tops)]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
 from logbook_agent.campaign.ab_axis import CaseAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
@@ -25,6 +24,7 @@ from logbook_agent.campaign.sweep_request import (
     request_of,
 )
 from logbook_agent.campaign.tally import Tally
+from logbook_agent.campaign.trees import CodeGuard
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read

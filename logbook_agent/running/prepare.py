@@ -71,6 +71,11 @@ class Command:
         """Whether a launcher carries it to another machine."""
         return self.launch is not None
 
+    @property
+    def runs_files(self) -> bool:
+        """Whether it runs code from the files of this machine, as far as is known."""
+        return self.syncs or not self.is_carried
+
     def contention_of(self, found: Contention) -> Contention:
         """What this command meets of the contention on this machine: nothing where it runs elsewhere."""
         return found if self.launch is None and self.executor is None else Contention()
