@@ -123,9 +123,8 @@ class CodeLook:
             files, problems = _read(named, top, self.keep)
             allow = f"; to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
             said = f"code not identified: {error}{allow if _DUBIOUS in str(error) else ''}"
-            outside = [one for one in files if Path(one.file.path).is_absolute()]
             code = Code(branch=branch_of(repository) if repository is not None else None)
-            found = _facts(code, None, outside, [said, *problems], watched=files)
+            found = _facts(code, None, files, [said, *problems])
         return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
 
     def _in_repository(self, repository: Repository, named: list[Path], before: CodeFacts | None) -> CodeFacts:
@@ -147,15 +146,16 @@ class CodeLook:
             git.close()
         if failed and commit is not None:
             raise GitError(failed)
-        untracked = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
-        if excluded is not None:
-            untracked = [p for p in untracked if not p.is_relative_to(top / excluded)]
-        files, problems = _read(untracked, top, self.keep)
+        if is_identified := commit is not None and excluded != ".":
+            named = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
+        if excluded not in (None, "."):
+            named = [p for p in named if not p.is_relative_to(top / excluded)]
+        files, problems = _read(named, top, self.keep)
         if excluded == ".":
             problems.append("code not identified: the logbook root is the whole repository")
         code = Code(commit=commit, branch=branch_of(repository))
-        if commit is None or excluded == ".":
-            return _facts(code, None, files, problems, watched=_read(named, top, 0)[0])
+        if not is_identified:
+            return _facts(code, None, files, problems)
         code = dataclasses.replace(
             code,
             dirty=bool(diff.size or files),
@@ -217,17 +217,8 @@ def _digest(files: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _facts(
-    code: Code,
-    diff: bytes | None,
-    files: Sequence[_Named],
-    problems: Sequence[str],
-    *,
-    watched: Sequence[_Named] | None = None,
-) -> CodeFacts:
-    """The facts of code outside git, `files` of the command. Of code that git does not identify those that it names
-    are all `watched`."""
-    entries = {one.file.path: one.entry for one in (files if watched is None else watched)}
+def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Sequence[str]) -> CodeFacts:
+    entries = {one.file.path: one.entry for one in files}
     return CodeFacts(
         code=dataclasses.replace(code, untracked=tuple(one.file for one in files)),
         diff=diff,
