@@ -67,22 +67,13 @@ class WatchedTrees:
         self._known = {tree.name: stamps(tree.top) for tree in trees}
 
     @contextlib.contextmanager
-    def measuring(self, command: Command) -> Iterator[None]:
-        """Check both trees before and after a measured run. Raises NotCounted if one does not hold its commit."""
-        self._check("before", None, is_setup=False)
+    def measuring(self, command: Command, *, is_setup: bool = False) -> Iterator[None]:
+        """Check both trees before and after a run. Raises NotCounted if one does not hold its commit. A command of
+        setup or teardown may rewrite tracked files of its own tree with the same content."""
+        own = next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
+        self._check("before", None, is_setup=is_setup)
         yield
-        self._check("during", self._own(command), is_setup=False)
-
-    @contextlib.contextmanager
-    def setting_up(self, command: Command) -> Iterator[None]:
-        """Check both trees before and after a command of setup or teardown, which may rewrite tracked files of its own
-        tree with the same content."""
-        self._check("before", None, is_setup=True)
-        yield
-        self._check("during", self._own(command), is_setup=True)
-
-    def _own(self, command: Command) -> Tree | None:
-        return next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
+        self._check("during", own, is_setup=is_setup)
 
     def _check(self, when: str, own: Tree | None, *, is_setup: bool) -> None:
         run = f"a run of {own.name}" if own is not None else "a run"
