@@ -20,7 +20,6 @@ from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.model.comparison import CODE_AXIS, Evaluator
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
@@ -50,12 +49,6 @@ class CodeAxis(AbAxis):
     trees: tuple[Tree, ...]
     watched: WatchedTrees
     described: str
-
-    def config(self, value: str) -> dict[str, Scalar]:
-        return {self.name: value}
-
-    def key(self, value: Scalar) -> str:
-        return str(value)
 
     def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
         """The command in the tree of each side."""
@@ -155,6 +148,7 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
         yield CodeAxis(
             name=CODE_AXIS,
             values=tuple(labels),
+            configs={label: {CODE_AXIS: label} for label in labels},
             evaluator=evaluator,
             checkout=checkout,
             trees=tuple(trees),

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
-from logbook_agent.campaign.ab_axis import CaseAxis
+from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.recipe_files import Chosen
@@ -179,7 +179,7 @@ class _Sweep:
             sweep=f"logbook sweep --resume {entry.id}",
         )
         configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
-        axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
+        axis = AbAxis(name=sides.axis, values=sides.values, configs=configs)
         self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
         made = Rounds(self._driver, request, axis, [case]).carry_out()
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
