@@ -9,6 +9,7 @@ not track is part of the code that ran where the command names it. Whether a fil
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import os
 import re
@@ -200,14 +201,9 @@ def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named],
     for path in paths:
         shown = str(path.relative_to(top)) if top is not None and path.is_relative_to(top) else str(path)
         try:
-            file = _read_named(path, shown, keep)
+            files.append(_read_named(path, shown, keep))
         except OSError as error:
             problems.append(f"{shown}: not read: {error.strerror}")
-            continue
-        if file is None:
-            problems.append(f"{shown}: too large to count as code")
-        else:
-            files.append(file)
     return files, problems
 
 
@@ -288,14 +284,12 @@ def _is_foreign(path: Path) -> bool:
     return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
 
 
-def _read_named(path: Path, shown_as: str, keep: int) -> _Named | None:
-    """The file's digest, and its content when it has at most `keep` bytes. Raises OSError.
-
-    None for a file of more than 64 MiB, which is data rather than code.
-    """
+def _read_named(path: Path, shown_as: str, keep: int) -> _Named:
+    """The file's digest, and its content when it has at most `keep` bytes. Raises OSError, also for a file of more than
+    64 MiB, which is data rather than code."""
     size = path.stat().st_size
     if size > MAX_HASHED_BYTES:
-        return None
+        raise OSError(errno.EFBIG, "too large to count as code")
     with path.open("rb") as file:
         content = file.read(MAX_HASHED_BYTES + 1)
     named = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
