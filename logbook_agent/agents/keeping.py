@@ -16,7 +16,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.views import changing
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -121,7 +121,7 @@ def _commit_kept(workspace: Workspace, book: Book, run: Run | None) -> str | Non
     code = run.code if run is not None else None
     if run is None or code is None or not code.dirty or not tree_match(workspace, book, run).is_same:
         return code.commit if code is not None else None
-    here = code_facts(workspace.cwd, workspace.root, run.command, environ=workspace.environ).code
+    here = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ).facts().code
     return here.commit if here.dirty is False else code.commit
 
 

@@ -8,7 +8,7 @@ from logbook_agent.agents.next_steps import Proposal, proposals
 from logbook_agent.agents.refuted import CodeNow, Now
 from logbook_agent.findings.read import read
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.software import software_versions
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -33,11 +33,9 @@ def _now(workspace: Workspace) -> Now:
 
     def now(run: Run) -> CodeNow:
         if run.argv not in known:
-            facts = code_facts(
-                workspace.cwd, workspace.root, run.argv, environ=workspace.environ, rules=workspace.config.code
-            )
+            look = CodeLook(workspace.cwd, workspace.root, run.argv, workspace.environ, workspace.config.code)
             software = software_versions(run.argv, workspace.cwd, workspace.environ, tuple(run.software))
-            known[run.argv] = CodeNow(identity=facts.code.key, software=software)
+            known[run.argv] = CodeNow(identity=look.facts().code.key, software=software)
         return known[run.argv]
 
     return now

@@ -26,7 +26,6 @@ from logbook_agent.running.confirmation import confirmed_command, with_variables
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
-from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
@@ -97,10 +96,11 @@ def reproduce(
         for one in run.inputs:
             _bring_input(one.path, checkout, tree)
         try:
-            command = command_in(space, _request(run, around, here.top), checkout, tree)
+            request = _request(run, around, here.top)
+            command = command_in(space, request, checkout, tree)
         except (CommandNotFound, NotExecutable, UsageError) as error:
             return _cannot(run, [*missing, f"program: {_said(error)}"])
-        work, place = _work(space, book, run, command, above)
+        work, place = _work(space, book, run, request.plan(command, run.entry), above)
         missing += unlike(run, facts_now(work, place, code_now(work, place)), is_restored=not not_restored)
         if missing:
             return _cannot(run, missing)
@@ -148,16 +148,9 @@ def _request(run: Run, around: Mapping[str, str], top: Path) -> RunRequest:
     )
 
 
-def _work(space: Workspace, book: Book, run: Run, command: Command, above: Path) -> tuple[Work, Workplace]:
+def _work(space: Workspace, book: Book, run: Run, plan: RunPlan, above: Path) -> tuple[Work, Workplace]:
     """What is to be done, and where its log and the diff of its code are written, to be removed with the tree."""
-    plan = RunPlan(
-        command=command,
-        entry_id=run.entry,
-        timeout_s=run.timeout_s,
-        stall_s=run.stall_s,
-        config=run.config,
-        inputs=tuple(file.path for file in run.inputs),
-    )
+    plan = dataclasses.replace(plan, inputs=tuple(file.path for file in run.inputs))
     results = above / "results"
     make_folder(results, within=above)
     place = Workplace(environ=space.environ, redactor=space.redactor, now=space.now, folder=results, within=above)

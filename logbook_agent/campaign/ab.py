@@ -5,23 +5,22 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
-from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
+from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_request
 from logbook_agent.campaign.code_axis import checked_out, frozen
-from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
+from logbook_agent.campaign.trees import CodeChanged, CodeGuard
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.gates import fails, judged, parse_gate
+from logbook_agent.model.gates import fails
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
@@ -100,14 +99,11 @@ class AbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s`, or `stall_s` without output (None: never). `name` tells it from other cases; empty: its config
-    does."""
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
+    from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
-    timeout_s: float | None = None
-    stall_s: float | None = None
     name: str = ""
 
 
@@ -119,17 +115,17 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         if request.run.frozen and request.codes is None:
             request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
         axis: AbAxis
-        around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
-        if request.codes is not None:
-            axis = stack.enter_context(checked_out(workspace, book, request, display))
-            run, around = axis.with_codes(request.run), axis.measuring
-            commands = axis.commands(workspace, run)
-        else:
+        if request.codes is None:
             axis = parse_axis(request.axis)
             run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
+            around = CodeGuard(workspace, book.root, commands).measuring
+        else:
+            axis = stack.enter_context(checked_out(workspace, book, request, display))
+            run, around = axis.with_codes(request.run), axis.watched.measuring
+            commands = axis.commands(workspace, run)
         request = replace(request, run=run)
-        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s, stall_s=run.stall_s)
+        case = AbCase(commands=commands, config=run.config)
 
         def found() -> Entry:
             return found_or_new(workspace, book, request, axis, commands[0].argv)
@@ -154,7 +150,7 @@ class Rounds:
         budget = self._pairs + request.pairs
         if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
             budget = max(self._stated(driver.entry).design.budget_pairs, self._pairs)
-        self._entry = with_budget(driver.workspace, driver.book, driver.entry, budget)
+        self._entry = with_request(driver.book, driver.entry, request, budget)
         self._budget = budget
         self._before = self._pairs
         self._thread = read(driver.workspace, driver.book)
@@ -164,9 +160,6 @@ class Rounds:
         self._forecast = ""
         # Why no further pair is made.
         self._ended: tuple[Stop, str] | None = None
-        # What each row must fulfil, and the sides.
-        self._gates = tuple(map(parse_gate, dict.fromkeys((*driver.book.header.gates, *self._entry.gates))))
-        self._sides = self._stated(self._entry).question.values
         # What the last order is for.
         self._part = Part(pair=0, side="")
 
@@ -181,9 +174,8 @@ class Rounds:
         began = len(self._driver.runs)
         self._show()
         try:
-            with self._guarded():
-                for _, run in self._driver.each(self._orders()):
-                    self._ended = self._failure(run) or self._ended
+            for _, run in self._driver.each(self._orders()):
+                self._ended = self._failure(run) or self._ended
         except NotCounted as error:
             self._leave_out(error.message)
             more = f"; {error.hint}" if self._is_own else ""
@@ -211,18 +203,6 @@ class Rounds:
             stop=stop,
             why=why,
         )
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Have each run checked for changes of the code, unless the driver has checks of its own."""
-        around = self._driver.around
-        if around is contextlib.nullcontext:
-            commands = (command for case in self._cases.values() for command in case.commands)
-            self._driver.around = CodeGuard(self._driver.workspace, self._book.root, commands).measuring
-        try:
-            yield
-        finally:
-            self._driver.around = around
 
     # -- which run comes next --------------------------------------------------------------------------
 
@@ -255,16 +235,11 @@ class Rounds:
         self._show()
         case = self._cases[part.case]
         at = self._stated(self._entry).question.values.index(part.side)
-        return RunPlan(
-            command=case.commands[at],
-            entry_id=self._entry.id,
+        return replace(
+            self._request.run.plan(case.commands[at], self._entry.id),
             config={**case.config, **self._axis.config(self._axis.values[at])},
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
-            timeout_s=case.timeout_s,
-            stall_s=case.stall_s,
-            keep=tuple(self._request.run.keep),
-            inputs=tuple(self._request.run.inputs),
             discarded=discarded,
         )
 
@@ -296,12 +271,12 @@ class Rounds:
     def _failure(self, run: Run) -> tuple[Stop, str] | None:
         """Why a run ends the A/B, or None. A side that breaks a gate leaves the others; the base, and the only other
         side, leave none."""
-        [seen] = judged([run], self._gates)
-        state, failure = run_state(seen, self._book.life), fails(seen)
-        ends_all = self._part.side == self._sides[0] or len(self._sides) == 2
-        if state == "finished" or not (ends_all or fails(run) is not None or failure is None):
+        [seen] = self._book.statuses([run])
+        failure, question = fails(seen.run), self._stated(self._entry).question
+        ends_all = self._part.side == question.base or len(question.sides) == 1
+        if seen.state == "finished" or not (ends_all or fails(run) is not None or failure is None):
             return None
-        return Stop.FAILED, self._failed(run, state, str(failure or ""))
+        return Stop.FAILED, self._failed(run, seen.state, str(failure or ""))
 
     def _failed(self, run: Run, state: str, why: str = "") -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues."""

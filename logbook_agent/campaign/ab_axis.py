@@ -28,11 +28,13 @@ _PAIR = re.compile(r"[A-Za-z_]\w*=")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbAxis:
     """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
-    `env:NAME`: then the command itself stays the same. `evaluator`: what of the base's code measures all sides."""
+    `env:NAME`: then the command itself stays the same. `configs`: those of sides that are whole cases, or codes, by
+    their names. `evaluator`: what of the base's code measures all sides."""
 
     name: str
     values: tuple[str, ...]
     variable: str | None = None
+    configs: Mapping[str, Mapping[str, Scalar]] | None = None
     evaluator: tuple[Evaluator, ...] = ()
 
     @property
@@ -47,6 +49,8 @@ class AbAxis:
 
     def config(self, value: str) -> dict[str, Scalar]:
         """What a run with this value has in its config; a variable is a fact of its own."""
+        if self.configs is not None:
+            return dict(self.configs[value])
         return {} if self.variable is not None else {self.name: parse_scalar(value)}
 
     def env(self, value: str) -> dict[str, str]:
@@ -77,20 +81,7 @@ class AbAxis:
         return words
 
     def key(self, value: Scalar) -> str:
-        return str(value) if self.variable is not None else canonical(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseAxis(AbAxis):
-    """Sides that are whole cases, by their names; `configs` has the config of each."""
-
-    configs: Mapping[str, Mapping[str, Scalar]]
-
-    def config(self, value: str) -> dict[str, Scalar]:
-        return dict(self.configs[value])
-
-    def key(self, value: Scalar) -> str:
-        return str(value)
+        return canonical(value) if self.variable is None and self.configs is None else str(value)
 
 
 def parse_axis(text: str) -> AbAxis:

@@ -146,7 +146,7 @@ def found_or_new(
         check_no_prose(entry.id, run.prose)
         _check_asked(workspace, entry, axis, request)
         _check_command(book, entry, workspace.redactor.argv(base_command))
-        return _with_gates(book, entry, request)
+        return entry
     check_budget(workspace, book)
     prose = with_relations(book, run.prose)
     check_required(workspace, prose, run.label)
@@ -161,25 +161,8 @@ def found_or_new(
         seed=request.seed,
     )
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    return create_entry(
-        workspace,
-        book,
-        dataclasses.replace(
-            draft,
-            comparison=dataclasses.replace(stated, evaluator=axis.evaluator),
-            gates=request.gates,
-            free=request.free,
-        ),
-    )
-
-
-def _with_gates(book: Book, entry: Entry, request: AbRequest) -> Entry:
-    """The entry with the gates and free labels of the request beside its own."""
-    gates, free = dict.fromkeys((*entry.gates, *request.gates)), dict.fromkeys((*entry.free, *request.free))
-    with book.lock():
-        now = book.entry(entry.id)
-        new = dataclasses.replace(now, gates=tuple(gates), free=tuple(free))
-        return now if new == now else book.write_entry(new)
+    stated = dataclasses.replace(stated, evaluator=axis.evaluator)
+    return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
 
 
 def random_seed(moment: str, pairs: int, values: int) -> int:
@@ -240,15 +223,19 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def with_budget(workspace: Workspace, book: Book, entry: Entry, budget_pairs: int) -> Entry:
+def with_request(book: Book, entry: Entry, request: AbRequest, budget_pairs: int) -> Entry:
+    """The entry with so many pairs in its design, and the gates and free labels of the request beside its own."""
+
+    def change(now: Entry) -> Entry:
+        gates, free = dict.fromkeys((*now.gates, *request.gates)), dict.fromkeys((*now.free, *request.free))
+        return dataclasses.replace(with_budget(now, budget_pairs), gates=tuple(gates), free=tuple(free))
+
+    return book.change_entry(entry.id, change)
+
+
+def with_budget(entry: Entry, budget_pairs: int) -> Entry:
     """The entry with so many pairs in its design."""
-    with book.lock():
-        now = book.entry(entry.id)
-        if now.comparison is None:
-            return now
-        design = dataclasses.replace(now.comparison.design, budget_pairs=budget_pairs)
-        if design == now.comparison.design:
-            return now
-        changed = dataclasses.replace(now, comparison=dataclasses.replace(now.comparison, design=design))
-        book.write_entry(changed)
-    return changed
+    if entry.comparison is None:
+        return entry
+    design = dataclasses.replace(entry.comparison.design, budget_pairs=budget_pairs)
+    return dataclasses.replace(entry, comparison=dataclasses.replace(entry.comparison, design=design))

@@ -10,31 +10,31 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.evaluator import shared_evaluator
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, Evaluator
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook, files_named
+from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import imported_from
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
 WORK = "WORK"
 """The side that is the working tree as it is, with files that git does not track and does not ignore."""
+NONE = "none"
+"""What is given as the evaluator where each side has its own."""
 # Of one length, which is part of what a program meets: its path.
 _NAMES = ("base", "head")
 _COMMIT_CHARS, _TREE_CHARS = 9, 7
@@ -50,19 +50,9 @@ class CodeAxis(AbAxis):
     watched: WatchedTrees
     described: str
 
-    def config(self, value: str) -> dict[str, Scalar]:
-        return {self.name: value}
-
-    def key(self, value: Scalar) -> str:
-        return str(value)
-
     def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
         """The command in the tree of each side."""
         return tuple(command_in(workspace, run, self.checkout, tree) for tree in self.trees)
-
-    def measuring(self, command: Command) -> AbstractContextManager[None]:
-        """Around a run, which counts only while both trees hold their files."""
-        return self.watched.measuring(command)
 
     def with_codes(self, run: RunRequest) -> RunRequest:
         """The request with a field that names both codes, for a new entry."""
@@ -101,30 +91,35 @@ def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tre
 @contextlib.contextmanager
 def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
     """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
-    checkout = _checkout(workspace, run, "--frozen")
-    commit = _commit(checkout, WORK)
-    with (
-        checkout_folder(checkout) as above,
-        side_by_side(checkout, above, {"copy": commit}, display) as [tree],
-    ):
-        checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
-        _check_folder(checkout, WORK, tree)
+    with _trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree], _):
         yield dataclasses.replace(_placed(workspace, run, checkout, tree), frozen=False)
 
 
-def _checkout(workspace: Workspace, run: RunRequest, option: str) -> Checkout:
+@contextlib.contextmanager
+def _trees(
+    workspace: Workspace, run: RunRequest, option: str, codes: Mapping[str, str], display: Display
+) -> Iterator[tuple[Checkout, list[Tree], list[str]]]:
+    """Codes by the names of their trees, side by side, with what each holds. Raises UsageError where one is no commit,
+    and StoreError where git cannot check one out."""
     if run.on is not None:
         raise UsageError(
             f"{option} and --on cannot be used together",
             cause="the checkouts are made on this machine",
             hint="leave --on out, or run logbook on that machine",
         )
-    return checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
-
-
-def _root_in(workspace: Workspace, checkout: Checkout) -> Path | None:
+    checkout = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
+    commits = {name: _commit(checkout, code) for name, code in codes.items()}
     root = Path(os.path.realpath(workspace.root))
-    return root if root.is_relative_to(checkout.top) else None
+    with side_by_side(checkout, commits, display) as trees:
+        described = []
+        for code, tree in zip(codes.values(), trees, strict=True):
+            said = checkout.subject_of(tree.commit)
+            if code == WORK:
+                count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
+                said = f"with {counted(count, 'changed file')}"
+            described.append(f"`{tree.commit}` {said}".rstrip())
+            _check_folder(checkout, code, tree)
+        yield checkout, trees, described
 
 
 @contextlib.contextmanager
@@ -132,25 +127,12 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
     """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
     same code, and StoreError where git cannot check one out."""
     codes, run = request.codes or ("", WORK), request.run
-    checkout = _checkout(workspace, run, "--code")
-    commits = [_commit(checkout, code) for code in codes]
-    root = Path(os.path.realpath(workspace.root))
-    with (
-        checkout_folder(checkout) as above,
-        side_by_side(checkout, above, dict(zip(_NAMES, commits, strict=True)), display) as trees,
-    ):
-        lines = []
-        for code, tree in zip(codes, trees, strict=True):
-            said = checkout.subject_of(tree.commit)
-            if code == WORK:
-                count = checkout.bring_changes(tree.top, without=_root_in(workspace, checkout))
-                said = f"with {counted(count, 'changed file')}"
-            lines.append(f"`{tree.commit}` {said}".rstrip())
-            _check_folder(checkout, code, tree)
-        evaluator = shared_evaluator(checkout, book, request, [tree.top for tree in trees])
-        rules = workspace.config.code
-        facts = [code_facts(tree.folder, root, run.argv, environ=workspace.environ, rules=rules) for tree in trees]
-        identities = [found.code.identity for found in facts]
+    named = dict(zip(_NAMES, codes, strict=True))
+    with _trees(workspace, run, "--code", named, display) as (checkout, trees, described):
+        evaluator = _shared(checkout, book, request, [tree.top for tree in trees])
+        root, rules = workspace.root, workspace.config.code
+        looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, rules) for tree in trees)
+        identities = [look.facts().code.identity for look in looks]
         if identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
             raise UsageError(
@@ -161,15 +143,17 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
                 if differed
                 else "name another commit to compare with: git log --oneline",
             )
-        labels = [_label(*side) for side in zip(codes, commits, identities, strict=True)]
+        sides = zip(codes, trees, identities, strict=True)
+        labels = [_label(code, tree.commit, identity) for code, tree, identity in sides]
         yield CodeAxis(
             name=CODE_AXIS,
             values=tuple(labels),
+            configs={label: {CODE_AXIS: label} for label in labels},
             evaluator=evaluator,
             checkout=checkout,
             trees=tuple(trees),
             watched=WatchedTrees(checkout, trees),
-            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, lines, strict=True)),
+            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, described, strict=True)),
         )
 
 
@@ -217,3 +201,42 @@ def _program(word: str, here: Path, folder: Path) -> str:
     """The first word of a command; absolute for a program that only the user's own tree has (`.venv/bin/python`)."""
     own = here / word
     return str(own) if "/" in word and own.exists() and not (folder / word).exists() else word
+
+
+# -- the evaluator: what measures, which is the base's on both sides ----------------------------------
+
+
+def _shared(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> tuple[Evaluator, ...]:
+    """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
+    Raises UsageError for a path that the base does not have."""
+    base, *others = tops
+    found = []
+    for path in _evaluator_paths(checkout, book, request, tops):
+        if not (base / path).exists():
+            raise UsageError(
+                f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
+                cause="the base's own files measure both sides",
+                hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
+            )
+        digest = input_file(path, base / path).sha256
+        places = [top / path for top in others]
+        unlike = [at for at in places if not at.exists() or input_file(path, at).sha256 != digest]
+        for at in unlike:
+            bring(base / path, at)
+        found.append(Evaluator(path=path, sha256=digest, differed=bool(unlike)))
+    return tuple(found)
+
+
+def _evaluator_paths(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> list[str]:
+    """Paths from the top of the repository."""
+    here, given = checkout.top / checkout.inside, request.evaluator
+    if given is None and request.run.entry_id is not None:
+        stated = book.entry(request.run.entry_id).comparison
+        return [one.path for one in stated.evaluator] if stated is not None else []
+    if given == (NONE,) and not (here / NONE).exists():
+        return []
+    if given is not None:
+        return [os.path.relpath(here / path, checkout.top) for path in given]
+    named = [path for path in files_named(request.run.argv, here) if path.is_relative_to(checkout.top)]
+    paths = [str(path.relative_to(checkout.top)) for path in named]
+    return [path for path in paths if all((top / path).is_file() for top in tops)]

@@ -119,7 +119,7 @@ class Driver:
             elif self.is_stopped():
                 return
             made = self._make(order)
-            if made is None or not is_made(made):
+            if self.refused is not None or not is_made(made):
                 return
             yield place, made
 
@@ -134,8 +134,7 @@ class Driver:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            if (made := self._make(order)) is None:
-                break
+            made = self._make(order)
             bad = made if bad is None and (not is_made(made) or ended_badly(made)) else bad
         return bad
 
@@ -145,15 +144,15 @@ class Driver:
         self.runs.append(submit(self.workspace, self.book, order))
         return self.runs[-1]
 
-    def _make(self, order: RunPlan) -> Run | None:
-        """One run as it ended; one that was lost is made again. None where the budget refuses it."""
+    def _make(self, order: RunPlan) -> Run:
+        """One run as it ended; one that was lost is made again. The run before it, where the budget refuses it."""
         self._before(order)
         waits = self._waits or any(map(is_made, self.runs))
         with self.around(order.command), self._refusing():
             for _, made in make_runs(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
                 self.runs.append(made)
         self._note_interruption(self.runs[-1:])
-        return self.runs[-1] if self.refused is None else None
+        return self.runs[-1]
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -225,12 +224,8 @@ class Driver:
     def is_cut_off(self) -> bool:
         """Whether the series ended before its design did: by a request to stop, or because a run could not be made."""
         exits = [made.exit for made in self.runs if made.exit is not None]
-        return (
-            self.is_interrupted
-            or self.refused is not None
-            or any(e.never_started for e in exits)
-            or any(e.is_cut_off for e in exits[-1:])
-        )
+        is_ended = self.is_interrupted or self.refused is not None
+        return is_ended or any(e.never_started for e in exits) or any(e.is_cut_off for e in exits[-1:])
 
     @property
     def exit_status(self) -> int:

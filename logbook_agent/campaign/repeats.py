@@ -69,6 +69,18 @@ class RunRequest:
         """Whether it is one run, whatever the entry holds."""
         return bool(self.argv) and self.repeat == 1 and not self.discard
 
+    def plan(self, command: Command, entry_id: str) -> RunPlan:
+        """One run of this request, of a command as it was prepared."""
+        return RunPlan(
+            command=command,
+            entry_id=entry_id,
+            timeout_s=self.timeout_s,
+            stall_s=self.stall_s,
+            config=dict(self.config),
+            keep=tuple(self.keep),
+            inputs=tuple(self.inputs),
+        )
+
 
 class RunData(TypedDict):
     """The answer of `run` for machines."""
@@ -165,17 +177,8 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
     for command in commands:
         # Numbers below 1 are those of warm-ups.
         for number in range(1 - request.discard, request.repeat + 1):
-            yield RunPlan(
-                command=command,
-                entry_id=entry_id,
-                repeat=number if request.repeat > 1 and number > 0 else None,
-                discarded=number < 1,
-                timeout_s=request.timeout_s,
-                stall_s=request.stall_s,
-                config=dict(request.config),
-                keep=tuple(request.keep),
-                inputs=tuple(request.inputs),
-            )
+            repeat = number if request.repeat > 1 and number > 0 else None
+            yield dataclasses.replace(request.plan(command, entry_id), repeat=repeat, discarded=number < 1)
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:

@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
-from logbook_agent.campaign.ab_axis import CaseAxis
+from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
-from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.sweep_entry import new_entry, sides_of, state_comparison
@@ -22,8 +21,10 @@ from logbook_agent.campaign.sweep_request import (
     prepare_sweep,
     prepared_run,
     progress_of,
+    request_of,
 )
 from logbook_agent.campaign.tally import Tally
+from logbook_agent.campaign.trees import CodeGuard
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
@@ -95,7 +96,7 @@ class _Sweep:
         self._driver, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
-        self._keep = request.keep
+        self._run = dataclasses.replace(request_of(self._recipe), entry_id=made.entry.id, keep=request.keep)
         # Why the comparison of the best case made no further pair.
         self._stopped = ""
         self._failed: list[str] = []
@@ -167,20 +168,19 @@ class _Sweep:
         )
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
-            timeout_s=self._recipe.timeout_s,
-            stall_s=self._recipe.stall_s,
             name=sides.case,
         )
         # A larger budget than before asks for the pairs, whatever they say.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         request = AbRequest(
             axis=sides.axis,
-            run=RunRequest(entry_id=entry.id, keep=self._keep),
+            run=self._run,
             repeat=progress.to_compare // 2 if asked else None,
             sweep=f"logbook sweep --resume {entry.id}",
         )
         configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
-        axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
+        axis = AbAxis(name=sides.axis, values=sides.values, configs=configs)
+        self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
         made = Rounds(self._driver, request, axis, [case]).carry_out()
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._failed = [f"the comparison stopped: {made.why}"]
@@ -190,15 +190,12 @@ class _Sweep:
     def _order(self, planned: PlannedRun) -> RunPlan:
         """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
-        return RunPlan(
-            command=prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
-            entry_id=self._entry.id,
+        command = prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label)
+        return dataclasses.replace(
+            self._run.plan(command, self._entry.id),
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
             part=part,
-            timeout_s=self._recipe.timeout_s,
-            stall_s=self._recipe.stall_s,
             config=dict(planned.config),
-            keep=self._keep,
             # What is compared is made on one machine: the runs of a round.
             pin=f"round {planned.repeat}",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from logbook_agent.campaign.ab_prepare import comparison_of
+from logbook_agent.campaign.ab_prepare import comparison_of, with_budget
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
 from logbook_agent.campaign.sweep_request import LEFT_OUT, SweepRequest, deciding
@@ -107,13 +107,10 @@ def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Cho
         budget_pairs=recipe.confirm,
         seed=None,
     )
-    with book.lock():
-        now = book.entry(entry.id)
-        if now.comparison is not None and now.comparison.question.values == stated.question.values:
-            budget = max(recipe.confirm, now.comparison.design.budget_pairs)
-            design = dataclasses.replace(now.comparison.design, budget_pairs=budget)
-            stated = dataclasses.replace(now.comparison, design=design)
-        changed = dataclasses.replace(now, comparison=stated)
-        if changed != now:
-            book.write_entry(changed)
-    return changed
+
+    def change(now: Entry) -> Entry:
+        if now.comparison is None or now.comparison.question.values != stated.question.values:
+            return dataclasses.replace(now, comparison=stated)
+        return with_budget(now, max(recipe.confirm, now.comparison.design.budget_pairs))
+
+    return book.change_entry(entry.id, change)

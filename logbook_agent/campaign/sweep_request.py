@@ -10,6 +10,8 @@ from pathlib import Path
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
 from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation, violations
+from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
@@ -19,7 +21,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_at_once, executor_named_by
-from logbook_agent.running.prepare import Command, own_benchmark, prepare
+from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
@@ -275,19 +277,13 @@ def prepared_run(
     workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
-    shell = chosen.recipe.command.shell
-    own = None if shell else own_benchmark(planned.argv, on)
-    return prepare(
-        workspace,
-        planned.argv,
-        env=planned.env,
-        on=on,
-        shell=shell,
-        label=label,
-        search_first=own,
-        timeout_s=chosen.recipe.timeout_s or chosen.recipe.stall_s,
-        read=chosen.recipe.read,
-    )
+    request = dataclasses.replace(request_of(chosen.recipe), env=planned.env, on=on)
+    return prepared(workspace, request, planned.argv, label)
+
+
+def request_of(recipe: Recipe) -> RunRequest:
+    """What the runs of a recipe have in common."""
+    return RunRequest(shell=recipe.command.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)
 
 
 _SHOWN = 200

@@ -1,4 +1,5 @@
-"""Two versions of the code as working trees side by side, and whether each still holds its files while commands run.
+"""Two versions of the code as working trees side by side, and whether code stays as it is while commands run, there and
+in the user's own tree.
 
 Code that is measured may write anywhere. The two are told apart by their files, so a run counts only where both trees
 held their files before and after it. Times of change (ctime) are compared, too, so a file that was changed and changed
@@ -10,14 +11,17 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.driver import NotCounted
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.worktrees import Checkout
+from logbook_agent.running.provenance.code_changes import changed_files
+from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
@@ -39,10 +43,10 @@ class Tree:
 
 
 @contextlib.contextmanager
-def side_by_side(checkout: Checkout, above: Path, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
-    """Commits by name as working trees below a folder, removed in the end. Give them names of one length: that of a
-    path is part of what a program meets."""
-    with contextlib.ExitStack() as stack:
+def side_by_side(checkout: Checkout, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
+    """Commits by name as working trees, removed in the end. Give them names of one length: that of a path is part of
+    what a program meets. Raises StoreError where git cannot check one out."""
+    with checkout_folder(checkout) as above, contextlib.ExitStack() as stack:
         trees = []
         for name, commit in commits.items():
             display.progress(f"checking out {name}: {commit[:12]}")
@@ -63,22 +67,13 @@ class WatchedTrees:
         self._known = {tree.name: stamps(tree.top) for tree in trees}
 
     @contextlib.contextmanager
-    def measuring(self, command: Command) -> Iterator[None]:
-        """Check both trees before and after a measured run. Raises NotCounted if one does not hold its commit."""
-        self._check("before", None, is_setup=False)
+    def measuring(self, command: Command, *, is_setup: bool = False) -> Iterator[None]:
+        """Check both trees before and after a run. Raises NotCounted if one does not hold its commit. A command of
+        setup or teardown may rewrite tracked files of its own tree with the same content."""
+        own = next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
+        self._check("before", None, is_setup=is_setup)
         yield
-        self._check("during", self._own(command), is_setup=False)
-
-    @contextlib.contextmanager
-    def setting_up(self, command: Command) -> Iterator[None]:
-        """Check both trees before and after a command of setup or teardown, which may rewrite tracked files of its own
-        tree with the same content."""
-        self._check("before", None, is_setup=True)
-        yield
-        self._check("during", self._own(command), is_setup=True)
-
-    def _own(self, command: Command) -> Tree | None:
-        return next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
+        self._check("during", own, is_setup=is_setup)
 
     def _check(self, when: str, own: Tree | None, *, is_setup: bool) -> None:
         run = f"a run of {own.name}" if own is not None else "a run"
@@ -96,6 +91,35 @@ class WatchedTrees:
                     hint=OUTSIDE,
                 )
             self._known[tree.name] = now if tree is own else before
+
+
+class CodeChanged(NotCounted):
+    """Raised for a run in which, or before which, a file of its code changed."""
+
+
+class CodeGuard:
+    """The code of commands as it was when this was made. A launcher that syncs no files runs code that nobody knows
+    here."""
+
+    def __init__(self, workspace: Workspace, root: Path, commands: Iterable[Command]) -> None:
+        self._before = {
+            one.argv: CodeLook(one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code).facts()
+            for one in commands
+            if one.runs_files
+        }
+
+    @contextlib.contextmanager
+    def measuring(self, command: Command) -> Iterator[None]:
+        """Check the code after a run. Raises CodeChanged."""
+        yield
+        before = self._before.get(command.argv)
+        changed, _ = changed_files(before, before.again()) if before is not None else ([], [])
+        if changed:
+            raise CodeChanged(
+                f"the code changed: {listed(changed, _SHOWN)}",
+                cause="its runs were to be made with one code",
+                hint="with --frozen, the runs are made in a copy of the code, which you can edit meanwhile",
+            )
 
 
 def stamps(top: Path) -> Mapping[str, _Stamp]:

@@ -24,7 +24,7 @@ from logbook_agent.cluster.far import FETCHED, FOLDERS
 from logbook_agent.cluster.shell import MOST_BYTES
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.tree import digest_of
@@ -89,7 +89,7 @@ def worker_code() -> Files:
 def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
-    found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ, rules=work.rules)
+    found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
     kept = keep_code(found, folder=spool.folder, within=spool.within, redactor=spool.redactor())
     return kept, found.problems
 

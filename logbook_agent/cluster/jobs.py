@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from logbook_agent.model.run import Exit, noted, withheld
+from logbook_agent.model.run import Exit, Problem, noted, withheld
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
@@ -43,10 +43,8 @@ FACTS = ("state", *_NUMBERS, "reason")
 _MOST_CODE, _MOST = 2**31, 2**53
 _LOG_BYTES = 2**31
 _CAP = b"\n[logbook] the log ends here: it reached its size limit\n"
-_CUT = "the log was cut off at its size limit"
-STILL_GROWING = "the end of the log is missing: it still grew long after the end of the job"
 # What was measured last may be missing.
-_ENDLESS = (_CUT, STILL_GROWING)
+_CUT = withheld("the log was cut off at its size limit")
 GAP = b"[logbook] lines are missing here: the launcher had dropped them\n"
 
 
@@ -118,27 +116,27 @@ def _at(plain: Any, path: Sequence[str]) -> list[Any]:
 
 def keep_log(
     spool: Spool, work: Work, raw: bytes, line: str, log_lines: int | None, hide: Callable[[str], str]
-) -> list[str]:
+) -> list[Problem]:
     """Add what a launcher gave to the log in the spool, redacted, and return what is wrong with it. `line`: a pattern
     for what stands before each line; `log_lines`: it gives no more. `hide` takes out secrets that were handed over."""
-    now, problems = lines_of(raw), []
+    now, problems = lines_of(raw), list[Problem]()
     if line:
         before = re.compile(line.encode())
         now = [one[match.end() :] if (match := before.match(one)) is not None else one for one in now]
     if log_lines is not None and len(now) >= log_lines:
-        problems.append(f"the log holds only the last {len(now)} lines: the launcher returns no more")
+        problems += noted(f"the log holds only the last {len(now)} lines: the launcher returns no more")
     text = spool.redactor().text(hide(b"".join(now).decode("utf-8", "surrogateescape")))
     path = spool.folder / LOG
     known = read_bytes(path, within=spool.within, limit=_LOG_BYTES) if spool.has(LOG) else b""
     if known.endswith(_CAP):
-        return [*problems, _CUT]
+        return [*problems, *_CUT]
     whole = merged(lines_of(known), lines_of(text.encode("utf-8", "surrogateescape")))
     if GAP in whole:
-        problems.append("lines of the log are missing: the launcher had dropped them")
+        problems += noted("lines of the log are missing: the launcher had dropped them")
     data = b"".join(whole)
     if len(data) > work.log_bytes:
         data = data[: work.log_bytes].rpartition(b"\n")[0] + _CAP
-        problems.append(_CUT)
+        problems += _CUT
     if data != known:
         write_atomic(path, data, within=spool.within, durable=False)
     return problems
@@ -162,7 +160,7 @@ def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
     return [*before, GAP, *now]
 
 
-def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> End:
+def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[Problem]) -> End:
     """The end of a job as its launcher tells it, with the rows of its log. It ended before this moment; when, nobody
     says."""
     known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
@@ -186,11 +184,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         rows=reading.rows,
         predictions=reading.predictions,
         curves=reading.curves,
-        problems=(
-            *noted(*said, *(text for text in problems if text not in _ENDLESS)),
-            *withheld(*(text for text in problems if text in _ENDLESS)),
-            *reading.problems,
-        ),
+        problems=(*noted(*said), *problems, *reading.problems),
     )
 
 

@@ -23,21 +23,12 @@ from pathlib import Path
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import (
-    STILL_GROWING,
-    Fate,
-    JobState,
-    end_of,
-    hidden_values,
-    job_state,
-    keep_log,
-    without_values,
-)
+from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
 from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Host, noted
+from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.confirmation import check_confirmed
 from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, NoAnswer, Stage
@@ -175,15 +166,15 @@ class Submitter:
         problems += self._wait_for_log(spool, templates.log_lag_s)
         spool.write_end(end_of(spool, work, job, problems))
 
-    def _wait_for_log(self, spool: Spool, lag_s: float) -> list[str]:
+    def _wait_for_log(self, spool: Spool, lag_s: float) -> Sequence[Problem]:
         """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
         soon: logs reach a launcher later than states do."""
         changed = [(spool.folder / name).stat().st_mtime for name in (SEEN, LOG) if spool.has(name)]
         now = time.time()
         if not changed or not 0 <= now - max(changed) < lag_s:
-            return []
+            return ()
         if now - changed[0] > _MOST_LAGS * lag_s:
-            return [STILL_GROWING]
+            return withheld("the end of the log is missing: it still grew long after the end of the job")
         raise LogGrows("waiting for the end of the log", cause=f"{self.place} reported the end of the job just now")
 
     def hello(self) -> MachineFacts:
@@ -333,7 +324,7 @@ class Submitter:
             raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
         return found
 
-    def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+    def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[Problem]:
         """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
         since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
         words = filled(templates.logs, id=sent.job or "", since=since)

@@ -45,8 +45,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
         elif not times:
             row["observations"] |= summarised(one)
         for metric, samples in ((TIME, times), (_MEMORY, memory)):
-            if good := [
-                one for one, code in zip(samples, codes or [0] * len(samples), strict=bool(samples)) if code == 0
-            ]:
+            ended = codes or [0] * len(samples)
+            if good := [one for one, code in zip(samples, ended, strict=bool(samples)) if code == 0]:
                 row.setdefault("metrics", {})[metric] = measured(metric, good, occasion)
         yield row

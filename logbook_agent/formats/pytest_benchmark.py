@@ -23,9 +23,8 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     for one in found:
         stats, extra = one.get("stats") or {}, one.get("extra_info") or {}
         samples = stats.get("data") or []
-        options = {
-            k: v for k, v in (one.get("options") or {}).items() if k in _CHANGES and v not in (None, _CHANGES[k])
-        }
+        given = one.get("options") or {}
+        options = {key: given[key] for key, usual in _CHANGES.items() if given.get(key) not in (None, usual)}
         row: dict[str, Any] = {"config": _config(one) | options, "software": software, "host": host}
         if one.get("has_error") or not stats:
             yield {**row, "failed": {"reason": "error", "message": one.get("error") or "it ended without a result"}}

@@ -74,7 +74,7 @@ class Command:
     @property
     def runs_files(self) -> bool:
         """Whether it runs code from the files of this machine, as far as is known."""
-        return self.inside is None and (self.syncs or not self.is_carried)
+        return self.syncs or not self.is_carried
 
     def contention_of(self, found: Contention) -> Contention:
         """What this command meets of the contention on this machine: nothing where it runs elsewhere."""

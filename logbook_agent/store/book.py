@@ -193,6 +193,13 @@ class Book(BookRuns):
         self.changed.update(entry.touches)
         return entry
 
+    def change_entry(self, entry_id: str, change: Callable[[Entry], Entry]) -> Entry:
+        """Rewrite an entry, starting from what is on disk now."""
+        with self.lock():
+            before = self.entry(entry_id)
+            entry = change(before)
+            return before if entry == before else self.write_entry(entry)
+
     def write_header(self, header: Header) -> Header:
         """Write the header without its secrets; returns what was written."""
         header = clean_record(header, self.redactor)

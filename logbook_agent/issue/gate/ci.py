@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import append_text, make_folder, write_text
 from logbook_agent.store.workspace import Workspace
@@ -117,7 +117,8 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
     with contextlib.ExitStack() as stack:
         trees: list[Tree] = []
         if checkout.tree_of(commits.base) != checkout.tree_of(commits.head):
-            trees = stack.enter_context(_trees(checkout, commits, display))
+            sides = {BASE: commits.base, HEAD: commits.head}
+            trees = stack.enter_context(side_by_side(checkout, sides, display))
         # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
         asked = asked_of(space, checkout, trees, request.job)
         root = _root(space)
@@ -166,16 +167,6 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
         return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
     watched = WatchedTrees(gate.checkout, trees)
     return Measuring(gate.inner, book, gate.job.job, trees, watched, gate.request.terms, gate.display).carry_out()
-
-
-@contextlib.contextmanager
-def _trees(checkout: Checkout, commits: Commits, display: Display) -> Iterator[list[Tree]]:
-    """Both commits as files, side by side."""
-    with (
-        checkout_folder(checkout) as above,
-        side_by_side(checkout, above, {BASE: commits.base, HEAD: commits.head}, display) as trees,
-    ):
-        yield trees
 
 
 def _book(gate: _Gate) -> Book:

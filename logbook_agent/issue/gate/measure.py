@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ class Measuring:
 
     def _own(self, made: Driver, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
         """Setup or teardown on each side; the first run that failed of each side where one did."""
-        made.around = self._watched.setting_up
+        made.around = functools.partial(self._watched.measuring, is_setup=True)
         found = {tree.name: made.own(self._orders(made, label, commands, tree)) for tree in self._trees}
         return {name: run for name, run in found.items() if run is not None}
 
@@ -213,7 +214,6 @@ class Measuring:
             AbCase(
                 commands=tuple(self._command(case, tree) for tree in self._trees),
                 config=case.config,
-                timeout_s=case.timeout_s,
             )
             for case in cases
         ]
@@ -228,7 +228,7 @@ class Measuring:
     def _request(self) -> AbRequest:
         return AbRequest(
             axis=_AXIS.option,
-            run=RunRequest(),
+            run=RunRequest(timeout_s=self._job.cases[0].timeout_s),
             max_pairs=self._terms.max_pairs,
             max_time_s=self._terms.max_time_s,
             minimum_effect=self._terms.minimum_effect,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -76,8 +77,7 @@ class _Loop:
         self._graces = graces
         self._ladder = Ladder(graces)
         self._began = clock()
-        self._deadline = None if job.timeout_s is None else self._began + job.timeout_s
-        self._stall_s = job.stall_s
+        self._job, self._deadline = job, self._began + (job.timeout_s or math.inf)
         self._last_output = self._last_read = self._began
         self._ended: Ended | None = None
         self._ended_at = self._began
@@ -128,20 +128,18 @@ class _Loop:
             self._interrupted = True
         if asked:
             self._asked_at = now
-        deadline = self._due()
-        if deadline is not None and now >= deadline and self._ended is None and not self._ladder.begun:
+        if now >= (due := self._due()) and self._ended is None and not self._ladder.begun:
             # Only the first cause counts: a child that takes its time after Ctrl-C has not timed out.
-            self._timeout, self._stalled = True, deadline != self._deadline
+            self._timeout, self._stalled = True, due < self._deadline
         if (again and self._ladder.begun) or (asked and self._ended is not None and not is_same):
             # Also who waits for left-over output or for the group is told to stop waiting.
             self._ladder.hurry(now)
         if self._timeout or self._interrupted:
             self._ladder.begin(now)
 
-    def _due(self) -> float | None:
-        """When a limit ends the child, if it prints nothing until then; None: never."""
-        stall = None if self._stall_s is None else self._last_read + self._stall_s
-        return min((limit for limit in (self._deadline, stall) if limit is not None), default=None)
+    def _due(self) -> float:
+        """When a limit ends the child, if it prints nothing until then."""
+        return min(self._deadline, self._last_read + (self._job.stall_s or math.inf))
 
     def _is_over(self, now: float) -> bool:
         if self._ended is None:
@@ -165,8 +163,8 @@ class _Loop:
         waits = [_IDLE_S]
         if self._open == 0 or self._ended is not None:
             waits.append(_POLL_S)
-        if (deadline := self._due()) is not None and not self._ladder.begun:
-            waits.append(max(0.0, deadline - now))
+        if not self._ladder.begun:
+            waits.append(max(0.0, self._due() - now))
         ladder_wait = self._ladder.wait_s(now)
         if ladder_wait is not None:
             waits.append(max(ladder_wait, 0.001))
@@ -202,6 +200,7 @@ class _Loop:
         problems = self._left_behind(held)
         if self._ended.exit == Exit():
             problems.append("the exit status of the command was lost: another part of the tool collected it")
+        problems += self._job.pipe_problems(self._ended.exit)
         return JobOutcome(
             exit=replace(self._ended.exit, timeout=self._timeout, stalled=self._stalled, interrupted=self._interrupted),
             duration_s=self._ended_at - self._began,

@@ -45,6 +45,16 @@ class Job:
     keeps: tuple[int, ...] = ()
     mark: str = ""
 
+    def pipe_problems(self, exit: Exit) -> tuple[str, ...]:
+        """What is to be said of the pipes of a script that has ended so."""
+        if not self.shell or not has_pipe(self.argv[0]):
+            return ()
+        if "pipefail" not in shell_words():
+            return (f"{UNSEEN}: neither /bin/sh nor bash has pipefail here",)
+        said = "a command of a pipe was ended because the next one stopped reading, as head does"
+        hint = "where that is right, write { CMD || [ $? = 141 ]; } | head"
+        return (f"{said}: {hint}",) if exit.code == _BROKEN_PIPE else ()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graces:
@@ -149,20 +159,6 @@ def shell_words() -> tuple[str, ...]:
         return own
     bash = shutil.which("bash")
     return (bash, "-p", "-O", "xpg_echo", *own[1:]) if bash is not None else ("/bin/sh", "-c")
-
-
-def pipe_problems(job: Job, exit: Exit) -> tuple[str, ...]:
-    """What is to be said of the pipes of a script that has ended so."""
-    if not job.shell or not has_pipe(job.argv[0]):
-        return ()
-    if "pipefail" not in shell_words():
-        return (f"{UNSEEN}: neither /bin/sh nor bash has pipefail here",)
-    if exit.code == _BROKEN_PIPE:
-        return (
-            "a command of a pipe was ended because the next one stopped reading, as head does:"
-            " where that is right, write { CMD || [ $? = 141 ]; } | head",
-        )
-    return ()
 
 
 def start(job: Job) -> Child:

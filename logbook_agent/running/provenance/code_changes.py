@@ -3,6 +3,8 @@ of an A/B."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from logbook_agent.model.run import Problem, noted, withheld
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.text.phrases import listed
@@ -17,23 +19,21 @@ def changed_files(before: CodeFacts, after: CodeFacts) -> tuple[list[str], list[
     A file that git did not track at the first look changes nothing by being added to git, nor does one that the command
     names and that was not there.
     """
-    known = before.files.keys() | {path for path in after.files if _is_compared(path, before, after)}
+    fresh = after.files.keys() - before.files.keys() - {file.path for file in after.code.untracked}
+    known = before.files.keys() | {path for path in fresh if _is_younger(after.top / path, before.looked)}
     if None in (before.code.identity, after.code.identity):
         # Of git's files only one of the two knows.
-        known = before.files.keys() & (after.files.keys() | {file.path for file in before.code.untracked})
+        known = before.files.keys() & after.files.keys()
     changed = [path for path in sorted(known) if before.files.get(path) != after.files.get(path)]
     sources = before.sources | after.sources
     return [p for p in changed if p in sources], [p for p in changed if p not in sources]
 
 
-def _is_compared(path: str, before: CodeFacts, after: CodeFacts) -> bool:
-    if path in before.files:
-        return True
+def _is_younger(path: Path, moment: float) -> bool:
     try:
-        is_new = (after.top / path).lstat().st_ctime >= before.looked
+        return path.lstat().st_ctime >= moment
     except OSError:
-        is_new = True
-    return is_new and all(path != file.path for file in after.code.untracked)
+        return True
 
 
 def change_problems(before: CodeFacts, after: CodeFacts) -> tuple[Problem, ...]:

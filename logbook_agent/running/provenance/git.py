@@ -9,6 +9,7 @@ not track is part of the code that ran where the command names it. Whether a fil
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import os
 import re
@@ -75,30 +76,11 @@ class CodeFacts:
     head: Mapping[str, str] = field(default_factory=dict)
     top: Path = Path()
     looked: float = field(default=0.0, compare=False)
-    look: _CodeLook | None = field(default=None, compare=False)
+    look: CodeLook | None = field(default=None, compare=False)
 
     def again(self) -> CodeFacts:
         """The same facts as they are now; this where nothing has changed."""
-        return self if self.look is None else self.look.taken(self)
-
-
-def code_facts(
-    cwd: Path,
-    root: Path,
-    argv: Sequence[str],
-    *,
-    keep: int = KEEP_BYTES,
-    environ: Mapping[str, str] | None = None,
-    rules: CodeRules | None = None,
-) -> CodeFacts:
-    """The code that `argv` runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to keep.
-
-    Unknown is None: outside a repository everything but the untracked files, before the first commit
-    everything but branch and untracked files. What went wrong with git is a problem, never an exception.
-    """
-    environ = os.environ if environ is None else environ
-    look = _CodeLook(cwd=cwd, root=root, argv=tuple(argv), keep=keep, environ=environ, rules=rules or CodeRules())
-    return look.taken()
+        return self if self.look is None else self.look.facts(self)
 
 
 def excluded_place(repository: Repository, root: Path) -> str | None:
@@ -113,19 +95,23 @@ def excluded_place(repository: Repository, root: Path) -> str | None:
     return str(place.relative_to(other.top))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CodeLook:
-    """What is asked of the code."""
+@dataclass(frozen=True, slots=True)
+class CodeLook:
+    """Which code `argv` runs in `cwd`. `root`: the logbook root; `keep`: the most bytes of a text to keep."""
 
     cwd: Path
     root: Path
-    argv: tuple[str, ...]
-    keep: int
-    environ: Mapping[str, str]
-    rules: CodeRules
+    argv: Sequence[str]
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    rules: CodeRules = field(default_factory=CodeRules)
+    keep: int = KEEP_BYTES
 
-    def taken(self, before: CodeFacts | None = None) -> CodeFacts:
-        """The code as it is now; of `before` what has not changed is not asked again."""
+    def facts(self, before: CodeFacts | None = None) -> CodeFacts:
+        """The code as it is now; of `before` what has not changed is not asked again.
+
+        Unknown is None: outside a repository everything but the untracked files, before the first commit
+        everything but branch and untracked files. What went wrong with git is a problem, never an exception.
+        """
         repository, looked = repository_of(self.cwd), time.time()
         named = [path for path in files_named(self.argv, self.cwd) if not self.rules.is_output(str(path))]
         top = repository.top if repository is not None else self.cwd
@@ -138,9 +124,8 @@ class _CodeLook:
             files, problems = _read(named, top, self.keep)
             allow = f"; to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
             said = f"code not identified: {error}{allow if _DUBIOUS in str(error) else ''}"
-            outside = [one for one in files if Path(one.file.path).is_absolute()]
             code = Code(branch=branch_of(repository) if repository is not None else None)
-            found = _watching(_facts(code, None, outside, [said, *problems]), files)
+            found = _facts(code, None, files, [said, *problems])
         return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
 
     def _in_repository(self, repository: Repository, named: list[Path], before: CodeFacts | None) -> CodeFacts:
@@ -162,59 +147,48 @@ class _CodeLook:
             git.close()
         if failed and commit is not None:
             raise GitError(failed)
-        untracked = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
-        if excluded is not None:
-            untracked = [p for p in untracked if not p.is_relative_to(top / excluded)]
-        files, problems = _read(untracked, top, self.keep)
+        if is_identified := commit is not None and excluded != ".":
+            named = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
+        if excluded not in (None, "."):
+            named = [p for p in named if not p.is_relative_to(top / excluded)]
+        files, problems = _read(named, top, self.keep)
         if excluded == ".":
             problems.append("code not identified: the logbook root is the whole repository")
         code = Code(commit=commit, branch=branch_of(repository))
-        if commit is None or excluded == ".":
-            return _watching(_facts(code, None, files, problems), _read(named, top, 0)[0])
+        if not is_identified:
+            return _facts(code, None, files, problems)
         code = dataclasses.replace(
             code,
             dirty=bool(diff.size or files),
             diff_sha256=diff.sha256 if diff.size else None,
             diff_bytes=diff.size,
         )
-        found = _facts(code, diff.text if diff.size else None, files, problems)
+        found = dataclasses.replace(_facts(code, diff.text if diff.size else None, files, problems), head=head)
         if before is not None and _is_same(before, found):
             return before
-        return self._identified(found, _changed(head, difference.files), head, excluded, tracked)
+        return self._identified(found, difference.files, excluded, tracked)
 
     def _identified(
-        self, found: CodeFacts, files: Mapping[str, str], head: Mapping[str, str], excluded: str | None, named: set[str]
+        self, found: CodeFacts, changed: Mapping[str, str | None], excluded: str | None, named: set[str]
     ) -> CodeFacts:
-        """The facts with the files of a working tree; git tracks those that are `named`."""
+        """The facts with the files of a working tree, where those that `changed` differ from HEAD; git tracks those
+        that are `named`."""
+        files = {**found.head, **changed}
         documents = {path for path in files if self.rules.is_document(path) or self.rules.is_output(path)} - named
-        within = f"{excluded}/" if excluded is not None else "\0"
-        known = {path: one for path, one in files.items() if path not in documents and not path.startswith(within)}
+        documents |= {path for path in files if excluded is not None and path.startswith(f"{excluded}/")}
+        known = {path: one for path, one in files.items() if one is not None and path not in documents}
         known |= found.files
         sources = {path for path in known if self.rules.is_source(path)} | found.files.keys() | (named & known.keys())
         code = dataclasses.replace(
             found.code, identity=_digest(known), sources=_digest({path: known[path] for path in sources})
         )
-        return dataclasses.replace(found, code=code, files=known, sources=frozenset(sources), head=head)
+        return dataclasses.replace(found, code=code, files=known, sources=frozenset(sources))
 
 
 def _is_same(before: CodeFacts, now: CodeFacts) -> bool:
     """Whether these are of the same commit, with the same changes."""
-
-    def said(facts: CodeFacts) -> tuple[object, ...]:
-        return facts.code.commit, facts.code.diff_sha256, facts.code.untracked, facts.problems
-
-    return before.code.identity is not None and said(before) == said(now)
-
-
-def _watching(found: CodeFacts, files: Sequence[_Named]) -> CodeFacts:
-    """The facts of code that git does not identify, with the files that the command names."""
-    entries = {one.file.path: one.entry for one in files}
-    return dataclasses.replace(found, files=entries, sources=frozenset(entries))
-
-
-def _changed(head: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:
-    """The files of HEAD as they are in the working tree."""
-    return {path: entry for path, entry in {**head, **changed}.items() if entry is not None}
+    code = dataclasses.replace(before.code, identity=None, sources=None)
+    return before.code.identity is not None and (code, before.problems) == (now.code, now.problems)
 
 
 def _names(process: subprocess.Popen[bytes]) -> set[str]:
@@ -227,14 +201,9 @@ def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named],
     for path in paths:
         shown = str(path.relative_to(top)) if top is not None and path.is_relative_to(top) else str(path)
         try:
-            file = _read_named(path, shown, keep)
+            files.append(_read_named(path, shown, keep))
         except OSError as error:
             problems.append(f"{shown}: not read: {error.strerror}")
-            continue
-        if file is None:
-            problems.append(f"{shown}: too large to count as code")
-        else:
-            files.append(file)
     return files, problems
 
 
@@ -245,13 +214,14 @@ def _digest(files: Mapping[str, str]) -> str:
 
 
 def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Sequence[str]) -> CodeFacts:
+    entries = {one.file.path: one.entry for one in files}
     return CodeFacts(
         code=dataclasses.replace(code, untracked=tuple(one.file for one in files)),
         diff=diff,
         untracked={one.file.path: one.content for one in files if one.content is not None},
         problems=tuple(problems),
-        files={one.file.path: one.entry for one in files},
-        sources=frozenset(one.file.path for one in files),
+        files=entries,
+        sources=frozenset(entries),
     )
 
 
@@ -314,14 +284,12 @@ def _is_foreign(path: Path) -> bool:
     return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
 
 
-def _read_named(path: Path, shown_as: str, keep: int) -> _Named | None:
-    """The file's digest, and its content when it has at most `keep` bytes. Raises OSError.
-
-    None for a file of more than 64 MiB, which is data rather than code.
-    """
+def _read_named(path: Path, shown_as: str, keep: int) -> _Named:
+    """The file's digest, and its content when it has at most `keep` bytes. Raises OSError, also for a file of more than
+    64 MiB, which is data rather than code."""
     size = path.stat().st_size
     if size > MAX_HASHED_BYTES:
-        return None
+        raise OSError(errno.EFBIG, "too large to count as code")
     with path.open("rb") as file:
         content = file.read(MAX_HASHED_BYTES + 1)
     named = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))

@@ -179,11 +179,9 @@ def _check_size(top: Path, names: Sequence[str]) -> None:
 
 def bring(source: Path, target: Path) -> None:
     """Make a file or a folder of a working tree the same as another."""
-    if not source.is_dir():
-        _bring(source, target)
-        return
-    shutil.rmtree(target, ignore_errors=True)
-    for path in source.rglob("*"):
+    if target.is_dir():
+        shutil.rmtree(target)
+    for path in source.rglob("*") if source.is_dir() else [source]:
         if not path.is_dir():
             _bring(path, target / path.relative_to(source))
 

@@ -27,11 +27,8 @@ _TOKEN = (
     r"[ \t]{0,40}(?:[-|:>][ \t]{0,40})?"
 )
 _MOST_TOKENS, _MOST_PARTS = 10, 2
-
-
-@functools.cache
-def _token() -> re.Pattern[str]:
-    return re.compile(_TOKEN)
+# Compiled with the first line that may hold a result.
+_token = functools.cache(functools.partial(re.compile, _TOKEN))
 
 
 def bodies(line: str) -> Iterator[tuple[int, str | None]]:

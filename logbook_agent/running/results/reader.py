@@ -6,7 +6,6 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -106,8 +105,7 @@ class ResultReader:
         # Of METRIC lines, and the last of each metric and rank in a plain form, with the number of such lines.
         self._metrics: list[Row] = []
         self._forms = PlainForms(self._rules, self._step_keys)
-        self._plain: dict[tuple[str, str | None], PlainValue] = {}
-        self._plain_lines: Counter[str] = Counter()
+        self._plain: dict[tuple[str, str | None], tuple[int, PlainValue]] = {}
         # The declared metrics on RESULT lines, and all on METRIC lines.
         self._printed: set[str] = set()
         # What METRIC lines with a step or with several values report, with their units.
@@ -169,9 +167,9 @@ class ResultReader:
         elif (plain := self._forms.read(line)) is not None:
             self._last, self._traceback = cut(self._clean(line), _LAST_CHARS), None
             if isinstance(plain, PlainValue):
-                self._plain_lines[plain.name] += 1
+                count, _ = self._plain.get((plain.name, plain.rank), (0, plain))
                 if len(self._plain) < MAX_ROWS:
-                    self._plain[plain.name, plain.rank] = plain
+                    self._plain[plain.name, plain.rank] = count + 1, plain
             elif row := self._rules.row(self._clean(plain), self._forms.step_keys, self._problems.add):
                 self._keep(row)
         elif self._traceback is not None and not self._traceback[1]:
@@ -182,10 +180,10 @@ class ResultReader:
     def _plain_rows(self, reported: Set[str]) -> list[Row]:
         """The last value in a plain form of each metric that was not reported otherwise, for each rank."""
         rows = []
-        for (name, rank), value in self._plain.items():
+        for (name, rank), (count, value) in self._plain.items():
             if name in reported:
                 continue
-            shown, count, each = cut(name, 40), self._plain_lines[name], " of each rank" if rank else ""
+            shown, each = cut(name, 40), " of each rank" if rank else ""
             if count > 1:
                 self._problems.add(f"{shown}: {count} lines without a step; the last one{each} counts")
             if value.number is not None:
@@ -307,19 +305,19 @@ class ResultReader:
         self._last = shown
         self._printed.update(name for name, _, _ in values)
         name, text, unit = values[0]
-        value, attached = measured_number(text)
+        is_label = is_digest_name(name) and name not in self._rules.over
         if len(values) > 1:
             self._problems.add(f"METRIC line with several values, read as a RESULT line: {shown}")
+        if len(values) > 1 or is_label:
             pairs: dict[str, str] = {}
             for other, text, of in values:
                 pairs.setdefault(other, text)
-                if other == name or (is_measured(other) and not self._rules.is_config(other)):
+                is_metric = is_measured(other) and not self._rules.is_config(other)
+                if is_metric or (other == name and not is_label):
                     self._line_units.setdefault(self._clean(other), self._clean(of))
             self._pairs.append((self._clean_config(pairs), rank))
             return
-        if is_digest_name(name) and name not in {m.name for m in self._known.declared}:
-            self._pairs.append((self._clean_config({name: text}), rank))
-            return
+        value, attached = measured_number(text)
         if value is None:
             self._problems.add(f"METRIC line: no measurement: {shown}; {PLAIN_NUMBER}")
             return

@@ -17,18 +17,18 @@ from logbook_agent import __version__
 from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Code, Exit, Problem, Process, Row, noted
+from logbook_agent.model.run import Artifact, Code, Exit, Process, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.launch.process import Job, JobOutcome, pipe_problems
+from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.code_changes import change_problems
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
-from logbook_agent.running.provenance.git import CodeFacts, code_facts
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
@@ -120,11 +120,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         for name, step, value in event_points(result_file) if is_folder else ():
             reader.point(name, step, value)
         file_text, file_problems = (None, []) if is_folder else _read_result_file(result_file)
-        stated: list[Row] = []
-        read_problems: list[Problem] = []
-        if written is not None:
-            host = None if work.is_carried else facts.host.name
-            stated, read_problems = written.rows(clean, facts.code.commit if facts.code is not None else None, host)
+        commit, host = facts.code and facts.code.commit, None if work.is_carried else facts.host.name
+        stated, read_problems = written.rows(clean, commit, host) if written is not None else ([], [])
     if outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s:
         problems.append("ended because the hours of the budget are spent")
     reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
@@ -182,7 +179,7 @@ def code_now(work: Work, place: Workplace) -> CodeFacts:
     if work.is_carried and not work.syncs:
         return CodeFacts()
     environ = {**place.environ, **work.env}
-    return code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ, rules=work.rules)
+    return CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
 
 
 def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
@@ -258,9 +255,7 @@ def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
 def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> JobOutcome:
     """How the job ended. One that could not be started has ended too, with the reason as a problem."""
     try:
-        made = job()
-        outcome = execute(made, sinks, stops=stops)
-        return dataclasses.replace(outcome, problems=(*outcome.problems, *pipe_problems(made, outcome.exit)))
+        return execute(job(), sinks, stops=stops)
     except (ToolError, UsageError) as error:
         text = f"not started: {error.said}"
         return JobOutcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))

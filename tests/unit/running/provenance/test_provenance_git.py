@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.running.provenance.git import CodeFacts, code_facts
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def facts(top: Path, *argv: str, root: str = "logbooks", keep: int = 1000) -> CodeFacts:
-    return code_facts(top, top / root, argv or ("true",), keep=keep, environ=ENV)
+    return CodeLook(top, top / root, argv or ("true",), ENV, keep=keep).facts()
 
 
 def identity(top: Path, *argv: str, root: str = "logbooks") -> str:

@@ -12,7 +12,7 @@ import pytest
 from logbook_agent.issue.permalinks import dirty_outside, published, remote_of
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance import git_calls
-from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.text.address import RepositoryAddress
 from tests.contract.running.provenance.test_provenance_hostile import Hostile, hostile
@@ -50,7 +50,8 @@ def test_a_filter_is_not_found_there_either(folder: Path, git: Git) -> None:
     (folder / "helper").write_text(f"#!/bin/sh\ntouch {folder}/started; cat\n")
     (folder / "helper").chmod(0o755)
     (folder / "bench.py").write_text("other\n")
-    code_facts(folder, folder / "logbooks", ["true"], environ={**os.environ, "PATH": f".::{os.environ['PATH']}"})
+    environ = {**os.environ, "PATH": f".::{os.environ['PATH']}"}
+    CodeLook(folder, folder / "logbooks", ["true"], environ).facts()
     assert not (folder / "started").exists()
 
 
