@@ -38,7 +38,7 @@ def first_words(answer: Answer) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
     failed = [
-        f"{subject(answer, side)} failed in {counted(sum(of.values()), 'pair')}: {max(of, key=of.__getitem__)}"
+        f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
         for side, of in answer.failed.items()
     ]
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_guard and f.outcome is Outcome.WORSE]
