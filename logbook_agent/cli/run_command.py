@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -181,16 +181,13 @@ def run_command(
     return _finish(space, result)
 
 
-@contextlib.contextmanager
-def _placed(space: Workspace, request: RunRequest, display: Display) -> Iterator[RunRequest]:
+def _placed(space: Workspace, request: RunRequest, display: Display) -> AbstractContextManager[RunRequest]:
     """What is asked for, with --frozen in a checkout that is there as long."""
     if not request.frozen:
-        yield request
-        return
+        return nullcontext(request)
     from logbook_agent.campaign.code_axis import frozen  # few runs are
 
-    with frozen(space, request, display) as placed:
-        yield placed
+    return frozen(space, request, display)
 
 
 def _folds_steps(space: Workspace, request: RunRequest) -> bool:
