@@ -26,12 +26,8 @@ Key = tuple[tuple[str, str], ...]
 class Spelt(float):
     """A number that a command gets as it was written: 1.50."""
 
-    def __new__(cls, text: str) -> Spelt:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    text: str
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __str__(self) -> str:
         return self.text
