@@ -205,12 +205,11 @@ class _Ranking:
         answer."""
         lost: dict[str, int] = {}
         for base, side, answer, finding in self._compared:
-            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
-                for key in side.keys() - base.keys():
-                    lost.setdefault(key, self._places.get(answer.entry, 0))
-        for base, side, answer, finding in self._compared:
             losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
-            for key in losers if finding.is_settled else ():
+            losers = losers if finding.is_settled else set()
+            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
+                losers |= side.keys() - base.keys()
+            for key in losers:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
         return lost
 
