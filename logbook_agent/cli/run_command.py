@@ -33,15 +33,9 @@ from logbook_agent.text.phrases import counted, listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
-ConfigOption = Annotated[
-    Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
-]
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
-]
-StallOption = Annotated[
-    Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
 ]
 ReadOption = Annotated[
     Text,
@@ -60,30 +54,8 @@ KeepOption = Annotated[
         help="Keep files of its working folder that match, such as 'out/*.png'; repeatable.",
     ),
 ]
-InputOption = Annotated[
-    Texts,
-    Option(
-        "--input",
-        metavar="PATH",
-        help="Record the digest of a file or folder that the command reads; repeatable.",
-    ),
-]
-ShellOption = Annotated[
-    bool,
-    Option("--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."),
-]
-FrozenOption = Annotated[
-    bool,
-    Option(
-        "--frozen", help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach."
-    ),
-]
-CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
-]
-IdOption = Annotated[
-    Text, Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands.")
 ]
 
 
@@ -91,16 +63,36 @@ IdOption = Annotated[
 class How:
     """How a command is run, in the options that `run` and `ab` share."""
 
-    config: ConfigOption = None
+    config: Annotated[
+        Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
+    ] = None
     env: EnvOption = None
     timeout: TimeoutOption = None
-    stall: StallOption = None
-    cwd: CwdOption = None
-    shell: ShellOption = False
+    stall: Annotated[
+        Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
+    ] = None
+    cwd: Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")] = None
+    shell: Annotated[
+        bool,
+        Option(
+            "--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."
+        ),
+    ] = False
     read: ReadOption = None
     keep: KeepOption = None
-    input: InputOption = None
-    frozen: FrozenOption = False
+    input: Annotated[
+        Texts,
+        Option(
+            "--input", metavar="PATH", help="Record the digest of a file or folder that the command reads; repeatable."
+        ),
+    ] = None
+    frozen: Annotated[
+        bool,
+        Option(
+            "--frozen",
+            help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach.",
+        ),
+    ] = False
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -139,7 +131,10 @@ def run_command(
         bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
     ] = False,
     on: OnOption = None,
-    entry_id: IdOption = None,
+    entry_id: Annotated[
+        Text,
+        Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands."),
+    ] = None,
     confirm: Annotated[
         Text,
         Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
