@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
@@ -203,11 +204,7 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
     """How many pairs do not count, by reason."""
-    found: dict[str, int] = {}
-    for one in series:
-        for why, count in one.left_out.items():
-            found[why] = found.get(why, 0) + count
-    return found
+    return sum((Counter(one.left_out) for one in series), Counter())
 
 
 def pairs_left_out(left_out: Mapping[str, int]) -> tuple[str, ...]:
