@@ -23,7 +23,7 @@ from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
-from logbook_agent.model.values import parse_value
+from logbook_agent.model.values import parse_value, varied
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
@@ -256,8 +256,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
             f" {counted(count, 'row')}" + (f", {counted(len(predicted), 'prediction')}" if predicted else "")
         )
-        varied = _varied(run_data["rows"])
-        lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
+        keys = varied(row["config"] for row in run_data["rows"])
+        lines += [f"  {_row_text(row, keys)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
         if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
@@ -269,14 +269,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
     return lines
 
 
-def _varied(rows: list[BriefRow]) -> list[str]:
-    """The config keys that tell the rows of a run apart."""
-    keys = dict.fromkeys(key for row in rows for key in row["config"])
-    return [key for key in keys if len({repr(row["config"].get(key)) for row in rows}) > 1]
-
-
-def _row_text(row: BriefRow, varied: list[str]) -> str:
-    case = " ".join(f"{key}={row['config'][key]}" for key in varied if key in row["config"])
+def _row_text(row: BriefRow, keys: list[str]) -> str:
+    case = " ".join(f"{key}={row['config'][key]}" for key in keys if key in row["config"])
     said = f"{case}: " if case else ""
     if "failed" in row:
         return f"{said}failed: {row['failed']['reason']}"

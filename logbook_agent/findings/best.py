@@ -9,7 +9,7 @@ best.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +22,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import Scalar, canonical, varied
 
 # What an entry measured of a case, with the entry.
 Tried: TypeAlias = tuple[Summary, Trial]
@@ -120,7 +120,7 @@ class _Ranking:
         self._axes = {a.question.axis for a in answers}
         self._axes |= {axis for s in thread.counted for axis in s["contrasts"] if axis is not None}
         for base, side, *_ in self._compared:
-            self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
+            self._axes |= {name for a in base.values() for b in side.values() for name in varied((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes
         declared = thread.header.case_keys if thread.header.matrix else ()
         self._names = [name for name in declared if name in names] or sorted(names)
@@ -128,8 +128,8 @@ class _Ranking:
         for key, told in self._told.items():
             named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
             problems.setdefault((key,) if told["config_left_out"] else named, []).append(key)
-        self._problems = [_Problem(keys, _differing(self._config(k) for k in keys)) for keys in problems.values()]
-        between = _differing(self._config(problem.keys[0]) for problem in self._problems)
+        self._problems = [_Problem(keys, varied(self._config(k) for k in keys)) for keys in problems.values()]
+        between = varied(self._config(problem.keys[0]) for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
     def bests(self) -> list[BestCase]:
@@ -281,10 +281,3 @@ class _Ranking:
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
     return all(k in config and canonical(config[k]) == canonical(v) for k, v in case.items())
-
-
-def _differing(configs: Iterable[Mapping[str, str]]) -> list[str]:
-    """The keys whose values differ between configs."""
-    found = list(configs)
-    names = dict.fromkeys(name for config in found for name in config)
-    return [name for name in names if len({canonical(config.get(name)) for config in found}) > 1]
