@@ -188,17 +188,19 @@ class _Ranking:
                     found.setdefault(case["key"], []).append((summary, case))
                 elif case["side"] is not None:
                     discarded.add(case["key"])
-        found = {key: cases for key, of in found.items() if (cases := self._without_zeros(of, found))}
+        found = self._without_zeros(found)
         kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
         on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
         return {k: of for k, of in on_scale.items() if of and k not in discarded}
 
-    def _without_zeros(self, of: Sequence[Tried], all_: Mapping[str, Sequence[Tried]]) -> list[Tried]:
-        """What counts of a case, without zeros that are far from every other value of the thread."""
-        others = [value for cases in all_.values() for _, case in cases for value in case["values"] if value]
-        unit = next((case["unit"] for _, case in of if case["unit"] is not None), self._metric.unit)
-        is_zero = is_far(others, self._metric.direction, unit)
-        return [(s, case) for s, case in of if case["accepted"] or not (is_zero and 0 in case["values"])]
+    def _without_zeros(self, found: dict[str, list[Tried]]) -> dict[str, list[Tried]]:
+        """What counts of each case, without zeros that are far from every other value of the thread."""
+        trials = [case for of in found.values() for _, case in of]
+        unit = next((case["unit"] for case in trials if case["unit"] is not None), self._metric.unit)
+        if not is_far([value for case in trials for value in case["values"] if value], self._metric.direction, unit):
+            return found
+        good = {key: [(s, c) for s, c in of if c["accepted"] or 0 not in c["values"]] for key, of in found.items()}
+        return {key: of for key, of in good.items() if of}
 
     def _lost(self) -> dict[str, int]:
         """The cases that lost a comparison, or whose output was another, with the place of the entry that has its
