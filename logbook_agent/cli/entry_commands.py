@@ -13,7 +13,6 @@ from logbook_agent.entries.judging import Judging, change_header
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
 from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -146,17 +145,9 @@ def edit_command(
     if entry_id is None:
         book = space.book()
         header = change_header(space, book, judging, prose(reason))
-        said = {
-            "logbook": book.topic,
-            **{n: encode(getattr(header, n)) for n in ("gates", "free", "metrics", "changes")},
-        }
-        emit(
-            "edit",
-            said,
-            f"changed {book.topic}: {header.changes[-1].what}",
-            as_json=common.as_json,
-            warnings=space.warnings,
-        )
+        parts = {name: encode(getattr(header, name)) for name in ("gates", "free", "metrics", "changes")}
+        text = f"changed {book.topic}: {header.changes[-1].what}"
+        emit("edit", {"logbook": book.topic, **parts}, text, as_json=common.as_json, warnings=space.warnings)
         return
     if metric is not None:
         raise UsageError(
@@ -174,12 +165,6 @@ def edit_command(
     )
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
-
-
-def _changed_header(space: Workspace, book: Book, header: Header, as_json: bool) -> None:
-    parts = {"gates": header.gates, "free": header.free, "metrics": header.metrics, "changes": header.changes}
-    data = {"logbook": book.topic, **{name: encode(part) for name, part in parts.items()}}
-    emit("edit", data, f"changed {book.topic}: {header.changes[-1].what}", as_json=as_json, warnings=space.warnings)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

@@ -38,12 +38,7 @@ DetachOption = Annotated[
 ]
 
 _PROSE = "Text, @FILE, or - for standard input."
-TitleOption = Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")]
 HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")]
-InterpretationOption = Annotated[
-    Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
-]
-NextOption = Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")]
 GateOption = Annotated[
     Texts,
     Option(
@@ -59,14 +54,6 @@ FreeOption = Annotated[
 ResultOption = Annotated[
     Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}")
 ]
-FieldOption = Annotated[
-    Texts, Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated.")
-]
-ContinuesOption = Annotated[Text, Option("--continues", metavar="ID", help="The entry that this one continues.")]
-CompletesOption = Annotated[
-    Text, Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
-]
-SupersedesOption = Annotated[Text, Option("--supersedes", metavar="ID", help="The entry that this one corrects.")]
 
 
 def workspace(logbook: str | None, root: str | None) -> Workspace:
@@ -138,14 +125,20 @@ def prose(text: str | None) -> str | None:
 class Words:
     """The words of an entry, as options."""
 
-    title: TitleOption = None
+    title: Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")] = None
     hypothesis: HypothesisOption = None
-    interpretation: InterpretationOption = None
-    next_action: NextOption = None
-    field: FieldOption = None
-    continues: ContinuesOption = None
-    completes: CompletesOption = None
-    supersedes: SupersedesOption = None
+    interpretation: Annotated[
+        Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
+    ] = None
+    next_action: Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")] = None
+    field: Annotated[
+        Texts, Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated.")
+    ] = None
+    continues: Annotated[Text, Option("--continues", metavar="ID", help="The entry that this one continues.")] = None
+    completes: Annotated[
+        Text, Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
+    ] = None
+    supersedes: Annotated[Text, Option("--supersedes", metavar="ID", help="The entry that this one corrects.")] = None
 
     def read(self, *, result: str | None = None) -> Prose:
         """Each text read."""

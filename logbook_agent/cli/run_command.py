@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,7 +23,7 @@ from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
-from logbook_agent.model.values import parse_value
+from logbook_agent.model.values import parse_value, varied
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
@@ -33,15 +33,9 @@ from logbook_agent.text.phrases import counted, listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
-ConfigOption = Annotated[
-    Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
-]
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
-]
-StallOption = Annotated[
-    Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
 ]
 ReadOption = Annotated[
     Text,
@@ -60,30 +54,8 @@ KeepOption = Annotated[
         help="Keep files of its working folder that match, such as 'out/*.png'; repeatable.",
     ),
 ]
-InputOption = Annotated[
-    Texts,
-    Option(
-        "--input",
-        metavar="PATH",
-        help="Record the digest of a file or folder that the command reads; repeatable.",
-    ),
-]
-ShellOption = Annotated[
-    bool,
-    Option("--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."),
-]
-FrozenOption = Annotated[
-    bool,
-    Option(
-        "--frozen", help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach."
-    ),
-]
-CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
-]
-IdOption = Annotated[
-    Text, Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands.")
 ]
 
 
@@ -91,16 +63,36 @@ IdOption = Annotated[
 class How:
     """How a command is run, in the options that `run` and `ab` share."""
 
-    config: ConfigOption = None
+    config: Annotated[
+        Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
+    ] = None
     env: EnvOption = None
     timeout: TimeoutOption = None
-    stall: StallOption = None
-    cwd: CwdOption = None
-    shell: ShellOption = False
+    stall: Annotated[
+        Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
+    ] = None
+    cwd: Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")] = None
+    shell: Annotated[
+        bool,
+        Option(
+            "--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."
+        ),
+    ] = False
     read: ReadOption = None
     keep: KeepOption = None
-    input: InputOption = None
-    frozen: FrozenOption = False
+    input: Annotated[
+        Texts,
+        Option(
+            "--input", metavar="PATH", help="Record the digest of a file or folder that the command reads; repeatable."
+        ),
+    ] = None
+    frozen: Annotated[
+        bool,
+        Option(
+            "--frozen",
+            help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach.",
+        ),
+    ] = False
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -139,7 +131,10 @@ def run_command(
         bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
     ] = False,
     on: OnOption = None,
-    entry_id: IdOption = None,
+    entry_id: Annotated[
+        Text,
+        Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands."),
+    ] = None,
     confirm: Annotated[
         Text,
         Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
@@ -181,16 +176,13 @@ def run_command(
     return _finish(space, result)
 
 
-@contextlib.contextmanager
-def _placed(space: Workspace, request: RunRequest, display: Display) -> Iterator[RunRequest]:
+def _placed(space: Workspace, request: RunRequest, display: Display) -> AbstractContextManager[RunRequest]:
     """What is asked for, with --frozen in a checkout that is there as long."""
     if not request.frozen:
-        yield request
-        return
+        return nullcontext(request)
     from logbook_agent.campaign.code_axis import frozen  # few runs are
 
-    with frozen(space, request, display) as placed:
-        yield placed
+    return frozen(space, request, display)
 
 
 def _folds_steps(space: Workspace, request: RunRequest) -> bool:
@@ -264,8 +256,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
             f" {counted(count, 'row')}" + (f", {counted(len(predicted), 'prediction')}" if predicted else "")
         )
-        varied = _varied(run_data["rows"])
-        lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
+        keys = varied(row["config"] for row in run_data["rows"])
+        lines += [f"  {_row_text(row, keys)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
         if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
@@ -277,14 +269,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
     return lines
 
 
-def _varied(rows: list[BriefRow]) -> list[str]:
-    """The config keys that tell the rows of a run apart."""
-    keys = dict.fromkeys(key for row in rows for key in row["config"])
-    return [key for key in keys if len({repr(row["config"].get(key)) for row in rows}) > 1]
-
-
-def _row_text(row: BriefRow, varied: list[str]) -> str:
-    case = " ".join(f"{key}={row['config'][key]}" for key in varied if key in row["config"])
+def _row_text(row: BriefRow, keys: list[str]) -> str:
+    case = " ".join(f"{key}={row['config'][key]}" for key in keys if key in row["config"])
     said = f"{case}: " if case else ""
     if "failed" in row:
         return f"{said}failed: {row['failed']['reason']}"

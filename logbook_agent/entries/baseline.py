@@ -15,7 +15,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, is_number, parse_value, row_key
+from logbook_agent.model.values import Scalar, is_number, parse_value, row_key, varied
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -241,8 +241,4 @@ def _check_cases(record: Record, by_case: Mapping[object, Sequence[tuple[dict[st
 
 def _differ(groups: Sequence[Repeats]) -> list[str]:
     """The config keys and facts in which cases are unlike."""
-    configs = [dict(row_key(g.cases[0].row.config)) for g in groups]
-    keys = dict.fromkeys(k for c in configs for k in c)
-    return [k for k in keys if len({c.get(k) for c in configs}) > 1] + list(
-        dict.fromkeys(k for g in groups for k in g.apart)
-    )
+    return [*varied(g.cases[0].row.config for g in groups), *dict.fromkeys(k for g in groups for k in g.apart)]

@@ -63,7 +63,9 @@ def _changed(before: Sequence[str], added: Sequence[str], dropped: Sequence[str]
 def change_header(workspace: Workspace, book: Book, wanted: Judging, reason: str | None) -> Header:
     """Change what judges all results of a logbook, and render its view again. Raises UsageError without a reason."""
     gates, metrics = checked_gates(wanted.gates), [parse_metric(text) for text in wanted.metrics]
-    if wanted.accept is not None or not (gates or wanted.free or metrics or wanted.drop):
+    said = [*(f"gate {g}" for g in gates), *(f"{name} may differ" for name in wanted.free)]
+    said += [*(f"metric {text}" for text in wanted.metrics), *(f"without {text}" for text in wanted.drop)]
+    if not said or wanted.accept is not None:
         raise UsageError(
             "no entry named",
             cause="what was given changes an entry",
@@ -75,22 +77,18 @@ def change_header(workspace: Workspace, book: Book, wanted: Judging, reason: str
             cause="it may turn answers that others have read",
             hint=f"logbook edit {_EXAMPLE} --reason '...'",
         )
-    named = {metric.name: metric for metric in metrics}
 
     def change(header: Header) -> Header:
-        unknown = {*wanted.drop} - {*header.gates, *header.free, *(m.name for m in header.metrics), *gates}
+        named = {m.name: m for m in header.metrics if m.name not in wanted.drop} | {m.name: m for m in metrics}
         new = dataclasses.replace(
             header,
             gates=_changed(header.gates, gates, wanted.drop),
             free=_changed(header.free, wanted.free, wanted.drop),
-            metrics=tuple(named.pop(m.name, m) for m in header.metrics if m.name not in wanted.drop)
-            + tuple(named.values()),
+            metrics=tuple(named.values()),
         )
         if new == header:
-            what = f"it has no {listed(sorted(unknown), 3)}" if unknown else "it says so already"
-            raise UsageError(f"nothing to change in {book.topic}", cause=what, hint="logbook status")
-        said = [*(f"gate {g}" for g in gates), *(f"{n} may differ" for n in wanted.free)]
-        said += [*(f"metric {text}" for text in wanted.metrics), *(f"without {text}" for text in wanted.drop)]
+            cause = "it says so already, or has nothing of that name"
+            raise UsageError(f"nothing to change in {book.topic}", cause=cause, hint="logbook status")
         at = HeaderChange(at=workspace.stamp(), what=", ".join(said), reason=one_line(reason))
         return dataclasses.replace(new, changes=(*header.changes, at))
 
@@ -101,26 +99,21 @@ def change_header(workspace: Workspace, book: Book, wanted: Judging, reason: str
 
 def with_judging(record: Record, entry: Entry, wanted: Judging, at: str) -> Entry:
     """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld."""
-    gates = checked_gates(wanted.gates)
-    entry = dataclasses.replace(
-        entry, gates=_changed(entry.gates, gates, wanted.drop), free=_changed(entry.free, wanted.free, wanted.drop)
-    )
-    if wanted.accept is None:
-        return entry
-    withheld = tuple(s.run.run for s in record.runs if _may_be_withheld(s.run))
-    runs = tuple(wanted.runs) or withheld
-    if not runs or not {*runs} <= {*withheld}:
-        raise UsageError(
-            f"no run of {record.id} is withheld"
-            if not withheld
-            else f"run {listed([*map(str, runs)], 3)} is not withheld",
-            cause="only numbers that are withheld can be accepted",
-            hint=f"logbook show {record.id}",
-        )
-    if not wanted.accept.strip():
-        raise UsageError(
-            "--accept is empty", cause="later readers must know why the numbers count", hint="--accept '...'"
-        )
+    gates, accepted = _changed(entry.gates, checked_gates(wanted.gates), wanted.drop), entry.accepted
+    if wanted.accept is not None:
+        withheld = [s.run.run for s in record.runs if _may_be_withheld(s.run)]
+        runs = tuple(wanted.runs or withheld)
+        if not runs or not {*runs} <= {*withheld}:
+            raise UsageError(
+                f"run {listed([*map(str, runs)], 3)} is not withheld" if runs else f"no run of {record.id} is withheld",
+                cause="only numbers that are withheld can be accepted",
+                hint=f"logbook show {record.id}",
+            )
+        if not wanted.accept.strip():
+            raise UsageError(
+                "--accept is empty", cause="later readers must know why the numbers count", hint="--accept '...'"
+            )
+        accepted = (*accepted, Acceptance(runs=runs, why=one_line(wanted.accept), at=at))
     return dataclasses.replace(
-        entry, accepted=(*entry.accepted, Acceptance(runs=runs, why=one_line(wanted.accept), at=at))
+        entry, gates=gates, free=_changed(entry.free, wanted.free, wanted.drop), accepted=accepted
     )

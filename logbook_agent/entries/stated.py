@@ -149,17 +149,15 @@ def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str
 
 def parse_budget(texts: Sequence[str], budget: Budget) -> Budget:
     """The budget with what `runs=N` and `hours=H` state in place; `runs=` takes the limit away."""
-    for text in texts:
-        name, value = parse_value(text, "--budget")
-        try:
-            budget = decode(Budget, {**encode(budget), name: None if value == "" else value})
-        except CodecError as error:
-            raise UsageError(
-                f"--budget {text}: {error}",
-                cause="a budget is a number of runs, or of hours that they take together",
-                hint="--budget runs=40 --budget hours=3",
-            ) from None
-    return budget
+    given = {name: value if value != "" else None for name, value in (parse_value(t, "--budget") for t in texts)}
+    try:
+        return decode(Budget, {**encode(budget), **given})
+    except CodecError as error:
+        raise UsageError(
+            f"--budget {' '.join(texts)}: {error}",
+            cause="a budget is a number of runs, or of hours that they take together",
+            hint="--budget runs=40 --budget hours=3",
+        ) from None
 
 
 def parse_link(text: str) -> Link:

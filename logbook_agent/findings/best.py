@@ -9,7 +9,7 @@ best.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -22,7 +22,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import Scalar, canonical, varied
 
 # What an entry measured of a case, with the entry.
 Tried: TypeAlias = tuple[Summary, Trial]
@@ -120,7 +120,7 @@ class _Ranking:
         self._axes = {a.question.axis for a in answers}
         self._axes |= {axis for s in thread.counted for axis in s["contrasts"] if axis is not None}
         for base, side, *_ in self._compared:
-            self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
+            self._axes |= {name for a in base.values() for b in side.values() for name in varied((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes
         declared = thread.header.case_keys if thread.header.matrix else ()
         self._names = [name for name in declared if name in names] or sorted(names)
@@ -128,8 +128,8 @@ class _Ranking:
         for key, told in self._told.items():
             named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
             problems.setdefault((key,) if told["config_left_out"] else named, []).append(key)
-        self._problems = [_Problem(keys, _differing(self._config(k) for k in keys)) for keys in problems.values()]
-        between = _differing(self._config(problem.keys[0]) for problem in self._problems)
+        self._problems = [_Problem(keys, varied(self._config(k) for k in keys)) for keys in problems.values()]
+        between = varied(self._config(problem.keys[0]) for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
     def bests(self) -> list[BestCase]:
@@ -188,29 +188,30 @@ class _Ranking:
                     found.setdefault(case["key"], []).append((summary, case))
                 elif case["side"] is not None:
                     discarded.add(case["key"])
-        found = {key: cases for key, of in found.items() if (cases := self._without_zeros(of, found))}
+        found = self._without_zeros(found)
         kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
         on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
         return {k: of for k, of in on_scale.items() if of and k not in discarded}
 
-    def _without_zeros(self, of: Sequence[Tried], all_: Mapping[str, Sequence[Tried]]) -> list[Tried]:
-        """What counts of a case, without zeros that are far from every other value of the thread."""
-        others = [value for cases in all_.values() for _, case in cases for value in case["values"] if value]
-        unit = next((case["unit"] for _, case in of if case["unit"] is not None), self._metric.unit)
-        is_zero = is_far(others, self._metric.direction, unit)
-        return [(s, case) for s, case in of if case["accepted"] or not (is_zero and 0 in case["values"])]
+    def _without_zeros(self, found: dict[str, list[Tried]]) -> dict[str, list[Tried]]:
+        """What counts of each case, without zeros that are far from every other value of the thread."""
+        trials = [case for of in found.values() for _, case in of]
+        unit = next((case["unit"] for case in trials if case["unit"] is not None), self._metric.unit)
+        if not is_far([value for case in trials for value in case["values"] if value], self._metric.direction, unit):
+            return found
+        good = {key: [(s, c) for s, c in of if c["accepted"] or 0 not in c["values"]] for key, of in found.items()}
+        return {key: of for key, of in good.items() if of}
 
     def _lost(self) -> dict[str, int]:
         """The cases that lost a comparison, or whose output was another, with the place of the entry that has its
         answer."""
         lost: dict[str, int] = {}
         for base, side, answer, finding in self._compared:
-            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
-                for key in side.keys() - base.keys():
-                    lost.setdefault(key, self._places.get(answer.entry, 0))
-        for base, side, answer, finding in self._compared:
             losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
-            for key in losers if finding.is_settled else ():
+            losers = losers if finding.is_settled else set()
+            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
+                losers |= side.keys() - base.keys()
+            for key in losers:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
         return lost
 
@@ -282,10 +283,3 @@ class _Ranking:
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
     return all(k in config and canonical(config[k]) == canonical(v) for k, v in case.items())
-
-
-def _differing(configs: Iterable[Mapping[str, str]]) -> list[str]:
-    """The keys whose values differ between configs."""
-    found = list(configs)
-    names = dict.fromkeys(name for config in found for name in config)
-    return [name for name in names if len({canonical(config.get(name)) for config in found}) > 1]

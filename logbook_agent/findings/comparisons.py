@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import MappingProxyType
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
@@ -36,7 +35,7 @@ class Comparisons:
         pairs: Sequence[EntryPairs],
         header: Header,
         remember: Callable[[str, str, Callable[[], str]], str],
-        discarded: Mapping[str, str] = MappingProxyType({}),
+        discarded: Mapping[str, str],
     ) -> None:
         self._pairs, self._header, self._remember, self._discarded = pairs, header, remember, discarded
 
@@ -54,12 +53,7 @@ class Comparisons:
         by = next((self._discarded[entry] for entry in answer.entries if entry in self._discarded), None)
         if by is None:
             return answer
-        found = [
-            replace(f, outcome=Outcome.OPEN, notes=(f"discarded by {by}", *f.notes))
-            if f.outcome is Outcome.BETTER
-            else f
-            for f in answer.findings
-        ]
+        found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
         return replace(answer, findings=tuple(found), first=(f"discarded by {by}",))
 
     def answer_of(self, entry_id: str) -> Answer | None:

@@ -19,7 +19,7 @@ from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import varied
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted, listed
 from logbook_agent.text.shell_words import assignments
@@ -112,19 +112,13 @@ def settle_varied(records: Records, entry_id: str) -> str:
     """What would settle the rows of an entry, if they differ in one key alone, else the first two of them that do;
     empty where none do."""
     rows = [(s.run.run, row.config) for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
-    varied = _varied([config for _, config in rows])
-    if len(varied) == 1:
-        return _settle_of(records, Contrast(references=(entry_id,), axis=varied[0]))
+    if len(names := varied(config for _, config in rows)) == 1:
+        return _settle_of(records, Contrast(references=(entry_id,), axis=names[0]))
     for (a, one), (b, other) in itertools.combinations(rows[:_PAIRED_ROWS], 2):
-        found = _varied([one, other])
+        found = varied([one, other])
         if a != b and len(found) == 1:
             return _settle_of(records, Contrast(references=(f"{entry_id}/{a}", f"{entry_id}/{b}"), axis=found[0]))
     return ""
-
-
-def _varied(configs: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    names = dict.fromkeys(name for config in configs for name in config)
-    return [n for n in names if len({canonical(config.get(n)) for config in configs}) > 1]
 
 
 def _settle_of(records: Records, asked: Contrast) -> str:

@@ -20,27 +20,11 @@ class CodeRules:
 
     documents: tuple[str, ...] = ("*.md", "*.rst", "docs", "LICEN[CS]E*", "COPYING*", "NOTICE*", "logbook.toml")
     suffixes: tuple[str, ...] = (
-        *(
-            ".py",
-            ".pyx",
-            ".sh",
-            ".bash",
-            ".c",
-            ".cc",
-            ".cpp",
-            ".cxx",
-            ".h",
-            ".hpp",
-            ".cu",
-            ".cuh",
-            ".cl",
-            ".metal",
-            ".s",
-        ),
-        *(".S", ".ptx", ".ll", ".mlir", ".rs", ".go", ".js", ".mjs", ".jsx", ".ts", ".tsx", ".java", ".kt", ".scala"),
-        *(".swift", ".jl", ".r", ".R", ".rb", ".pl", ".lua", ".zig", ".f", ".f90", ".F90", ".hs", ".ml", ".cs", ".sql"),
-        *(".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".gin", ".cmake", ".mk", ".bzl", ".j2", "CMakeLists.txt"),
-        *("Makefile", "Dockerfile", "BUILD", "Justfile", "justfile"),
+        *(".py", ".pyx", ".sh", ".bash", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".cu", ".cuh", ".cl", ".metal"),
+        *(".s", ".S", ".ptx", ".ll", ".mlir", ".rs", ".go", ".js", ".mjs", ".jsx", ".ts", ".tsx", ".java", ".kt"),
+        *(".scala", ".swift", ".jl", ".r", ".R", ".rb", ".pl", ".lua", ".zig", ".f", ".f90", ".F90", ".hs", ".ml"),
+        *(".cs", ".sql", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".gin", ".cmake", ".mk", ".bzl", ".j2"),
+        *("CMakeLists.txt", "Makefile", "Dockerfile", "BUILD", "Justfile", "justfile"),
     )
     outputs: tuple[str, ...] = ()
 

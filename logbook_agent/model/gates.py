@@ -116,11 +116,6 @@ def failed_text(reasons: Iterable[str]) -> str:
     return WITHHELD if distinct == [WITHHELD] else f"failed: {' / '.join(distinct)}"
 
 
-def is_withheld(failure: Failure) -> bool:
-    """Whether a person may accept what failed so."""
-    return failure.reason == WITHHELD
-
-
 def _zeros(runs: Sequence[Run]) -> Iterator[str]:
     """The metrics whose zeros are far from their other values."""
     rows = [row for run in runs for row in run.rows if row.failed is None]

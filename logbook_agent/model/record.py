@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
-from logbook_agent.model.gates import Gate, fails, is_withheld, judged, parse_gate
+from logbook_agent.model.gates import WITHHELD, Gate, fails, judged, parse_gate
 from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     if run.exit.interrupted:
         return "interrupted"
     failure = fails(run)
-    return "failed" if run.exit.code != 0 or (failure is not None and not is_withheld(failure)) else "finished"
+    return "failed" if run.exit.code != 0 or (failure is not None and failure.reason != WITHHELD) else "finished"
 
 
 def record_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from logbook_agent.model.errors import UsageError
@@ -26,12 +26,8 @@ Key = tuple[tuple[str, str], ...]
 class Spelt(float):
     """A number that a command gets as it was written: 1.50."""
 
-    def __new__(cls, text: str) -> Spelt:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    text: str
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __str__(self) -> str:
         return self.text
@@ -114,6 +110,13 @@ _OF_CODE = re.compile(r"(?<![a-z0-9])(?:git|commit|code|build|binary|config)(?![
 def is_digest_name(name: str) -> bool:
     """Whether a name, such as `checksum` or `output_sha256`, is that of a digest of what a program put out."""
     return bool(_DIGEST.search(name.lower())) and not _OF_CODE.search(name.lower())
+
+
+def varied(configs: Iterable[Mapping[str, Scalar]]) -> list[str]:
+    """The names whose values differ between configs, or that some of them lack."""
+    found = list(configs)
+    names = dict.fromkeys(name for config in found for name in config)
+    return [name for name in names if len({canonical(config.get(name)) for config in found}) > 1]
 
 
 def row_key(config: Mapping[str, Scalar]) -> Key:

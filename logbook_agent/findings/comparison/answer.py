@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -126,8 +127,7 @@ class Finding:
         return self.device, *sorted(self.config.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Apart:
+class Apart(NamedTuple):
     """What is constant on each side, and differs between them; `case` names the case where there are several.
     `is_worse`: a declared metric that got worse; `is_label`: a checksum or another digest of the output, which leaves
     the answer open."""
@@ -137,8 +137,8 @@ class Apart:
     name: str
     base: str
     other: str
-    is_worse: bool = False
-    is_label: bool = False
+    is_worse: bool
+    is_label: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     apart: tuple[Apart, ...] = ()
-    failed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    failed: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     @property
     def last(self) -> str:
@@ -226,11 +226,11 @@ class EntrySeries:
     Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
     packages, which earlier tries of the question share; of these `conditions` has a digest by name. `case` tells the
     case from others of the entry, `name` is that of the plan, `config` is what the rows report but the axis, `device`
-    its kinds. `unit` and `direction` are as the rows say. `constants` are what each side reports beside its metrics, by
-    name: at most two values of the base and two of the side, so that what is constant on each shows; `reports` counts
-    the pairs. `failed` are the pairs that lack a side because it failed: how many by its name and the reason. `differs`
-    names what else differs between the sides, `cautions` what the benchmark says that its figures cannot tell, and
-    `left_out` how many pairs do not count, by reason. `code` labels the code of each side in its latest pair.
+    its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side report beside
+    their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs. `failed` has a
+    side and the reason for each pair that lacks it because it failed. `differs` names what else differs between the
+    sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not count,
+    by reason. `code` labels the code of each side in its latest pair.
     """
 
     key: str
@@ -247,27 +247,17 @@ class EntrySeries:
     cautions: list[str] = field(default_factory=list)
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, dict[str, int]] = field(default_factory=dict)
-    constants: dict[str, list[list[str]]] = field(default_factory=dict)
+    failed: list[list[str]] = field(default_factory=list)
+    constants: dict[str, list[str]] = field(default_factory=dict)
     reports: int = 0
     conditions: dict[str, str] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
 
-    def leave_out(self, why: str) -> None:
-        """Count a pair that does not count."""
-        self.left_out[why] = self.left_out.get(why, 0) + 1
-
-    def fail(self, side: str, why: str) -> None:
-        """Count a pair of which a side failed."""
-        self.leave_out(f"{side} failed")
-        reasons = self.failed.setdefault(side, {})
-        reasons[why] = reasons.get(why, 0) + 1
-
-    def report(self, name: str, base: str, other: str) -> None:
-        """Note what both runs of a pair report under a name."""
-        for known, value in zip(self.constants.setdefault(name, [[], []]), (base, other), strict=True):
-            if value not in known and len(known) < 2:
-                known.append(value)
+    def leave_out(self, why: str, failed: str = "") -> None:
+        """Count a pair that does not count, as one of its sides `failed` or for another reason."""
+        text = f"{failed} failed" if failed else why
+        self.left_out[text] = self.left_out.get(text, 0) + 1
+        self.failed += [[failed, why]] if failed else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

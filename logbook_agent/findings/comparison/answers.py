@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -70,13 +71,11 @@ def _answer(
     asks = {s.asks for one in valid for s in one.series if s.key == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
     others = {s.key: s for one in valid for s in one.series if s.asks in asks and s.key != key and s.pairs}
-    why = left_out(s for (_, _, name), of in own.items() if not name for s in of)
-    why |= _elsewhere([s for of in own.values() for s in of], [*others.values()])
     borne_out, reasons = confidence(found)
-    failed: dict[str, dict[str, int]] = {}
-    for side, why_of in ((side, of) for some in own.values() for s in some for side, of in s.failed.items()):
-        for text, count in why_of.items():
-            failed.setdefault(side, {})[text] = failed.get(side, {}).get(text, 0) + count
+    failed: dict[str, Counter[str]] = {}
+    for side, text in (pair for of in own.values() for s in of for pair in s.failed):
+        failed.setdefault(side, Counter())[text] += 1
+    beside = [s for (*_, name), of in own.items() if not name for s in of]
     return Answer(
         entry=latest.entry,
         entries=entries,
@@ -89,14 +88,14 @@ def _answer(
         code={side: text for s in latest.series if s.key == key for side, text in s.code.items()},
         times=tuple(times),
         earlier=tuple(earlier),
-        left_out=pairs_left_out(why),
+        left_out=pairs_left_out(
+            left_out(beside) | _elsewhere([s for of in own.values() for s in of], [*others.values()])
+        ),
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
         void=tuple(one.entry for one in group if one.void),
         apart=apart,
         failed=failed,
-        notes=tuple(
-            dict.fromkeys(text for (*_, name), of in own.items() if not name for s in of for text in s.cautions)
-        ),
+        notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
     )
 
 
@@ -115,25 +114,12 @@ def differences(
         if metric or sum(s.reports for s in series) < _CONSTANT_PAIRS:
             continue
         for name in dict.fromkeys(name for s in series for name in s.constants if name not in known):
-            base, other = ({v for s in series if name in s.constants for v in s.constants[name][at]} for at in (0, 1))
-            if len(base) == len(other) == 1 and base != other:
-                of = metric_named(name, declared)
-                mine, theirs = base.pop(), other.pop()
-                values = finite(parse_scalar(mine)), finite(parse_scalar(theirs))
-                is_label = is_digest_name(name)
-                is_more = None not in values and not is_label and values[1] > values[0]  # type: ignore[operator]
-                is_worse = of in declared and of.direction == ("min" if is_more else "max") and not is_label
-                found.append(
-                    Apart(
-                        side=side,
-                        case=case if len(cases) > 1 else "",
-                        name=name,
-                        base=mine,
-                        other=theirs,
-                        is_worse=is_worse,
-                        is_label=is_label,
-                    )
-                )
+            said, *more = {tuple(s.constants[name]) for s in series if name in s.constants}
+            if said and not more and said[0] != said[1]:
+                of, is_label = metric_named(name, declared), is_digest_name(name)
+                mine, theirs = (finite(parse_scalar(text)) or 0.0 for text in said)
+                is_worse = not is_label and of in declared and of.direction == ("min" if theirs > mine else "max")
+                found.append(Apart(side, case if len(cases) > 1 else "", name, said[0], said[1], is_worse, is_label))
     yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
 
 

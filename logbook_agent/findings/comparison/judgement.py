@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
@@ -20,7 +21,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction, is_timed
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import canonical, varied
 from logbook_agent.text.phrases import counted
 
 # A run that takes so many times the median of its side is slow, and named when some but few are.
@@ -136,9 +137,8 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
             at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
             for at, config in configs.items()
         }
-    names = dict.fromkeys(name for config in configs.values() for name in config)
-    varied = [n for n in names if len({canonical(c.get(n)) for c in configs.values()}) > 1]
-    told = {at: {n: canonical(c[n]) for n in varied if n in c} for at, c in configs.items()}
+    names = varied(configs.values())
+    told = {at: {n: canonical(c[n]) for n in names if n in c} for at, c in configs.items()}
     by_case = {case: told[side, case] for side, case in configs}
     if len({repr(sorted(one.items())) for one in by_case.values()}) < len(by_case):
         return {(side, case): {"case": case} for side, case in configs}
@@ -203,11 +203,7 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
     """How many pairs do not count, by reason."""
-    found: dict[str, int] = {}
-    for one in series:
-        for why, count in one.left_out.items():
-            found[why] = found.get(why, 0) + count
-    return found
+    return sum((Counter(one.left_out) for one in series), Counter())
 
 
 def pairs_left_out(left_out: Mapping[str, int]) -> tuple[str, ...]:

@@ -11,17 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, NamedTuple
 
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side
-from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
+from logbook_agent.findings.comparison.side_checks import Conditions, PairRows, broken_gate, report, void_gates
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Part, Question
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Question
 from logbook_agent.model.entry import VOID
-from logbook_agent.model.gates import fails
+from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
@@ -42,26 +42,26 @@ def tried(record: Record) -> EntryPairs | None:
         return None
     question = stated.question
     pairs = list(_pairs(record, question))
-    table = _Table(asked=_asked(question, [(one.part.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]))
+    table = _Table(asked=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]))
     found = [row for pair in pairs for row in _rows_of(pair, question, table)]
-    void = void_gates(found, record.gates)
+    gates = [gate for gate in record.gates if gate.op == SAME]
+    void = void_gates(found, gates)
     for one in found:
-        if broken := broken_gate(one, [gate for gate in record.gates if (gate, one.at[2:]) not in void]):
-            table.beside(one.at[:3], one.runs[0]).fail(one.at[1], broken)
+        beside = void.get(one.at[2:], {})
+        if broken := broken_gate(one, [gate for gate in gates if gate not in beside]):
+            table.leave_out(one.at, one.runs[0], broken, one.at[1])
             continue
-        report(table.series(*one.at, "", base=one.runs[0], config=one.config), one)
+        report(table.series((*one.at, ""), one.runs[0], one.config), one)
         for name in _metrics(question, *one.rows):
-            of = table.series(*one.at, name, base=one.runs[0], config=one.config)
-            _add(of, (one.runs[0], one.rows[0]), (one.runs[1], one.rows[1]), question)
-            of.cautions += [
-                text for (gate, case), text in void.items() if case == one.at[2:] and text not in of.cautions
-            ]
+            of = table.series((*one.at, name), one.runs[0], one.config)
+            _add(of, one, question)
+            of.cautions += [text for text in beside.values() if text not in of.cautions]
     series = table.finished(question)
     differed = [one.path for one in stated.evaluator if one.differed]
     for of in series if differed else ():
         of.cautions.append(f"measured with {listed(differed, _SHOWN)} of {question.base} on both sides")
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
-    if len({pair.part.case for pair in pairs}) > 1:
+    if len({pair.case for pair in pairs}) > 1:
         for of in series:
             of.case = of.name
     return EntryPairs(
@@ -76,40 +76,36 @@ def tried(record: Record) -> EntryPairs | None:
 
 def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRows]:
     """The rows of a pair that are of one case; why others have no partner goes into the table."""
-    at = (_conditions(question, pair.base, pair.other), pair.part.side, pair.part.case)
-    sides = {question.base: pair.base, pair.part.side: pair.other}
-    table.codes.setdefault(at[0], {}).update(_labels(sides))
-    if pair.failed:
-        table.beside(at, pair.base).fail(pair.failed, pair.why)
-    elif pair.why:
-        table.beside(at, pair.base).leave_out(pair.why)
+    conditions = _conditions(question, pair.base, pair.other)
+    at, base = (conditions, pair.side, pair.case), pair.base
+    sides = {question.base: base, pair.side: pair.other}
+    table.codes.setdefault(conditions, {}).update(_labels(sides))
     if pair.why:
+        table.leave_out(at, base, pair.why, pair.failed)
         return
     good = {name: [row for row in run.rows if row.failed is None] for name, run in sides.items()}
     names = names_apart(tuple(good.values()), question.axis)
     matched, why = matched_rows(good, names)
-    broken = [(name, row.failed) for name, run in sides.items() for row in run.rows if row.failed is not None]
-    if why and broken:
-        table.beside(at, pair.base).fail(broken[0][0], str(broken[0][1]))
-    elif why:
-        table.beside(at, pair.base).leave_out(why)
+    if why:
+        broken = ((str(row.failed), name) for name, run in sides.items() for row in run.rows if row.failed is not None)
+        table.leave_out(at, base, *next(broken, (why, "")))
     for place, row, partner in matched:
-        if (said := other_side(question, pair.part.side, row, partner)) is not None:
-            table.beside(at, pair.base).leave_out(said)
+        if (said := other_side(question, pair.side, row, partner)) is not None:
+            table.leave_out(at, base, said)
             continue
         config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
         config.pop(question.axis, None)
-        yield PairRows(at=(*at, place), runs=(pair.base, pair.other), rows=(row, partner), config=config)
+        yield PairRows(at=(*at, place), runs=(base, pair.other), rows=(row, partner), config=config)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class _Pair(NamedTuple):
     """The run of a side with the base's run of the same pair and case. `why` it does not count, or an empty text, and
     which side `failed`, if one did."""
 
     base: Run
     other: Run
-    part: Part
+    side: str
+    case: str
     why: str
     failed: str
 
@@ -119,21 +115,22 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     the pair is still the one that was drawn."""
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
-    good = {_place(s.run): s.run for s in made if s.state in ("finished", "failed", "timeout", "stalled")}
-    failed = {_place(s.run): text for s in made if (text := _failure(s)) and good.get(_place(s.run)) is s.run}
+    ended = {_place(s.run): s for s in made if s.state in ("finished", "failed", "timeout", "stalled")}
     commands: dict[str, list[str]] = {}
-    for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
-        base = good.get((pair, case, question.base))
-        if side in question.sides and base is not None:
-            began = first[pair, case, question.base], first[pair, case, side]
-            why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
-            if question.axis != CODE_AXIS and _code(base) != _code(run):
-                why = _OTHER_CODE
-            which = next((name for name in (question.base, side) if (pair, case, name) in failed), "")
-            why = failed[pair, case, which] if which else why
-            if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
-                why = _OTHER_COMMAND
-            yield _Pair(base=base, other=run, part=Part(pair=pair, side=side, case=case), why=why, failed=which)
+    for (pair, case, side), status in sorted(ended.items(), key=lambda item: (item[1].run.started, item[1].run.run)):
+        if side not in question.sides or (pair, case, question.base) not in ended:
+            continue
+        of_base = ended[pair, case, question.base]
+        base, other = of_base.run, status.run
+        began = first[pair, case, question.base], first[pair, case, side]
+        why = _MADE_AGAIN if _sign(*began) != _sign(base, other) else ""
+        if question.axis != CODE_AXIS and _code(base) != _code(other):
+            why = _OTHER_CODE
+        failures = ((text, name) for name, s in ((question.base, of_base), (side, status)) if (text := _failure(s)))
+        why, failed = next(failures, (why, ""))
+        if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
+            why = _OTHER_COMMAND
+        yield _Pair(base, other, side, case, why, failed)
 
 
 def _failure(status: RunStatus) -> str:
@@ -185,7 +182,7 @@ def _code(run: Run, *, is_axis: bool = False) -> str | None:
     return run.code.identity if is_axis else run.code.key
 
 
-def _conditions(question: Question, base: Run, other: Run) -> tuple[tuple[str, str], ...]:
+def _conditions(question: Question, base: Run, other: Run) -> Conditions:
     """What the pairs of one question share beside it, each with a digest: the code of the base, its environment,
     packages and devices; and where code is the axis, that of the other side."""
     is_axis = question.axis == CODE_AXIS
@@ -223,16 +220,7 @@ def _metrics(question: Question, base: Row, other: Row) -> list[str]:
     return list(dict.fromkeys([*question.metrics, *base.metrics, *other.metrics, *question.guards]))
 
 
-def _positive(row: Row, name: str) -> float | None:
-    """The value of a row that a ratio can be made of; None where it has none."""
-    value = value_of(row, name)
-    return value if value is not None and math.isfinite(value) and value > 0 else None
-
-
 # -- series --------------------------------------------------------------------------------------------
-
-# Conditions, side and case of a pair.
-_At: TypeAlias = tuple[tuple[tuple[str, str], ...], str, str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -242,21 +230,12 @@ class _Table:
     metric."""
 
     asked: str
-    found: dict[tuple[object, ...], EntrySeries] = field(default_factory=dict)
-    codes: dict[object, dict[str, str]] = field(default_factory=dict)
+    found: dict[tuple[Conditions, str, str, str, str], EntrySeries] = field(default_factory=dict)
+    codes: dict[Conditions, dict[str, str]] = field(default_factory=dict)
 
-    def series(
-        self,
-        conditions: tuple[tuple[str, str], ...],
-        side: str,
-        case: str,
-        place: str,
-        metric: str,
-        *,
-        base: Run,
-        config: Mapping[str, Scalar],
-    ) -> EntrySeries:
-        at = (conditions, side, case, place, metric)
+    def series(self, at: tuple[Conditions, str, str, str, str], base: Run, config: Mapping[str, Scalar]) -> EntrySeries:
+        """The series of this place, which the first pair adds."""
+        conditions, side, case, place, metric = at
         if at not in self.found:
             self.found[at] = EntrySeries(
                 key=digest(self.asked, conditions),
@@ -271,58 +250,51 @@ class _Table:
             )
         return self.found[at]
 
-    def beside(self, at: _At, base: Run) -> EntrySeries:
-        """What is said of whole pairs of a side and case."""
-        return self.series(*at, "", "", base=base, config={})
+    def leave_out(self, at: Sequence[Any], base: Run, why: str, failed: str = "") -> None:
+        """Count a pair that does not count, beside the series of its conditions, side and case."""
+        conditions, side, case, *_ = at
+        self.series((conditions, side, case, "", ""), base, {}).leave_out(why, failed)
 
     def finished(self, question: Question) -> list[EntrySeries]:
         """All series. A side and case without any row has one of each metric that is asked for, so that its answer
         shows."""
         measured = {at[:3] for at in self.found if at[4]}
-        for at in [at for at in self.found if at[:3] not in measured and question.metrics]:
-            one = self.found.pop(at)
-            for name in question.metrics:
-                self.found[*at[:4], name] = replace(one, metric=name, left_out={**one.left_out})
-                one = replace(one, failed={})
+        for at, one in [*self.found.items()]:
+            if question.metrics and at[:3] not in measured:
+                for name in question.metrics:
+                    self.found[*at[:4], name] = replace(one, metric=name, failed=[])
+                one.left_out = {}
         for (conditions, *_), one in self.found.items():
             one.code = self.codes[conditions]
         return [*self.found.values()]
 
 
-def _add(one: EntrySeries, base: tuple[Run, Row], other: tuple[Run, Row], question: Question) -> None:
+def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
     """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
-    axis = question.axis
-    measured = [(row.metrics.get(one.metric), row) for _, row in (base, other)]
-    for found, row in measured:
-        if row.labels.get("caution") not in (None, *one.cautions):
-            one.cautions.append(row.labels["caution"])
-        one.unit = one.unit or (found.unit if found is not None else None)
-    one.direction = one.direction or (measured[0][0].direction if measured[0][0] is not None else None)
-    units = {found.unit for found, _ in measured if found is not None and found.unit is not None}
+    axis, metric = question.axis, series.metric
+    measured = [row.metrics[metric] for row in one.rows if metric in row.metrics]
+    cautions = dict.fromkeys(row.labels["caution"] for row in one.rows if "caution" in row.labels)
+    series.cautions += [text for text in cautions if text not in series.cautions]
+    series.unit = series.unit or next((found.unit for found in measured if found.unit), None)
+    if metric in one.rows[0].metrics:
+        series.direction = series.direction or measured[0].direction
+    units = {found.unit for found in measured if found.unit is not None}
     if len(units) > 1:
-        one.leave_out(f"two units: {' and '.join(sorted(units))}")
+        series.leave_out(f"two units: {' and '.join(sorted(units))}")
         return
-    rows = () if axis == CASE_AXIS else (base, other)
-    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in rows] or [{}, {}]
-    facts = [_facts(run, axis) for run, _ in (base, other)]
-    for mine, theirs in (config, facts):
+    rows = () if axis == CASE_AXIS else one.rows
+    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for row in rows] or [{}, {}]
+    for mine, theirs in (config, [_facts(run, axis) for run in one.runs]):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
-        one.differs += [n for n in names if n not in one.differs and (n in mine) == (n in theirs)]
-    samples = {len(found.samples) for found, _ in measured if found is not None}
-    one.differs += ["samples a run"] if len(samples) > 1 and "samples a run" not in one.differs else []
-    runs = [run for run, _ in (base, other)]
-    for name, (_, row) in zip((question.base, one.side), (base, other), strict=True):
-        if _positive(row, one.metric) is None:
-            value = value_of(row, one.metric)
-            one.leave_out(f"{name} has no {one.metric}" if value is None else f"no ratio: {name} has {value:g}")
+        series.differs += [n for n in names if n not in series.differs and (n in mine) == (n in theirs)]
+    if len({len(found.samples) for found in measured}) > 1 and "samples a run" not in series.differs:
+        series.differs.append("samples a run")
+    values = [value_of(row, metric) for row in one.rows]
+    ratio = [value if value is not None and 0 < value < math.inf else None for value in values]
+    for name, value, usable in zip((question.base, series.side), values, ratio, strict=True):
+        if usable is None:
+            series.leave_out(f"{name} has no {metric}" if value is None else f"no ratio: {name} has {value:g}")
             break
-    one.pairs.append(
-        RunPair(
-            started=min(run.started for run in runs),
-            ended=max(run.ended or run.started for run in runs),
-            sign=_sign(*runs),
-            base=_positive(base[1], one.metric),
-            other=_positive(other[1], one.metric),
-            runs="-".join(run.spool or "" for run in runs).strip("-") or None,
-        )
-    )
+    spools = "-".join(run.spool or "" for run in one.runs).strip("-") or None
+    started, ended = min(run.started for run in one.runs), max(run.ended or run.started for run in one.runs)
+    series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], spools))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from logbook_agent.model.comparison import Question
 from logbook_agent.model.run import Row
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import canonical, varied
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
@@ -14,16 +14,10 @@ _SHOWN = 3
 
 def names_apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
     """The names that tell the rows of one run apart: of config, else of the words that they report."""
-    names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
+    names = [*dict.fromkeys(name for rows in runs for name in varied(row.config for row in rows) if name != axis)]
     if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
-        names += _varied([[row.labels for row in rows] for rows in runs])
+        names += dict.fromkeys(name for rows in runs for name in varied(row.labels for row in rows))
     return names
-
-
-def _varied(runs: Sequence[Sequence[Mapping[str, Scalar]]]) -> list[str]:
-    """The names whose values differ between the rows of a run."""
-    names = dict.fromkeys(name for rows in runs for row in rows for name in row)
-    return [n for n in names if any(len({canonical(row.get(n)) for row in rows}) > 1 for rows in runs)]
 
 
 def matched_rows(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tuple[list[tuple[str, Row, Row]], str]:

@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.comparison.answer import EntrySeries
-from logbook_agent.model.gates import GATE, SAME, Gate, values_of
+from logbook_agent.model.gates import GATE, Gate, values_of
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, is_digest_name
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
+# What pairs of one question share beside it, each with a digest.
+Conditions: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairRows:
+class PairRows(NamedTuple):
     """A row of the base and its partner of the other side, with their runs. `at`: conditions, side, case, and what
     tells the row from the others of its run; `config` is what both report but the axis."""
 
-    at: tuple[tuple[tuple[str, str], ...], str, str, str]
+    at: tuple[Conditions, str, str, str]
     runs: tuple[Run, Run]
     rows: tuple[Row, Row]
     config: Mapping[str, Scalar]
 
 
-def void_gates(found: Sequence[PairRows], gates: Sequence[Gate]) -> dict[tuple[Gate, tuple[str, str]], str]:
-    """The gates that ask for the same value, by the cases in which the base's own runs disagree, with what is said."""
-    void = {}
-    for gate in (gate for gate in gates if gate.op == SAME):
-        said: dict[tuple[str, str], dict[str, None]] = {}
-        for one in found:
-            said.setdefault(one.at[2:], {}).update(dict.fromkeys(values_of(one.rows[0], gate.name)))
-        for case, values in said.items():
-            if len(values) > 1:
-                void[gate, case] = f"gate {gate} is void: runs of the base have {listed([*values], _SHOWN)}"
-    return void
+def void_gates(found: Sequence[PairRows], gates: Sequence[Gate]) -> dict[tuple[str, ...], dict[Gate, str]]:
+    """Of each case the gates that ask for the same value, where the base's own runs disagree, with what is said."""
+    said: dict[tuple[str, ...], dict[Gate, dict[str, None]]] = {}
+    for one, gate in itertools.product(found, gates):
+        of_case = said.setdefault(one.at[2:], {}).setdefault(gate, {})
+        of_case.update(dict.fromkeys(values_of(one.rows[0], gate.name)))
+    text = "gate {} is void: runs of the base have {}"
+    return {
+        case: {gate: text.format(gate, listed([*values], _SHOWN)) for gate, values in of.items() if len(values) > 1}
+        for case, of in said.items()
+    }
 
 
 def broken_gate(one: PairRows, gates: Sequence[Gate]) -> str:
     """Which gate the other side breaks by another value than that of the base; empty where it breaks none."""
-    for gate in (gate for gate in gates if gate.op == SAME):
+    for gate in gates:
         base, other = ({*values_of(row, gate.name)} for row in one.rows)
         if base != other:
             said = f"it is {listed(sorted(other), _SHOWN)}, not {listed(sorted(base), _SHOWN)}"
@@ -60,4 +62,5 @@ def report(series: EntrySeries, one: PairRows) -> None:
     for name in dict.fromkeys(names):
         mine, theirs = values_of(base, name), values_of(other, name)
         if mine and theirs:
-            series.report(name, mine[0], theirs[0])
+            said = [mine[0], theirs[0]]
+            series.constants[name] = said if series.constants.get(name, said) == said else []

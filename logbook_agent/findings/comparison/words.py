@@ -38,7 +38,7 @@ def first_words(answer: Answer) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
     failed = [
-        f"{subject(answer, side)} failed in {counted(sum(of.values()), 'pair')}: {max(of, key=of.__getitem__)}"
+        f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
         for side, of in answer.failed.items()
     ]
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_guard and f.outcome is Outcome.WORSE]
@@ -199,7 +199,7 @@ def _side(side: Side) -> dict[str, object]:
 
 
 SENTENCE_CHARS = 120
-# No name in a sentence is cut to less: at first, and where it does not fit even so.
+# To so many characters names are cut in a sentence that does not fit.
 _LONG_NAME, _SHORT_NAME = 16, 8
 # Where there is room for several lines.
 _WHOLE_NAME = 80
@@ -216,33 +216,20 @@ def sentence(answer: Answer, finding: Finding) -> str:
     """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
     that are longer, the middle is left out, never the outcome or the interval."""
     basis, needs = _basis(finding)
-    for more, least in ((needs, _LONG_NAME), ("", _LONG_NAME), ("", _SHORT_NAME)):
-        text = _within(answer, finding, f"{basis}{more})", least)
+    for more, size in ((needs, _WHOLE_NAME), (needs, _LONG_NAME), ("", _LONG_NAME), ("", _SHORT_NAME)):
+        text = f"{claim(answer, finding, size)} {basis}{more})"
         if len(text) <= SENTENCE_CHARS:
             break
     return text
 
 
-def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
-    """The sentence with its names cut until it fits, none to less than `least` characters."""
-    side, base = label(answer, finding.side), label(answer, answer.question.base)
-    case, axis = f" at {assignments(finding.case)}" if finding.case else "", _axis_of(answer, finding.side)
-    text = ""
-    for size in range(max(map(len, (side, base, finding.metric, case, "x" * least))), least - 1, -1):
-        others = (_without_middle(name, size) for name in (finding.metric, case))
-        text = f"{_claim(answer, finding, axis, *_apart(side, base, size), *others)} {basis}"
-        if len(text) <= SENTENCE_CHARS:
-            break
-    return text
-
-
-def claim(answer: Answer, finding: Finding) -> str:
-    """`flash takes 8.1% less time than sdpa`: a sentence without its interval, its names whole unless they are very
-    long."""
+def claim(answer: Answer, finding: Finding, size: int = _WHOLE_NAME) -> str:
+    """`flash takes 8.1% less time than sdpa`: a sentence without its interval, its names in at most `size` characters
+    each."""
     side, base = label(answer, finding.side), label(answer, answer.question.base)
     case = f" at {assignments(finding.case)}" if finding.case else ""
-    names = (_without_middle(name, _WHOLE_NAME) for name in (finding.metric, case))
-    return _claim(answer, finding, _axis_of(answer, finding.side), *_apart(side, base, _WHOLE_NAME), *names)
+    names = (_without_middle(name, size) for name in (finding.metric, case))
+    return _claim(answer, finding, _axis_of(answer, finding.side), *_apart(side, base, size), *names)
 
 
 def _apart(side: str, base: str, size: int) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from logbook_agent.findings.tables.table_columns import (
     sample_strips,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.gates import WITHHELD, is_withheld
+from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import known
@@ -187,7 +187,7 @@ def _failures(frame: Frame, grid: Grid) -> list[str]:
         for items in grid.cells.values()
         if any(item.row.failed is None for item in items)
     )
-    how = "failed" if any(i.row.failed is not None and not is_withheld(i.row.failed) for i in failed) else WITHHELD
+    how = "failed" if any(i.row.failed is not None and i.row.failed.reason != WITHHELD for i in failed) else WITHHELD
     notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} {how}"] if failed else []
     if left_out:
         notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
