@@ -69,9 +69,8 @@ def command_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: 
 
 
 def _placed(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
-    words = list(run.argv)
+    words = [_in_tree(word, checkout.top, tree.top) for word in run.argv]
     if not run.shell:
-        words = [_in_tree(word, checkout.top, tree.top) for word in words]
         words[:1] = [_program(word, checkout.top / checkout.inside, tree.folder) for word in words[:1]]
     paths = _python_paths(workspace, run, checkout, tree)
     env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
@@ -194,7 +193,8 @@ def _in_tree(text: str, top: Path, tree: Path) -> str:
         path = f"{tree}{match['rest']}"
         return path if os.path.lexists(path) else match[0]
 
-    return re.sub(rf"{re.escape(str(top))}(?P<rest>(?:/[^:,;]*)?)(?=[:,;]|$)", moved, text)
+    ends = r":,;\s'\"&|)"
+    return re.sub(rf"{re.escape(str(top))}(?P<rest>(?:/[^{ends}]*)?)(?=[{ends}]|$)", moved, text)
 
 
 def _program(word: str, here: Path, folder: Path) -> str:

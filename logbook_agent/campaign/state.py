@@ -11,6 +11,7 @@ from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.gates import Gate, judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import COMPARISON, TEARDOWN, PlanKey, has_failed, is_made, is_own, made_of_plan
 from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
@@ -89,7 +90,8 @@ def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> lis
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """`runs` are all of the entry, `metric` the one that says which case is best; `baseline` is the config of the
-    logbook's. `is_settled` says whether the entry's comparison is. `retries`: failed runs are to be made again."""
+    logbook's. `is_settled` says whether the entry's comparison is. `retries`: failed runs are to be made again;
+    `gates` are those of the logbook and of the entry."""
 
     workspace: Workspace
     plan: SweepPlan
@@ -98,6 +100,12 @@ class Progress:
     baseline: Mapping[str, Scalar] | None = None
     is_settled: Callable[[], bool] = lambda: False
     retries: bool = False
+    gates: tuple[Gate, ...] = ()
+
+    @property
+    def judged(self) -> tuple[Run, ...]:
+        """The runs that need not be made again, as they are judged."""
+        return judged([run for runs in self.made.values() for run in runs], self.gates)
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
@@ -118,9 +126,10 @@ class Progress:
     def tally(self) -> Tally:
         """The values of the runs of the plan."""
         tally = Tally(self.plan, self.metric)
+        good = {run.run: run for run in self.judged}
         for planned in self.plan:
             for run in self.made_of(planned):
-                tally.add(planned.case.key, run)
+                tally.add(planned.case.key, good[run.run])
         return tally
 
     @property

@@ -29,6 +29,7 @@ from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.gates import judged
 from logbook_agent.model.record import (
     COMPARISON,
     SETUP,
@@ -141,6 +142,7 @@ class _Sweep:
         self._driver.display.progress("", self._so_far(tally, left))
         for place, run in self._driver.each(map(self._order, todo), at_most=self._parallel):
             planned, kept = todo[place], self._kept(run)
+            [kept] = judged([kept], progress.gates)
             tally.add(planned.case.key, kept)
             left -= 1
             self._driver.display.progress(self._line(tally, planned, kept, left), self._so_far(tally, left))
@@ -248,7 +250,7 @@ class _Sweep:
             planned=total,
             left=left,
             rows=rows,
-            failed=sum(map(has_failed, made)),
+            failed=sum(map(has_failed, progress.judged)),
             best=progress.tally.best() if self._has_best and not left else None,
             answer=answer,
             stopped=self._stopped,

@@ -17,6 +17,7 @@ from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
@@ -139,6 +140,7 @@ def progress_of(
         runs=runs,
         baseline=baseline[0] if baseline else None,
         is_settled=lambda: _is_settled(workspace, book, entry),
+        gates=gates_of(chosen.recipe.gates, book.header.gates if book is not None else ()),
     )
 
 

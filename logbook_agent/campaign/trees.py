@@ -103,7 +103,9 @@ class CodeGuard:
 
     def __init__(self, workspace: Workspace, root: Path, commands: Iterable[Command]) -> None:
         self._before = {
-            one.argv: CodeLook(one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code).facts()
+            one.argv: CodeLook(
+                one.cwd, root, one.argv, {**workspace.environ, **one.env}, workspace.config.code.reading(one.read)
+            ).facts()
             for one in commands
             if one.runs_files
         }

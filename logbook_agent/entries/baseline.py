@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from logbook_agent.findings.case_repeats import Repeats, repeats
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, without_zeros
 from logbook_agent.findings.measurements import is_case, unit_of
+from logbook_agent.findings.read import read
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
@@ -97,7 +98,14 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
     else:
         record = book.record(entry_of(request.entry_id))
         entry_id = record.id
-        config, numbers, runs = _measured(_only(record, request.entry_id), book.header, config)
+        if by := read(workspace, book).standing(record.entry).discarded_by:
+            raise UsageError(
+                f"{entry_id} is discarded",
+                cause=f"{by} says so, and what is discarded counts for nothing",
+                hint="logbook baseline --entry ID --reason '...'",
+            )
+        only, others = _only(record, request.entry_id), book.contents().records
+        config, numbers, runs = _measured(only, others, book.header, config)
     return Baseline(
         date=day(workspace.stamp(), book.header.zone),
         code_refs=_refs(book.header, entry_id),
@@ -137,7 +145,7 @@ def _number(header: Header, text: str) -> tuple[str, float]:
 
 
 def _measured(
-    record: Record, header: Header, wanted: Mapping[str, Scalar]
+    record: Record, others: Sequence[Record], header: Header, wanted: Mapping[str, Scalar]
 ) -> tuple[dict[str, Scalar], tuple[BaselineNumbers, ...], tuple[int, ...]]:
     """The case that the rows have in common, and the median over runs of each primary metric in each case; and
     these runs.
@@ -146,7 +154,10 @@ def _measured(
     of one case that differ in anything else are no repeats, and are never merged.
     """
     metrics = [m for m in header.metrics if m.primary] or list(header.metrics)
-    groups = [g for g in repeats(cases(record)) if _counts(g, [m.name for m in metrics])]
+    # A zero is told by the values of all entries.
+    good = {(c.entry, c.run) for c in without_zeros([c for other in others for c in cases(other)])}
+    own = [case for case in cases(record) if (case.entry, case.run) in good]
+    groups = [g for g in repeats(own) if _counts(g, [m.name for m in metrics])]
     _check_rows(record, groups, wanted)
     groups = [g for g in groups if not wanted or is_case(g.cases[0].row.config, wanted)]
     told = [k for k in dict.fromkeys((*wanted, *header.case_keys)) if any(k in g.cases[0].row.config for g in groups)]

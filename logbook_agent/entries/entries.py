@@ -192,7 +192,9 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         entry_id = old.id
         record = book.record(entry_id)
         relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
-        word, reason = stated_confidence(record, read(workspace, book), request.confidence, request.reason)
+        is_judged = request.judging != NOTHING and request.confidence is None
+        why = None if is_judged else request.reason
+        word, reason = stated_confidence(record, read(workspace, book), request.confidence, why)
         new = dataclasses.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,

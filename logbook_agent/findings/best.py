@@ -197,7 +197,9 @@ class _Ranking:
         """What counts of each case, without zeros that are far from every other value of the thread."""
         trials = [case for of in found.values() for _, case in of]
         unit = next((case["unit"] for case in trials if case["unit"] is not None), self._metric.unit)
-        if not is_far([value for case in trials for value in case["values"] if value], self._metric.direction, unit):
+        if not is_far(
+            self._metric.name, [v for case in trials for v in case["values"] if v], self._metric.direction, unit
+        ):
             return found
         good = {key: [(s, c) for s, c in of if c["accepted"] or 0 not in c["values"]] for key, of in found.items()}
         return {key: of for key, of in good.items() if of}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.model.comparison import CODE_AXIS, Part
+from logbook_agent.model.gates import sentinels
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import WARM_UP, Record, mended
 from logbook_agent.model.run import Code, Row, Run
@@ -49,6 +50,7 @@ class Case:
     part: Part | None = None
     read: str | None = None
     problems: tuple[str, ...] = ()
+    accepted: bool = False
 
 
 def cases(*records: Record) -> list[Case]:
@@ -58,6 +60,7 @@ def cases(*records: Record) -> list[Case]:
     """
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
+    accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
     return [
         Case(
             entry=entry,
@@ -79,10 +82,20 @@ def cases(*records: Record) -> list[Case]:
             part=run.part,
             read=run.read,
             problems=tuple(map(str, run.problems)),
+            accepted=(entry, run.run) in accepted,
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows
     ]
+
+
+def without_zeros(found: Sequence[Case]) -> list[Case]:
+    """The cases without those that measured a zero far from every other value of its metric, unless somebody accepted
+    it: also where these values are of other entries."""
+    zeros = sentinels(case.row for case in found)
+    if not zeros:
+        return list(found)
+    return [c for c in found if c.accepted or not any(0 in m.samples and n in zeros for n, m in c.row.metrics.items())]
 
 
 def counting(found: Sequence[Case]) -> list[Case]:

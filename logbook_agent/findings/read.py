@@ -32,6 +32,7 @@ from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
+from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
@@ -196,9 +197,21 @@ class Findings:
         """That the entry of the baseline does not count any more; nothing where it does."""
         entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
         lost = self._uncounted(entry_id) if entry_id is not None else None
+        if entry_id is not None and not lost:
+            lost = self._baseline_failed(entry_id)
         if not lost:
             return []
         return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
+
+    def _baseline_failed(self, entry_id: str) -> str | None:
+        """Why no row of the baseline's runs counts; None where one does."""
+        numbers = self.records.header.baseline.runs if self.records.header.baseline is not None else ()
+        try:
+            runs = [s.run for s in self.records.record(entry_id).runs if not numbers or s.run.run in numbers]
+        except StoreError:
+            return None
+        failures = [fails(run) for run in runs if run.rows]
+        return str(failures[0]) if failures and all(failures) else None
 
     def _lost(self, entry_id: str) -> str | None:
         """Why an entry is withdrawn or gone: `void`; None where it is not, and where it cannot be read, which is

@@ -40,6 +40,7 @@ class Standing:
     """
 
     withdrawn: State | None = None
+    discarded_by: str | None = None
     superseded_by: tuple[str, ...] = ()
     completed_by: tuple[str, ...] = ()
     decided_by: tuple[str, ...] = ()
@@ -52,9 +53,12 @@ class Standing:
 
     @property
     def why(self) -> str:
-        """Why it does not count: `void`, `abandoned`, `superseded by MOE-004`; empty where it does."""
+        """Why it does not count: `void`, `abandoned`, `discarded by MOE-005`, `superseded by MOE-004`; empty where it
+        does."""
         if self.withdrawn is not None:
             return self.withdrawn
+        if self.discarded_by is not None:
+            return f"discarded by {self.discarded_by}"
         return f"superseded by {', '.join(self.superseded_by)}" if self.superseded_by else ""
 
     @property
@@ -78,6 +82,7 @@ def standing_of(entry_id: str, state: State, said: Iterable[SaidByEntry]) -> Sta
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
         withdrawn=state if is_withdrawn(state) else None,
+        discarded_by=discarded_by(others).get(entry_id),
         taken_up_by=tuple(s["id"] for s in others if entry_id in [s[name] for name in RELATIONS]),
         **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
     )

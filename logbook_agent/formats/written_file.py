@@ -28,6 +28,8 @@ from logbook_agent.store.reading import read_bytes
 __all__ = ["WrittenFile", "check"]
 
 MOST_BYTES = 128 * 2**20
+# Clocks of file servers differ.
+_SLACK_S = 60.0
 # Programs that take a command to another machine.
 _ELSEWHERE = frozenset(["docker", "podman", "kubectl", "ssh", "gcloud", "srun", "mpirun"])
 _Stamp = tuple[int, int, int]
@@ -71,6 +73,8 @@ class WrittenFile:
         text = _text_of(path, problem) if path is not None else None
         if path is None or text is None:
             return [], [*problems.values()]
+        if path.stat().st_mtime < self._began - _SLACK_S:
+            problem("it was last changed before this run began", "withheld")
         beside = self._beside(path)
         hosts = (host, *(_asv_names() if self._name == "asv" else ())) if host and not self._leads_away else ()
         occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=beside)

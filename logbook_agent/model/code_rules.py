@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,11 @@ class CodeRules:
 
     def is_document(self, path: str) -> bool:
         return _any_of(self.documents)(path.partition("/")[0]) is not None
+
+    def reading(self, read: str | None) -> CodeRules:
+        """The rules for a command that writes the file which `--read FORMAT:FILE` names."""
+        file = (read or "").partition(":")[2]
+        return replace(self, outputs=(*self.outputs, file)) if file else self
 
     def is_output(self, path: str) -> bool:
         """Whether a pattern matches the path, or its end after a slash."""

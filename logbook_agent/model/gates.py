@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.model.run import Failure, Row, Run
+from logbook_agent.model.run import Failure, Measurement, Row, Run
 from logbook_agent.model.units import Direction, is_timed
 from logbook_agent.model.values import Scalar, canonical, finite, parse_scalar
 
@@ -28,6 +28,12 @@ _SAME = re.compile(rf"{SAME}\s+(?P<name>{_NAME})")
 _COUNT = 10
 # A number without a unit is near 0 below this.
 _NEAR = 0.01
+# Values of one size lie within this factor.
+_ONE_SIZE = 10
+# Names of what is best at 0.
+_BEST_AT_0 = re.compile(
+    r"err|fail|miss|diff|violation|warn|leak|conflict|regress|drop|skip|retr|overflow|stall|idle|lag"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,15 @@ class Gate:
 
     def _holds(self, value: str) -> bool:
         if self.op in ("==", "!="):
-            return (canonical(value) == canonical(self.value)) == (self.op == "==")
+            return (_word(value) == _word(self.value)) == (self.op == "==")
         number, limit = finite(parse_scalar(value)), finite(parse_scalar(self.value))
         return number is not None and limit is not None and _ORDERS[self.op](number, limit)
+
+
+def _word(text: str) -> str:
+    """One spelling of a word or number: `FAIL` is `fail`, and true is 1."""
+    word = canonical(text).casefold()
+    return {"true": "1", "false": "0"}.get(word, word)
 
 
 def parse_gate(text: str) -> Gate:
@@ -67,6 +79,11 @@ def parse_gate(text: str) -> Gate:
     return Gate(found["name"], found["op"], found["value"])
 
 
+def gates_of(*stated: Sequence[str]) -> tuple[Gate, ...]:
+    """The gates that several places state, each once."""
+    return tuple(map(parse_gate, dict.fromkeys(text for texts in stated for text in texts)))
+
+
 def values_of(row: Row, name: str) -> tuple[str, ...]:
     """Everything that a row reports under a name, in one spelling."""
     if (measured := row.metrics.get(name)) is not None:
@@ -78,7 +95,7 @@ def values_of(row: Row, name: str) -> tuple[str, ...]:
 def judged(runs: Sequence[Run], gates: Sequence[Gate], accepted: Collection[int] = ()) -> tuple[Run, ...]:
     """The runs with every row failed that does not count. `accepted` are the numbers of runs whose withheld problems
     somebody accepted."""
-    zeros = set(_zeros(runs))
+    zeros = sentinels(row for run in runs for row in run.rows)
 
     def of_row(run: Run, row: Row) -> Row:
         if row.failed is not None:
@@ -116,25 +133,30 @@ def failed_text(reasons: Iterable[str]) -> str:
     return WITHHELD if distinct == [WITHHELD] else f"failed: {' / '.join(distinct)}"
 
 
-def _zeros(runs: Sequence[Run]) -> Iterator[str]:
-    """The metrics whose zeros are far from their other values."""
-    rows = [row for run in runs for row in run.rows if row.failed is None]
-    names = {name for row in rows for name, m in row.metrics.items() if 0 in m.samples}
-    for name in names:
-        of = [m for row in rows if (m := row.metrics.get(name)) is not None]
-        others = [value for m in of for value in m.samples if value]
-        if is_far(others, of[0].direction, next((m.unit for m in of if m.unit), None)):
-            yield name
+def sentinels(rows: Iterable[Row]) -> set[str]:
+    """The metrics whose zeros in these rows are far from their other values."""
+    found: dict[str, list[Measurement]] = {}
+    for row in rows:
+        for name, measured in row.metrics.items() if row.failed is None else ():
+            found.setdefault(name, []).append(measured)
+    return {
+        name
+        for name, of in found.items()
+        if any(0 in m.samples for m in of)
+        and is_far(
+            name, [v for m in of for v in m.samples if v], of[0].direction, next((m.unit for m in of if m.unit), "")
+        )
+    }
 
 
-def is_far(others: Sequence[float], direction: Direction | None, unit: str | None) -> bool:
+def is_far(name: str, others: Sequence[float], direction: Direction | None, unit: str | None) -> bool:
     """Whether a zero is no measurement beside these values: it stands for a crash. No time and no rate is 0. Else the
-    other values lie closer to each other than to 0, are no small counts, no tiny errors, and no parts of 1 where more
-    is better: of these, 0 is a plain result."""
+    other values are of one size, are no small counts, no tiny errors, and no parts of 1 where more is better, and the
+    name is none that is best at 0: of these, 0 is a plain result."""
     if is_timed(unit):
         return True
     sizes = [abs(value) for value in others]
-    if not sizes or min(sizes) <= max(sizes) / 2:
+    if not sizes or min(sizes) < max(sizes) / _ONE_SIZE or _BEST_AT_0.search(name):
         return False
     are_counts = max(sizes) <= _COUNT and all(value.is_integer() for value in sizes)
     return not are_counts and min(sizes) >= _NEAR and not (direction == "max" and max(sizes) <= 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
-from logbook_agent.model.gates import WITHHELD, Gate, fails, judged, parse_gate
+from logbook_agent.model.gates import WITHHELD, Gate, fails, gates_of, judged
 from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def record_of(
     free: Sequence[str] = (),
 ) -> Record:
     """An entry with its runs as they are judged, by the gates of the logbook and its own, with their states."""
-    parsed = tuple(map(parse_gate, dict.fromkeys((*gates, *entry.gates))))
+    parsed = gates_of(gates, entry.gates)
     accepted = {run for one in entry.accepted for run in one.runs}
     statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in judged(runs, parsed, accepted))
     free = tuple(dict.fromkeys((*free, *entry.free)))

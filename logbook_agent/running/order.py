@@ -96,7 +96,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         config=plan.config,
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
-        rules=config.code,
+        rules=config.code.reading(command.read),
     )
 
 

@@ -37,7 +37,9 @@ def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) 
     runs += sum(len(found) - len(book.run_stamps(entry)) for entry, found in numbers.items())
     if budget.is_spent(runs, hours):
         are_runs = limits.runs is not None and runs >= limits.runs
-        more = f"runs={2 * (limits.runs or 0)}" if are_runs else f"hours={2 * (limits.hours or 0):g}"
+        more = (
+            f"runs={2 * max(limits.runs or 0, runs)}" if are_runs else f"hours={2 * max(limits.hours or 0, hours):.2g}"
+        )
         raise BudgetSpent(
             f"the budget of {book.topic} is used up: {limits.text(runs, hours)}",
             cause="no run starts beyond it until whoever set it raises it",

@@ -243,7 +243,6 @@ class EntrySeries:
     metric: str
     unit: str | None = None
     direction: Direction | None = None
-    differs: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Outcome
 from logbook_agent.findings.comparison.judgement import Judge, Memo, findings, left_out, pairs_left_out, sittings
+from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
@@ -110,16 +111,21 @@ def differences(
     come first."""
     found = []
     cases = {case for _, case, metric in own if not metric and case}
+    names = {m.name: m for m in declared}
     for (side, case, metric), series in own.items():
         if metric or sum(s.reports for s in series) < _CONSTANT_PAIRS:
             continue
-        for name in dict.fromkeys(name for s in series for name in s.constants if name not in known):
-            said, *more = {tuple(s.constants[name]) for s in series if name in s.constants}
-            if said and not more and said[0] != said[1]:
-                of, is_label = metric_named(name, declared), is_digest_name(name)
-                mine, theirs = (finite(parse_scalar(text)) or 0.0 for text in said)
-                is_worse = not is_label and of in declared and of.direction == ("min" if theirs > mine else "max")
-                found.append(Apart(side, case if len(cases) > 1 else "", name, said[0], said[1], is_worse, is_label))
+        for name, (base, other) in series[0].constants.items():
+            if name in known or any(s.constants.get(name) != [base, other] for s in series):
+                continue
+            mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
+            is_label, is_worse = is_digest_name(name), False
+            if name in names and not is_label:
+                direction = None if mine is None or theirs is None else "min" if theirs > mine else "max"
+                is_worse = (
+                    other == NOT_REPORTED if direction is None else metric_named(name, declared).direction == direction
+                )
+            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label))
     yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
 
 

@@ -191,8 +191,6 @@ def _to_settle(p: _Pooled, series: PairSeries, judged: Judged, rule: Judge) -> s
 def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
-    if differs := dict.fromkeys(n for s in p.of for n in s.differs):
-        notes.insert(0, f"also differs: {', '.join(differs)}")
     if p.direction is None:
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
-from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side
+from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
 from logbook_agent.findings.comparison.side_checks import Conditions, PairRows, broken_gate, report, void_gates
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Question
+from logbook_agent.model.comparison import CODE_AXIS, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
@@ -51,7 +51,8 @@ def tried(record: Record) -> EntryPairs | None:
         if broken := broken_gate(one, [gate for gate in gates if gate not in beside]):
             table.leave_out(one.at, one.runs[0], broken, one.at[1])
             continue
-        report(table.series((*one.at, ""), one.runs[0], one.config), one)
+        facts = [_circumstances(run, row, question.axis) for run, row in zip(one.runs, one.rows, strict=True)]
+        report(table.series((*one.at, ""), one.runs[0], one.config), one, facts, question.axis)
         for name in _metrics(question, *one.rows):
             of = table.series((*one.at, name), one.runs[0], one.config)
             _add(of, one, question)
@@ -80,15 +81,23 @@ def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRow
     at, base = (conditions, pair.side, pair.case), pair.base
     sides = {question.base: base, pair.side: pair.other}
     table.codes.setdefault(conditions, {}).update(_labels(sides))
+    for name, why in pair.again:
+        table.series((*at, "", ""), base, {}).failed.append([name, why])
     if pair.why:
         table.leave_out(at, base, pair.why, pair.failed)
         return
     good = {name: [row for row in run.rows if row.failed is None] for name, run in sides.items()}
     names = names_apart(tuple(good.values()), question.axis)
     matched, why = matched_rows(good, names)
-    if why:
-        broken = ((str(row.failed), name) for name, run in sides.items() for row in run.rows if row.failed is not None)
-        table.leave_out(at, base, *next(broken, (why, "")))
+    broken = [(name, row) for name, run in sides.items() for row in run.rows if row.failed is not None]
+    if broken:
+        # A row that counts in the place of one that failed was chosen by that.
+        name, row = broken[0]
+        table.leave_out(at, base, str(row.failed), name)
+        spoilt = {place_of(row, names) for _, row in broken}
+        matched = [one for one in matched if place_of(one[1], names) not in spoilt]
+    elif why:
+        table.leave_out(at, base, why)
     for place, row, partner in matched:
         if (said := other_side(question, pair.side, row, partner)) is not None:
             table.leave_out(at, base, said)
@@ -100,7 +109,7 @@ def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRow
 
 class _Pair(NamedTuple):
     """The run of a side with the base's run of the same pair and case. `why` it does not count, or an empty text, and
-    which side `failed`, if one did."""
+    which side `failed`, if one did; `again` are the failures of sides that were run again."""
 
     base: Run
     other: Run
@@ -108,6 +117,7 @@ class _Pair(NamedTuple):
     case: str
     why: str
     failed: str
+    again: tuple[tuple[str, str], ...]
 
 
 def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
@@ -116,6 +126,10 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
     ended = {_place(s.run): s for s in made if s.state in ("finished", "failed", "timeout", "stalled")}
+    replaced: dict[tuple[int, str, str], list[tuple[str, str]]] = {}
+    for s in made:
+        if ended.get(_place(s.run)) is not s and (text := _failure(s)) and s.state != "running":
+            replaced.setdefault(_place(s.run), []).append((_place(s.run)[2], text))
     commands: dict[str, list[str]] = {}
     for (pair, case, side), status in sorted(ended.items(), key=lambda item: (item[1].run.started, item[1].run.run)):
         if side not in question.sides or (pair, case, question.base) not in ended:
@@ -130,7 +144,8 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
         why, failed = next(failures, (why, ""))
         if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
             why = _OTHER_COMMAND
-        yield _Pair(base, other, side, case, why, failed)
+        again = tuple(found for name in (question.base, side) for found in replaced.get((pair, case, name), ()))
+        yield _Pair(base, other, side, case, why, failed, again)
 
 
 def _failure(status: RunStatus) -> str:
@@ -203,6 +218,15 @@ def _facts(run: Run, axis: str) -> dict[str, object]:
     return {"launcher": run.carrier, "devices": rows, **variables, **software, **files}
 
 
+def _circumstances(run: Run, row: Row, axis: str) -> dict[str, str]:
+    """Where a row was measured, and with what, in words."""
+    devices = row.devices or run.own_devices
+    kinds = ", ".join(f"{d.count or '?'} x {d.kind or d.platform}" for d in devices)
+    found = {**_facts(run, axis), "devices": kinds, "host": row.host or run.pool or run.own_host.name}
+    found |= {f"package:{name}": version for name, version in row.software.items() if name != _TOOL}
+    return {name.partition(":")[2] or name: str(value)[:40] for name, value in found.items() if value}
+
+
 def _device(run: Run) -> str:
     """The kinds of devices of a run: `TPU v5p`."""
     devices = [d for row in run.rows[:1] for d in row.devices] or run.own_devices
@@ -270,8 +294,8 @@ class _Table:
 
 
 def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
-    """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
-    axis, metric = question.axis, series.metric
+    """Add a pair to a series. Which way is better is what the base says."""
+    metric = series.metric
     measured = [row.metrics[metric] for row in one.rows if metric in row.metrics]
     cautions = dict.fromkeys(row.labels["caution"] for row in one.rows if "caution" in row.labels)
     series.cautions += [text for text in cautions if text not in series.cautions]
@@ -282,13 +306,6 @@ def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
     if len(units) > 1:
         series.leave_out(f"two units: {' and '.join(sorted(units))}")
         return
-    rows = () if axis == CASE_AXIS else one.rows
-    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for row in rows] or [{}, {}]
-    for mine, theirs in (config, [_facts(run, axis) for run in one.runs]):
-        names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
-        series.differs += [n for n in names if n not in series.differs and (n in mine) == (n in theirs)]
-    if len({len(found.samples) for found in measured}) > 1 and "samples a run" not in series.differs:
-        series.differs.append("samples a run")
     values = [value_of(row, metric) for row in one.rows]
     ratio = [value if value is not None and 0 < value < math.inf else None for value in values]
     for name, value, usable in zip((question.base, series.side), values, ratio, strict=True):

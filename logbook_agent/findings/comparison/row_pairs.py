@@ -66,7 +66,11 @@ def other_side(question: Question, side: str, base: Row, other: Row) -> str | No
 def _by_place(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
-        said = {**row.labels, **row.config}
-        place = " ".join(f"{n}={canonical(said[n])}" for n in names if n in said)
-        found.setdefault(place, []).append(row)
+        found.setdefault(place_of(row, names), []).append(row)
     return found
+
+
+def place_of(row: Row, names: Sequence[str]) -> str:
+    """What tells a row from the others of its run, by these names."""
+    said = {**row.labels, **row.config}
+    return " ".join(f"{name}={canonical(said[name])}" for name in names if name in said)

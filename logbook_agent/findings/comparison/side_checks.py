@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.comparison.answer import EntrySeries
+from logbook_agent.model.comparison import CASE_AXIS
 from logbook_agent.model.gates import GATE, Gate, values_of
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import Scalar, is_digest_name
+from logbook_agent.model.values import Scalar, canonical, is_digest_name
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
+# The label by which a benchmark says what its figures cannot tell.
+CAUTION = "caution"
 # What pairs of one question share beside it, each with a digest.
 Conditions: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -50,17 +53,52 @@ def broken_gate(one: PairRows, gates: Sequence[Gate]) -> str:
     return ""
 
 
-def report(series: EntrySeries, one: PairRows) -> None:
-    """Note what is wrong with the runs, the labels that name an output, the numbers that nobody declared, and the
-    metrics without a ratio."""
-    series.reports += 1
+# What a side says of a name that the other side reports.
+NOT_REPORTED = "not reported"
+
+
+def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]], axis: str) -> None:
+    """Note what is wrong with the runs, and what each side of a pair reports that the other side reports otherwise:
+    only what stays so in every pair is kept. `facts` are the circumstances of both runs."""
     notes = dict.fromkeys((*series.cautions, *(str(p) for run in one.runs for p in run.problems)))
     series.cautions = [*notes][:_SHOWN]
-    base, other = one.rows
-    names = [name for name in base.labels if is_digest_name(name)] + [*base.observations]
-    names += [n for n in base.metrics if any(n in row.metrics and min(row.metrics[n].samples) <= 0 for row in one.rows)]
-    for name in dict.fromkeys(names):
-        mine, theirs = values_of(base, name), values_of(other, name)
-        if mine and theirs:
-            said = [mine[0], theirs[0]]
-            series.constants[name] = said if series.constants.get(name, said) == said else []
+    base, other = ({**_said(run, row, axis), **of} for run, row, of in zip(one.runs, one.rows, facts, strict=True))
+    for name in {*one.rows[0].metrics, *one.rows[1].metrics}:
+        of = [row.metrics[name].samples for row in one.rows if name in row.metrics]
+        if len(of) < 2:
+            # Which number it is says nothing.
+            _ = [said.update({name: "a number"}) for said in (base, other) if name in said]
+        elif min(map(min, of)) > 0:
+            # The rule judges it.
+            del base[name], other[name]
+    apart = {
+        name: [base.get(name, NOT_REPORTED), other.get(name, NOT_REPORTED)]
+        for name in dict.fromkeys((*base, *other))
+        if base.get(name) != other.get(name)
+    }
+    if series.reports == 0:
+        series.constants = apart
+    for name, (mine, theirs) in [*series.constants.items()]:
+        said = apart.get(name)
+        if said is not None and said[0] == mine and said[1] != theirs and is_digest_name(name):
+            # That the output of the side is another in each run is no excuse.
+            series.constants[name] = [mine, "several"]
+        elif said != [mine, theirs]:
+            del series.constants[name]
+    series.reports += 1
+
+
+def _said(run: Run, row: Row, axis: str) -> dict[str, str]:
+    """What a row reports: config, labels, numbers that nobody declared, metrics with their units and how many samples
+    they have, and what is wrong with its run."""
+    config = {} if axis == CASE_AXIS else {name: value for name, value in row.config.items() if name != axis}
+    words: dict[str, Scalar] = {**config, **row.labels, **row.observations}
+    words.pop(CAUTION, None)
+    found = {name: canonical(value) for name, value in words.items() if value is not None}
+    for name, m in row.metrics.items():
+        found[name] = canonical(m.samples[0])
+        found[f"the unit of {name}"] = m.unit or "none"
+        found[f"the number of samples of {name}"] = str(len(m.samples))
+    if run.problems:
+        found["a problem of each run"] = str(run.problems[0])
+    return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from logbook_agent.findings.advice import go_on
-from logbook_agent.findings.cases import Case, cases
+from logbook_agent.findings.cases import Case, cases, without_zeros
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.criteria.predicate import Against
@@ -70,7 +70,8 @@ class Rows:
     count for nothing."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
-        self.frame: Frame = frame_of([c for c in cases if c.row.failed is None and c.state in ("finished", None)])
+        good = [c for c in cases if c.row.failed is None and c.state in ("finished", None)]
+        self.frame: Frame = frame_of(without_zeros(good))
 
     def missing(self, names: Iterable[str]) -> Computed | None:
         """The state of a predicate about these names where nothing was measured, or no row has one of them; else

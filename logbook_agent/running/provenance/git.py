@@ -40,7 +40,7 @@ _SYSTEM = (
 # What a run writes differs between two runs of the same code.
 _OUTPUT_FLAG = re.compile(
     r"-o|--?(?![\w-]*(?:input|config|load|from))(?:[\w-]+-)?"
-    r"(?:out|output|export|log|save|dump|trace|profile|results?|report|json|csv)\b[\w-]*"
+    r"(?:out|output|export|log|save|dump|trace|profile|results?|report|json|csv|checkpoint|ckpt)(?![a-z])[\w-]*"
 )
 _REDIRECTED = re.compile(r">{1,2}\s*([^\s;&|<>()'\"]+)")
 # A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.

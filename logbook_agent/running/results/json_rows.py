@@ -239,7 +239,7 @@ def _samples(name: str, given: list[Any], problem: Problem) -> Iterator[float]:
 
 def _observations(data: Mapping[str, Any], problem: Problem) -> Iterator[tuple[str, float | None]]:
     for name, value in data.items():
-        number = finite(value)
+        number = float(value) if isinstance(value, bool) else finite(value)
         if number is None and value is not None:
             problem(f"{cut(name, 40)}: {cut(str(value), 40)} is not a number; kept as unknown")
         yield name, number

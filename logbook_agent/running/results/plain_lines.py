@@ -22,6 +22,13 @@ _NAMED = re.compile(rf"(?:({_STEP})[ ]|([^\s:=,;|]+){_IS})([^\s:=,;|]+)")
 EPOCH = "epoch"
 
 
+class PlainPoint(NamedTuple):
+    """The steps, metrics and config of a line with a step, and the rank that printed it."""
+
+    rank: str | None
+    pairs: dict[str, object]
+
+
 class PlainValue(NamedTuple):
     """What a line gives of a metric: the `text` that stands there, and the `number` that it is, if it is one."""
 
@@ -41,7 +48,7 @@ class PlainForms:
         epoch = () if EPOCH in rules.over or rules.is_config(EPOCH) else (EPOCH,)
         self.step_keys = tuple(dict.fromkeys((*step_keys, *epoch))) if step_keys else ()
 
-    def read(self, line: str) -> PlainValue | dict[str, object] | None:
+    def read(self, line: str) -> PlainValue | PlainPoint | None:
         """The metric that a whole line gives, after a prefix; of a line with a step its steps, metrics and config."""
         if not self._names or len(line) > _LONGEST or self._name.search(line) is None:
             return None
@@ -55,7 +62,8 @@ class PlainForms:
                 is_prose = number is None and not is_not_finite(value[1]) and re.search(r"\d", value[1]) is None
                 return None if is_prose else PlainValue(name[1], rank, value[1], number, unit or value[2])
             if is_stepped and _PAIRS.fullmatch(line, at):
-                return self._point(_NAMED.findall(line, at))
+                pairs = self._point(_NAMED.findall(line, at))
+                return PlainPoint(rank, pairs) if pairs is not None else None
         return None
 
     def _point(self, named: Sequence[tuple[str, str, str]]) -> dict[str, object] | None:

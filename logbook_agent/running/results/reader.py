@@ -143,7 +143,7 @@ class ResultReader:
         self._traceback = None
         kind, body = found.kind, found.body
         is_point = any(key in body for key in self._step_keys)
-        if is_point and self._feed_point(kind, body, line if found.is_alike else None):
+        if is_point and self._feed_point(kind, body, line if found.is_alike else None, found.rank):
             return
         self._chars += len(body)
         count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
@@ -170,8 +170,8 @@ class ResultReader:
                 count, _ = self._plain.get((plain.name, plain.rank), (0, plain))
                 if len(self._plain) < MAX_ROWS:
                     self._plain[plain.name, plain.rank] = count + 1, plain
-            elif row := self._rules.row(self._clean(plain), self._forms.step_keys, self._problems.add):
-                self._keep(row)
+            elif row := self._rules.row(self._clean(plain.pairs), self._forms.step_keys, self._problems.add):
+                self._keep(row, rank=plain.rank)
         elif self._traceback is not None and not self._traceback[1]:
             prefix = self._traceback[0]
             if line.startswith(prefix) and not line[len(prefix) : len(prefix) + 1].isspace():
@@ -199,7 +199,7 @@ class ResultReader:
 
     # -- points of curves --------------------------------------------------------------------------
 
-    def _feed_point(self, kind: Kind, body: str, line: str | None) -> bool:
+    def _feed_point(self, kind: Kind, body: str, line: str | None, rank: str | None) -> bool:
         """Take a RESULT or METRIC line that is a point; whether it is one."""
         if kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
             return False
@@ -214,7 +214,7 @@ class ResultReader:
         clean = self._clean_config(pairs)
         self._printed |= pairs.keys() & self._rules.over.keys()
         row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
-        if row is None or not self._keep(row, line if clean == pairs else None):
+        if row is None or not self._keep(row, line if clean == pairs else None, rank):
             return False
         if name is not None and row.points:
             self._line_units.setdefault(self._clean(name), self._clean(unit))
@@ -227,10 +227,11 @@ class ResultReader:
             one = CurvePoint(name=self._clean(name), over=STEP, step=step, value=value)
             self._keep(PointRow(config={}, points=(one,), labels={}))
 
-    def _keep(self, row: PointRow, line: str | None = None) -> bool:
-        """Hand a row of points to the sink; False where there is none."""
+    def _keep(self, row: PointRow, line: str | None = None, rank: str | None = None) -> bool:
+        """Hand a row of points to the sink; False where there is none. Each rank has a curve of its own."""
         if not row.points:
             return True
+        row = row if rank is None else replace(row, config={**row.config, RANK: rank})
         if self._sink is None:
             self._sink = self._make_sink() if self._make_sink is not None else None
         if self._sink is None:
@@ -262,17 +263,23 @@ class ResultReader:
         rows: dict[Key, Row] = {}
         found = []
         for curve in curves:
-            key = row_key(curve.config)
+            of_rank = RANK in curve.config and not self._rules.is_config(RANK)
+            config = {name: value for name, value in curve.config.items() if name != RANK or not of_rank}
             row = rows.setdefault(
-                key,
-                Row(config=classifier.with_run_config(curve.config), labels=self._point_labels.get(key, {})),
+                row_key(config),
+                Row(
+                    config=classifier.with_run_config(config),
+                    labels=self._point_labels.get(row_key(curve.config), {}),
+                ),
             )
-            found.append(replace(curve, config=row.config))
+            found.append(replace(curve, config={**row.config, **curve.config}))
             if not classifier.is_metric(curve.name):
                 row.observations.setdefault(curve.name, curve.value)
-            elif curve.value is not None and curve.name not in row.metrics:
+            elif curve.value is not None and (of_rank or curve.name not in row.metrics):
+                # The ranks of a case are samples of it.
+                earlier = row.metrics[curve.name].samples if curve.name in row.metrics else ()
                 row.metrics[curve.name] = Measurement(
-                    samples=(curve.value,), unit=curve.unit, direction=curve.direction
+                    samples=(*earlier, curve.value), unit=curve.unit, direction=curve.direction
                 )
         return [*rows.values()], found
 

@@ -310,3 +310,122 @@ def test_a_checksum_is_a_label_whatever_it_looks_like(cli: Cli, form: str) -> No
     [row] = cli("run", "--json", "--", "printf", form.format(large) + "\\n").data["runs"][0]["rows"]
     assert row["labels"]["checksum"] == large
     assert [*row["metrics"]] == ["time_s"]
+
+
+# -- what an adversary found ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "said"),
+    [
+        ("status=pass", "status=FAILED", "status is FAILED with Q=2, pass with Q=1"),
+        ("verified=true", "verified=false", "verified is false with Q=2, true with Q=1"),
+        ("backend=gpu checksum=abc", "backend=cpu", "checksum is not reported with Q=2, abc with Q=1"),
+        ("size=100", "size=10", "size is 10 with Q=2, 100 with Q=1"),
+        ("tput=900", "tput=1", "tput is 1 with Q=2, 900 with Q=1"),
+        ("ok=1", "", "ok is not reported with Q=2"),
+    ],
+)
+def test_what_is_the_same_in_every_run_of_a_side_and_differs_is_said_first(
+    sides: Callable[..., Cli], folder: Path, base: str, other: str, said: str
+) -> None:
+    cli = sides(base, other)
+    cli(*AXIS, "--metric", "time_s", "--config", "size=100", *COMMAND) if "size" in base else cli(
+        *AXIS, "--metric", "time_s", *COMMAND
+    )
+    assert said in " ".join(answer_of(cli)["first"])
+    for name, text in readers(cli, folder).items():
+        assert said in text, name
+
+
+def test_another_config_is_said_first(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        'n=$((LOGBOOK_RUN * 7 % 10)); [ $Q = 1 ] && k=8 t=2.0$n || k=1 t=1.0$n\n'
+        'echo "RESULT_JSON {\\"config\\": {\\"k\\": $k}, \\"metrics\\": {\\"time_s\\": $t}}"\n'
+    )  # fmt: skip
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    cli(*AB)
+    assert answer_of(cli)["first"] == ["k is 1 with Q=2, 8 with Q=1"]
+    assert "k is 1 with Q=2" in cli("status").out
+
+
+def test_a_checksum_that_only_the_side_varies_leaves_the_answer_open(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("x=1", "x=1", metrics=("time_s:min:s",))
+    (folder / "b.sh").write_text(SCRIPT.replace("$BASE", "checksum=a").replace("$OTHER", "checksum=b$LOGBOOK_RUN"))
+    cli(*AB)
+    assert outcomes(cli) == {"time_s": "open"}
+
+
+def test_a_side_that_crashes_now_and_then_is_named(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        'n=$((LOGBOOK_RUN * 7 % 10)); if [ $Q = 2 ]; then [ $((LOGBOOK_RUN % 5)) = 0 ] && exit 3; t=0.9$n; '
+        'else t=1.0$n; fi; echo "RESULT time_s=$t"\n'
+    )  # fmt: skip
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s")
+    made = cli(*AXIS, "--json", *COMMAND)
+    for _ in range(12):
+        if made.data["stopped"]["by"] == "settled":
+            break
+        made = cli("ab", "--id", "T-000", *AXIS[1:], "--json", *COMMAND)
+    assert answer_of(cli)["first"][0].startswith("Q=2 failed in ")
+
+
+def test_a_row_that_breaks_a_gate_takes_its_case_along(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        'n=$((LOGBOOK_RUN * 7 % 10)); if [ $Q = 2 ]; then echo RESULT time_s=0.5$n err=0.0001; '
+        'echo RESULT time_s=0.5$n err=0.5; else echo RESULT time_s=1.0$n err=0.0001; fi\n'
+    )  # fmt: skip
+    cli("start", "t", "--prefix", "T", "--metric", "time_s:min:s", "--gate", "err <= 1e-3")
+    cli(*AB)
+    assert "better" not in outcomes(cli).values()
+    assert answer_of(cli)["failed"].keys() == {"2"}
+
+
+def test_a_sweep_goes_by_its_gates(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        'n=$((LOGBOOK_RUN * 7 % 10)); case $2$4 in b2) echo RESULT x=0.1$n ok=0;; b1) echo RESULT x=0.9$n ok=1;; '
+        '*) echo RESULT x=1.1$n ok=1;; esac\n'
+    )  # fmt: skip
+    (folder / "r.yaml").write_text(
+        "name: r\ncommand: [sh, b.sh, --m, '{m}', --k, '{k}']\naxes: {m: [a, b], k: [1, 2]}\nmetrics: [x]\n"
+        "gates: ['ok == 1']\nconfirm: 0\n"
+    )
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    made = cli("sweep", "r.yaml", "--json")
+    assert made.data["failed"] == 1
+    assert made.data["best"] is None or made.data["best"]["value"] > 0.5
+    assert best(cli, "x")[0] > 0.5
+
+
+@pytest.mark.parametrize("lost", ["zero", "discarded"])
+def test_what_does_not_count_meets_no_criterion_and_is_no_baseline(cli: Cli, lost: str) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min", "--stop", "fast")
+    cli("criteria", "--predicate", "1=target: {metric: x, at_most: 5}")
+    cli("run", "--config", "a=1", "--", "echo", "METRIC x=3818")
+    cli("run", "--config", "a=2", "--repeat", "7", "--", "echo", f"METRIC x={0 if lost == 'zero' else 3}")
+    if lost == "discarded":
+        assert cli("criteria").code == 0
+        cli("discard", "T-001", "--why", "wrong")
+    assert cli("criteria").code == 1
+    assert cli("baseline", "--entry", "T-001", "--reason", "r").code == 2
+
+
+def test_a_baseline_that_fails_a_later_gate_is_in_doubt(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    cli("run", "--", "echo", "RESULT x=3 ok=0")
+    cli("baseline", "--entry", "T-000", "--reason", "first")
+    cli("edit", "--gate", "ok == 1", "--reason", "outputs were wrong")
+    assert "ok == 1" in cli("baseline").err
+
+
+def test_gates_read_words_and_switches_as_people_write_them(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min", "--gate", "ok == 1", "--gate", "status != fail")
+    row = '{"metrics": {"x": 1}, "observations": {"ok": true}, "labels": {"status": "FAIL"}}'
+    made = cli("run", "--json", "--", "echo", f"RESULT_JSON {row}")
+    assert made.data["runs"][0]["rows"][0]["failed"]["reason"] == "gate status != fail"
+
+
+def test_a_reason_may_go_with_a_gate_of_an_entry(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    printed(cli, "METRIC x=2")
+    assert cli("edit", "T-000", "--gate", "x <= 1", "--reason", "too slow").code == 0

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def _claim(entry_id: str, state: State = "finished", **said: str) -> SaidByEntry:
-    return cast("SaidByEntry", {"id": entry_id, "state": state, **dict.fromkeys(RELATIONS), **said})
+    return cast("SaidByEntry", {"id": entry_id, "state": state, "kept": None, **dict.fromkeys(RELATIONS), **said})
 
 
 def test_every_state_and_relation() -> None:

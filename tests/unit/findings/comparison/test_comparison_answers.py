@@ -31,7 +31,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect), None])
     plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
     plain |= {"case": "", "name": more.get("case", "")}
-    rest = {"direction": None, "differs": [], "cautions": [], "pairs": made, "left_out": {}}
+    rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}}
     return {**plain, **rest, **more}
 
 
