@@ -88,8 +88,8 @@ class Findings:
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
         if id_number(evidence, self.records.header.prefix) is None:
             return None
-        lost = self._lost(evidence)
-        return f"rests on {evidence}, which is {lost}" if lost is not None else None
+        lost = self._lost(evidence) or self._discarded(evidence)
+        return f"rests on {evidence}, which is {lost}" if lost else None
 
     @cached_property
     def _summarised(self) -> Summaries:
@@ -223,6 +223,13 @@ class Findings:
         except StoreError:
             return None
         return state if is_withdrawn(state) else None
+
+    def _discarded(self, entry_id: str) -> str:
+        try:
+            by = self._mentions.standing(self.entry(entry_id)).discarded_by
+        except (NotFound, StoreError):
+            return ""
+        return f"discarded by {by}" if by else ""
 
     def _uncounted(self, entry_id: str) -> str | None:
         """Why an entry does not count, superseded ones included; None where it does."""

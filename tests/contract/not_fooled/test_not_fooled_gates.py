@@ -429,3 +429,11 @@ def test_a_reason_may_go_with_a_gate_of_an_entry(cli: Cli) -> None:
     cli("start", "t", "--prefix", "T", "--metric", "x:min")
     printed(cli, "METRIC x=2")
     assert cli("edit", "T-000", "--gate", "x <= 1", "--reason", "too slow").code == 0
+
+
+def test_a_judgement_that_rests_on_what_was_discarded_is_in_doubt(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min", "--stop", "fast")
+    printed(cli, "METRIC x=2")
+    cli("criteria", "--met", "1", "--evidence", "T-000")
+    cli("discard", "T-000", "--why", "wrong")
+    assert "T-001" in cli("criteria", "--json").data["criteria"][0]["doubt"]
