@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +15,13 @@ from logbook_agent.model.values import Scalar, canonical, is_digest_name
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
+# A longer label is prose.
+_WORD_CHARS = 24
+# What bench-core says of its own checks, which fail a row, and of the compiled program: it follows from the axis.
+_DIAGNOSTIC = re.compile(
+    r"max_abs_error|error_ratio|worst_error|worst_tolerance|tolerance|check_worst_output|flops_inflation"
+    r"|(?:model_ring|temporary|argument|output|code|device_peak)_bytes\w*|(?:compiled|device_rows)_\w+"
+)
 # The label by which a benchmark says what its figures cannot tell.
 CAUTION = "caution"
 # What pairs of one question share beside it, each with a digest.
@@ -62,7 +70,7 @@ def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]
     only what stays so in every pair is kept. `facts` are the circumstances of both runs."""
     notes = dict.fromkeys((*series.cautions, *(str(p) for run in one.runs for p in run.problems)))
     series.cautions = [*notes][:_SHOWN]
-    base, other = ({**_said(run, row, axis), **of} for run, row, of in zip(one.runs, one.rows, facts, strict=True))
+    base, other = (_said(run, row, of, axis) for run, row, of in zip(one.runs, one.rows, facts, strict=True))
     for name in {*one.rows[0].metrics, *one.rows[1].metrics}:
         of = [row.metrics[name].samples for row in one.rows if name in row.metrics]
         if len(of) < 2:
@@ -88,13 +96,13 @@ def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]
     series.reports += 1
 
 
-def _said(run: Run, row: Row, axis: str) -> dict[str, str]:
-    """What a row reports: config, labels, numbers that nobody declared, metrics with their units and how many samples
-    they have, and what is wrong with its run."""
+def _said(run: Run, row: Row, facts: Mapping[str, str], axis: str) -> dict[str, str]:
+    """What a row reports, what matters most first: config, circumstances, labels, numbers that nobody declared, metrics
+    with their units and how many samples they have, and what is wrong with its run. A label in prose is left out."""
     config = {} if axis == CASE_AXIS else {name: value for name, value in row.config.items() if name != axis}
-    words: dict[str, Scalar] = {**config, **row.labels, **row.observations}
-    words.pop(CAUTION, None)
-    found = {name: canonical(value) for name, value in words.items() if value is not None}
+    labels = {n: v for n, v in row.labels.items() if n != CAUTION and (len(v) <= _WORD_CHARS or is_digest_name(n))}
+    words: dict[str, Scalar] = {**config, **facts, **labels, **row.observations}
+    found = {n: canonical(v) for n, v in words.items() if v is not None and not _DIAGNOSTIC.fullmatch(n)}
     for name, m in row.metrics.items():
         found[name] = canonical(m.samples[0])
         found[f"the unit of {name}"] = m.unit or "none"

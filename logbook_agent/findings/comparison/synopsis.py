@@ -26,7 +26,7 @@ def synopsis(answer: Answer) -> str:
     pairs in 1 sitting)`. The answer has findings."""
     cases = cases_of(answer)
     found = _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
-    return "; ".join([*words.first_words(answer), found])
+    return "; ".join([*words.first_words(answer, words.SHORTLY), found])
 
 
 def cases_of(answer: Answer) -> list[_Case]:

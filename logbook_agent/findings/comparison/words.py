@@ -10,6 +10,7 @@ from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
+from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.shell_words import assignments
@@ -17,6 +18,8 @@ from logbook_agent.text.shell_words import assignments
 _SHOWN_FINDINGS = 12
 # Of what comes before any finding, and of problems of the runs.
 _SHOWN_FIRST, _SHOWN_NOTES = 4, 3
+# Of the former, where the answer is one line.
+SHORTLY = 2
 
 
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
@@ -34,7 +37,7 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     return [*map(md.escape, first_words(answer)), *lines, *map(md.escape, about(answer))]
 
 
-def first_words(answer: Answer) -> list[str]:
+def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
     failed = [
@@ -44,12 +47,18 @@ def first_words(answer: Answer) -> list[str]:
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_guard and f.outcome is Outcome.WORSE]
     base = subject(answer, answer.question.base)
     apart = [
-        f"{one.name} is {_without_middle(one.other, _LONG_NAME)} with {subject(answer, one.side)},"
-        f" {_without_middle(one.base, _LONG_NAME)} with {base}{f' at {one.case}' if one.case else ''}"
-        + (" (worse)" if one.is_worse else "")
+        f"{one.name} is {_value(one.other)} with {subject(answer, one.side)}, {_value(one.base)} with {base}"
+        f"{f' at {one.case}' if one.case else ''}{' (worse)' if one.is_worse else ''}"
         for one in answer.apart
     ]
-    return [*answer.first, *bounded([*failed, *worse, *apart], _SHOWN_FIRST)]
+    return [*answer.first, *bounded([*failed, *worse, *apart], most)]
+
+
+def _value(text: str) -> str:
+    """A value that one side reports: of a number six digits, of a word 16 characters."""
+    number = finite(parse_scalar(text))
+    is_long = number is not None and len(text) > _LONG_NAME
+    return f"{number:.6g}" if is_long else _without_middle(text, _LONG_NAME)
 
 
 def about(answer: Answer) -> list[str]:
@@ -113,7 +122,7 @@ def headline(answer: Answer, entry_id: str) -> str:
         return f"continued in {later}"
     more = len(answer.goals) - 1
     found = sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
-    return "; ".join([*first_words(answer), found])
+    return "; ".join([*first_words(answer, SHORTLY), found])
 
 
 def asked(answer: Answer) -> str:

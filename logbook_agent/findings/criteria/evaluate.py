@@ -15,7 +15,7 @@ from logbook_agent.findings.advice import flagged, settled_by
 from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import first_words, sentence
+from logbook_agent.findings.comparison.words import SHORTLY, first_words, sentence
 from logbook_agent.findings.criteria import predicate as of
 from logbook_agent.findings.criteria.evidence import (
     Facts,
@@ -219,7 +219,7 @@ def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
 
 
 def _said(found: Found) -> str:
-    return f"{found[0].entry}: {'; '.join([*first_words(found[0]), sentence(*found)])}"
+    return f"{found[0].entry}: {'; '.join([*first_words(found[0], SHORTLY), sentence(*found)])}"
 
 
 def _missing(
