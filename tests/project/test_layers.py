@@ -39,7 +39,6 @@ MOST_PAIRS = 102
 BENCH = (
     {"__main__"},
     {"cli"},
-    {"predict"},
     {"aot"},
     {"harness"},
     {"parallel"},
