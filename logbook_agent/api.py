@@ -318,15 +318,6 @@ class Logbook:
         result = sync(self._workspace, request, SendOptions(say=to_stderr))
         return sync_data(result, dry_run=dry_run)
 
-    def predict(self, *options: str, title: str | None = None, entry_id: str | None = None) -> dict[str, object]:
-        """Predict a step time, and return what `logbook predict --json` tells: `predict("--aot", "v5p-8", ...)`."""
-        from logbook_agent.predict.commands import predict_data
-        from logbook_agent.predict.request import predict_argv
-
-        prose = Prose(title=title)
-        request = RunRequest(argv=predict_argv(options), prose=prose, entry_id=entry_id, predicts=True)
-        return predict_data(run_experiment(self._workspace, request, StderrDisplay()))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EntryRecord(Record):

@@ -35,12 +35,10 @@ class Feature:
     # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
     # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
     # that a view names; `collects` has `collect(...)`, which a worker calls for the files that a command left, and
-    # `patterns_in(texts)`; `artifacts` shows those files; `selects` has `select(workspace, request, display, target,
-    # dry_run=...)`, a `Selection` of the cases of a sweep; `reads` has `check(spec, words, elsewhere=...)` and
+    # `patterns_in(texts)`; `artifacts` shows those files; `reads` has `check(spec, words, elsewhere=...)` and
     # `WrittenFile`, for the option --read.
     plots: str | None = None
     figures: str | None = None
-    selects: str | None = None
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
@@ -118,15 +116,6 @@ FEATURES = (
     ),
     Feature(name="formats", reads="formats.written_file"),
     Feature(
-        name="predict",
-        selects="predict.case_selection",
-        commands=(
-            Subcommand(
-                "predict", "predict.commands", "Predict a step time on a TPU that you do not have; nothing is measured."
-            ),
-        ),
-    ),
-    Feature(
         name="agents",
         cites="agents.shown_citations",
         code_state="agents.kept_code",
@@ -169,7 +158,7 @@ def present() -> list[Feature]:
 
 
 def hook_module(hook: str) -> Any:
-    """The module for a hook, such as `plots` or `selects`; None where no feature that is there names one."""
+    """The module for a hook, such as `plots` or `reads`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 

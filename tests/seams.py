@@ -183,8 +183,7 @@ def set_size(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
 
 def set_benchmark(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """The `bench-core` that lies in `folder` is this Python's benchmark."""
-    for room in ("campaign.repeats", "predict.case_selection", "running.prepare"):
-        monkeypatch.setattr(f"logbook_agent.{room}.bench_folder", lambda: folder)
+    monkeypatch.setattr("logbook_agent.running.prepare.bench_folder", lambda: folder)
 
 
 class Facts(dict[str, Any]):

@@ -1,6 +1,6 @@
 """The least time of a call on a device: what has to be computed, moved and sent, over the published peaks. No JAX.
 
-A roofline is a bound, and no prediction: each of the three takes its time alone, at its peak, beside the others. What
+A roofline is a bound: each of the three takes its time alone, at its peak, beside the others. What
 has to be moved are arguments and results, each once: it does not depend on a schedule, a tile or the code of a block.
 """
 

@@ -8,7 +8,7 @@ from typing import NoReturn, Protocol, cast
 import typer
 from typer.main import get_command
 
-from bench_core.cli import hillclimb, paths, predict, roofline
+from bench_core.cli import hillclimb, paths, roofline
 from bench_core.cli.check import check
 from bench_core.device import keep_absent_tpus_quiet
 from bench_core.errors import BenchError, UsageError
@@ -25,7 +25,6 @@ app.command("hillclimb")(hillclimb.command)
 app.command("overlap", context_settings=paths.WITH_MORE)(paths.overlap)
 app.command("compare", context_settings=paths.WITH_MORE)(paths.compare)
 app.command("check")(check)
-app.command("predict")(predict.command)
 app.command("roofline")(roofline.command)
 
 
@@ -83,7 +82,7 @@ def _not_installed(package: str) -> UsageError:
 
 def _usage_error(error: Exception, words: list[str]) -> UsageError:
     first_line, *_ = cast(_UsageProblem, error).format_message().rstrip(".").splitlines()
-    known = ("hillclimb", "overlap", "compare", "check", "predict", "roofline")
+    known = ("hillclimb", "overlap", "compare", "check", "roofline")
     command = f"{PROGRAM} {words[0]}" if words and words[0] in known else PROGRAM
     if isinstance(error, typer.BadParameter):
         cause = "the value is not of the type that the option takes"

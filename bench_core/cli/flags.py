@@ -12,19 +12,14 @@ from typer.main import get_command
 from bench_core.flag import BOTH, Declared, Flag, arranged, option
 
 
-def with_flags(
-    command: Callable[[Mapping[str, Any]], None],
-    flags: Sequence[Declared],
-    more: Sequence[inspect.Parameter] = (),
-) -> Callable[..., None]:
+def with_flags(command: Callable[[Mapping[str, Any]], None], flags: Sequence[Declared]) -> Callable[..., None]:
     """The command as Typer reads it, with an option for each flag; it gets what they were given, by their names.
 
-    A flag that was left out has its default, or nothing where that is None or `unless` speaks of it. `more` are
-    arguments of the command, which are no flags.
+    A flag that was left out has its default, or nothing where that is None or `unless` speaks of it.
     """
     by_name = {flag.name: flag for flag in flags}
     shown = arranged(by_name, {flag.name: flag.flag.shown_after for flag in flags})
-    parameters = [*more, *(_parameter(by_name[name]) for name in shown)]
+    parameters = [_parameter(by_name[name]) for name in shown]
 
     def called(**options: Any) -> None:
         command({name: value for name, value in options.items() if value is not None})
@@ -58,9 +53,8 @@ def _parameter(declared: Declared) -> inspect.Parameter:
     )
 
 
-def read_words(command: Callable[..., None], words: Sequence[str], *, typed_only: bool = False) -> Mapping[str, Any]:
-    """The values of the command's options, by their names, as the command would be given them. With `typed_only` those
-    alone that are among the words, without defaults.
+def read_words(command: Callable[..., None], words: Sequence[str]) -> Mapping[str, Any]:
+    """The values of the command's options, by their names, as the command would be given them.
 
     Raises:
         typer.BadParameter and its kin: the command has no such option, or the value is not of its type.
@@ -68,10 +62,4 @@ def read_words(command: Callable[..., None], words: Sequence[str], *, typed_only
     app = Typer(add_completion=False)
     app.command()(command)
     with get_command(app).make_context("options", list(words)) as context:
-        given = {name: value for name, value in context.params.items() if value is not None}
-        return {name: value for name, value in given.items() if not typed_only or _was_typed(context, name)}
-
-
-def _was_typed(context: Any, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+        return {name: value for name, value in context.params.items() if value is not None}

@@ -32,8 +32,8 @@ def bound_cases(given: Mapping[str, Any]) -> None:
     """Bound the time of a call of a gated MoE block by the published peaks of TPUs that need not be there.
 
     Counts what any program of the case has to compute, to move (arguments and results, each once) and to send in its
-    form. Nothing is compiled or measured; `predict` gives the same bound. Prints a table and a RESULT_JSON line per
-    case on stdout. Exit code: 0 done, 2 the request is wrong.
+    form. Nothing is compiled or measured. Prints a table and a RESULT_JSON line per case on stdout. Exit code:
+    0 done, 2 the request is wrong.
     """
     asked = build(Asked, given)
     if given.get("aot") is None:

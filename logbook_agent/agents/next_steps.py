@@ -1,7 +1,7 @@
 """What to do next in a campaign, in order, with why, what it settles, what to type and what it costs; pure.
 
 First comes what every reader of a thread has in this order (`findings/open_steps.py`); then a first comparison, winners
-that one sitting found, cells of the matrix that nobody measured, predictions, and refuted ideas of which something has
+that one sitting found, cells of the matrix that nobody measured, and refuted ideas of which something has
 changed.
 """
 
@@ -157,7 +157,6 @@ class _Campaign:
         yield from self._replications()
         yield from itertools.islice(self._cells(), _SHOWN)
         yield from (one for one in compared if not one.is_complete)
-        yield from itertools.islice(self._predictions(), _SHOWN)
         yield from itertools.islice(self._again(), _SHOWN)
 
     @staticmethod
@@ -244,20 +243,7 @@ class _Campaign:
                 return command_in(settled_by(axis, [show(value), cell[axis]], [base]))
         return ""
 
-    # -- predictions, and what was refuted ---------------------------------------------------------------
-
-    def _predictions(self) -> Iterator[Proposal]:
-        thread = self._found.thread
-        for s in reversed(thread.counted):
-            if s["predicted"] and not s["rows"] and not s["next"] and not thread.standing[s["id"]].taken_up_by:
-                step = OpenStep(
-                    kind="prediction",
-                    entry=s["id"],
-                    text=f"Measure what {s['id']} predicts",
-                    why=s["result"] or "",
-                    settles="whether the prediction holds",
-                )
-                yield Proposal(step=step)
+    # -- what was refuted ---------------------------------------------------------------------------------
 
     def _again(self) -> Iterator[Proposal]:
         for item, changed in self._refuted.again():

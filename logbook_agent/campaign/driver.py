@@ -183,8 +183,7 @@ class Driver:
         with_env = with_variables(command.argv, command.env, self.workspace.environ)
         for argv in (command.argv, with_env) if command.env else (command.argv,):
             remember_command(self.workspace, argv, cwd=command.cwd, shell=command.shell)
-        # Where a compiler is asked what a program would take, the load of this machine changes nothing.
-        if not self.runs and not self.entry.is_prediction:
+        if not self.runs:
             self._say_if_busy(command)
 
     def _say_if_busy(self, command: Command) -> None:

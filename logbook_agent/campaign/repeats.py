@@ -18,13 +18,13 @@ from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import BriefRun, brief_run
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import PREDICTION, Entry
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
+from logbook_agent.running.prepare import Command, own_benchmark, prepare
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -37,7 +37,7 @@ class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
-    is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
+    is a measurement of noise. `detach`: a single run is submitted, and continues
     without this process. `frozen`: the runs are made in a checkout of the code as it is at the start. `confirm`: the
     digest of planned commands that the user did not type here.
     """
@@ -59,7 +59,6 @@ class RunRequest:
     entry_id: str | None = None
     shell: bool = False
     noise: bool = False
-    predicts: bool = False
     detach: bool = False
     frozen: bool = False
     confirm: str | None = None
@@ -135,8 +134,6 @@ def run(
     else:
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-    if earlier is not None:
-        check_apart(earlier, predicts=request.predicts)
     if request.argv:
         remember_command(workspace, request.argv, cwd=commands[0].cwd, shell=request.shell)
     # Before there is a new entry, which is none of those that are looked at.
@@ -160,7 +157,7 @@ def run(
             for _, run_made in made.each(orders):
                 plan.executed(run_made)
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
-    if is_first and not request.predicts and (why := unmeasured(made.runs, book.header.metrics)) is not None:
+    if is_first and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
@@ -182,11 +179,9 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
-    if not request.predicts:
-        check_budget(workspace, book)
+    check_budget(workspace, book)
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
-    kind = PREDICTION if request.predicts else "experiment"
-    draft = draft_entry(workspace, request.prose, title=title, kind=kind)
+    draft = draft_entry(workspace, request.prose, title=title)
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
@@ -249,17 +244,6 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
         )
 
 
-def check_apart(earlier: Entry, *, predicts: bool) -> None:
-    """Raises UsageError where a prediction and a measurement would stand in one entry."""
-    if earlier.is_prediction != predicts:
-        has, other = ("predictions", "measurement") if earlier.is_prediction else ("measurements", "prediction")
-        raise UsageError(
-            f"cannot add a {other} to {earlier.id}, which holds {has}",
-            cause="predictions and measurements are kept in separate entries",
-            hint=f"start another entry: leave --id out, and add --continues {earlier.id}",
-        )
-
-
 def check_no_prose(entry_id: str, prose: Prose) -> None:
     """Raises UsageError for a text beside the runs that are added to an entry."""
     if prose != Prose():
@@ -276,7 +260,7 @@ def prepared(
     """A command as the request wants it run; the benchmark is this Python's own."""
     is_shell = request.shell if shell is None else shell
     _check_inputs(workspace, request)
-    own = bench_folder() if request.predicts else None if is_shell else own_benchmark(argv, request.on)
+    own = None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
         argv,

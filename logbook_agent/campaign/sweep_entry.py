@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from logbook_agent.campaign.ab_prepare import comparison_of, with_budget
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
-from logbook_agent.campaign.sweep_request import LEFT_OUT, SweepRequest, deciding
+from logbook_agent.campaign.sweep_request import SweepRequest, deciding
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse
@@ -24,7 +24,6 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         "Question": recipe.question,
         "Method": recipe.method,
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
-        LEFT_OUT: request.why,
     }
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
     above, path = workspace.root.parent, chosen.file.path
@@ -38,11 +37,10 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
         runs=len(chosen.plan),
         seed=chosen.plan.seed if chosen.plan.is_drawn else None,
         metric=metric.name if metric is not None else None,
-        without=request.without,
     )
     title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
     draft = dataclasses.replace(
-        draft_entry(workspace, Prose(continues=request.continues), title=title),
+        draft_entry(workspace, Prose(), title=title),
         recipe=use,
         comparison=_stated(workspace, book, chosen),
         gates=chosen.recipe.gates,

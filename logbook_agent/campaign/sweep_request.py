@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
-from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
-from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation, violations
+from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
+from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
@@ -27,11 +27,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming
-from logbook_agent.text.markdown import escape
 from logbook_agent.text.shell_words import sweep_command
-
-# The field of an entry that says which cases were left out before the first run, and why.
-LEFT_OUT = "Left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +35,7 @@ class SweepRequest:
     """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `resume` the sweep of an entry.
 
     `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
-    `parallel` runs are made at once. `keep`: patterns of files that each run keeps. `without`: the keys of cases to
-    leave out, `why`: the reasons in Markdown, and `continues`: the entry that these reasons come from.
+    `parallel` runs are made at once. `keep`: patterns of files that each run keeps.
     """
 
     recipe: str | None = None
@@ -52,9 +47,6 @@ class SweepRequest:
     new: bool = False
     retry_failed: bool = False
     keep: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    why: str = ""
-    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +77,8 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         request = _as_begun(workspace, request, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
-    # Of the recipe as it is: cases that are left out make no habit a worse one.
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
     found = habits(chosen, done if book is not None else None)
-    if request.without:
-        chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
-        answers = (v for v in violations(chosen.plan) if v.rule == CAN_ANSWER)
-        found = (*(v for v in found if v.rule != CAN_ANSWER), *answers)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
@@ -210,7 +197,7 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     scale, on = request.scale or use.scale, request.on or use.on
     given = {text.partition("=")[0] for text in request.sets}
     sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
-    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on, without=use.without)
+    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
@@ -286,31 +273,3 @@ def prepared_run(
 def request_of(recipe: Recipe) -> RunRequest:
     """What the runs of a recipe have in common."""
     return RunRequest(shell=recipe.command.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)
-
-
-_SHOWN = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """How many `runs` are left to be made, and the keys of the cases `without` which; `left_out` says each, with why.
-
-    `entry` is the ID of the entry that it rests on, None where nothing was recorded, and `exit_status` how that went.
-    `lines` are for people, `data` for machines.
-    """
-
-    runs: int
-    without: tuple[str, ...]
-    left_out: tuple[str, ...]
-    entry: str | None
-    exit_status: int
-    lines: tuple[str, ...]
-    data: Mapping[str, object]
-
-    @property
-    def why(self) -> str:
-        """The cases that are left out, as a list in Markdown; empty where none is."""
-        more = len(self.left_out) - _SHOWN
-        lines = [*map(escape, self.left_out[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
-        named = f" ({self.entry})" if self.entry is not None else ""
-        return "\n".join(f"- {line}{named}" for line in lines)

@@ -295,7 +295,7 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
         return UsageError(
             message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
         )
-    if wanted in ("run", "ab", "ci", "predict") and "--" not in args:
+    if wanted in ("run", "ab", "ci") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

@@ -245,7 +245,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
     lines = []
     for run_data in data["runs"]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
-        count, predicted = len(run_data["rows"]), run_data.get("predictions", [])
+        count = len(run_data["rows"])
         if run_data["state"] == "submitted":
             wait = f"to wait for it: logbook wait {data['id']}; to see its output: logbook wait {data['id']} --follow"
             lines.append(f"{data['id']} run {run_data['run']}{label}: submitted; {wait}")
@@ -253,8 +253,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         warm = f", {WARM_UP}" if run_data["discarded"] else ""
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(
-            f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
-            f" {counted(count, 'row')}" + (f", {counted(len(predicted), 'prediction')}" if predicted else "")
+            f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took}, {counted(count, 'row')}"
         )
         keys = varied(row["config"] for row in run_data["rows"])
         lines += [f"  {_row_text(row, keys)}" for row in run_data["rows"][:_SHOWN_ROWS]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated
 
 from typer import Argument, Option
@@ -10,13 +9,12 @@ from typer import Argument, Option
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.result import SweepResult
 from logbook_agent.campaign.sweep import sweep
-from logbook_agent.campaign.sweep_request import Selection, SweepRequest, prepare_sweep
+from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.run_command import KeepOption
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.features import needed_module
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
@@ -55,14 +53,6 @@ def sweep_command(
     parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
     keep: KeepOption = None,
     detach: DetachOption = False,
-    predict: Annotated[
-        Text,
-        Option(
-            "--predict",
-            metavar="TPU",
-            help="Predict each case for this TPU slice, such as v5p-8, and run only those that may win.",
-        ),
-    ] = None,
     common: Common,
 ) -> int:
     """Run the cases of a recipe, then compare the best.
@@ -77,7 +67,7 @@ def sweep_command(
     """
     space = common.space()
     if recipe is None and resume is None:
-        if sets or scale or dry_run or new or on or retry_failed or predict:
+        if sets or scale or dry_run or new or on or retry_failed:
             raise UsageError(
                 "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
             )
@@ -103,11 +93,9 @@ def sweep_command(
     )
 
     def carry_out(display: LineDisplay) -> int:
-        if predict is not None:
-            return _selected(space, request, common, display, predict, dry_run=dry_run)
         return _made(space, request, common, display)
 
-    if dry_run and predict is None:
+    if dry_run:
         return _dry_run(space, request, common.as_json)
     return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
@@ -117,33 +105,6 @@ def _made(space: Workspace, request: SweepRequest, common: Common, display: Line
     result = sweep(space, request, display, tell=tell)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
-
-
-def _selected(
-    space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, target: str, *, dry_run: bool
-) -> int:
-    """Carry out what may win on this slice; a dry run only says what that is."""
-    found = _select(space, request, display, target, dry_run=dry_run)
-    lines, result = list(found.lines), None
-    if not dry_run:
-        for line in found.lines:
-            display.progress(line)
-        lines = [f"nothing to run; see {found.entry}: logbook show {found.entry}"]
-        if found.runs:
-            left = dataclasses.replace(request, new=True, without=found.without, why=found.why, continues=found.entry)
-            result = sweep(space, left, display, tell=None if common.as_json else _warn)
-            lines = [result_text(result)]
-    status = found.exit_status if result is None else result.exit_status
-    data = {**found.data, "exit_status": status, "sweep": result.data() if result is not None else None}
-    emit("sweep", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
-    return status
-
-
-def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
-    """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
-    chooser = needed_module("selects", "--predict", hint="leave --predict out")
-    found: Selection = chooser.select(space, request, display, target, dry_run=dry_run)
-    return found
 
 
 def _warn(text: str) -> None:

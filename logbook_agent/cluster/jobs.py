@@ -182,7 +182,6 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[Problem])
         peak_memory_bytes=job.peak_memory_bytes,
         output=output,
         rows=reading.rows,
-        predictions=reading.predictions,
         curves=reading.curves,
         problems=(*noted(*said), *problems, *reading.problems),
     )

@@ -14,7 +14,6 @@ from logbook_agent.model.entry import (
     INTERPRETATION,
     KINDS,
     NEXT_ACTION,
-    PREDICTION,
     RELATIONS,
     RESULT,
     Entry,
@@ -129,9 +128,8 @@ def draft_entry(
 ) -> Entry:
     """An entry without an ID yet."""
     if kind not in KINDS:
-        written = [k for k in KINDS if k != PREDICTION]
         raise UsageError(
-            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(written)}", hint=choice("--kind", kind, written)
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
         )
     return Entry(
         id="",

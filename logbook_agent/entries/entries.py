@@ -25,7 +25,6 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
-    PREDICTION,
     RELATIONS,
     SETTABLE_STATES,
     VOID,
@@ -108,12 +107,6 @@ def note(
     prose = _with_text(prose, workspace.redactor.text(text or ""))
     if not (title := prose.title):
         raise UsageError("an entry needs a title", cause="no text and no --title was given", hint="--title '...'")
-    if kind == PREDICTION:
-        raise UsageError(
-            "a note cannot be a prediction",
-            cause="an entry of that kind holds a step time that was predicted from a compiled program",
-            hint="logbook predict -- OPTIONS, or write down what you expect as a hypothesis: --hypothesis '...'",
-        )
     is_plan = commands is not None
     book = workspace.book()
     if is_plan:
@@ -282,12 +275,6 @@ def stated_confidence(
     reason = one_line(reason) if reason is not None else None
     if given is None and reason is None:
         return old
-    if record.entry.is_prediction:
-        raise UsageError(
-            f"{record.id} is a prediction, which has no confidence",
-            cause="confidence follows from repeated measurements, and nothing was measured",
-            hint="measure the case, then state the confidence of that entry: logbook run",
-        )
     if given is None:
         given = record.entry.confidence or COMPUTED
     if given == COMPUTED:

@@ -58,12 +58,11 @@ class MeasuredRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The rows, in the order they were measured, and what is no row: runs that measured nothing, predicted rows, rows
-    that `--where` left out, and what is wrong with entries that cannot be read."""
+    """The rows, in the order they were measured, and what is no row: runs that measured nothing, rows that
+    `--where` left out, and what is wrong with entries that cannot be read."""
 
     rows: tuple[MeasuredRow, ...]
     runs_without_rows: int = 0
-    predicted_rows: int = 0
     not_asked_for: int = 0
     damaged: tuple[str, ...] = ()
 
@@ -74,7 +73,6 @@ class Exported:
             (idle, "row", f"do{'es' * (idle == 1)} not count (see column why_not)"),
             (self.not_asked_for, "row", "left out by --where"),
             (self.runs_without_rows, "run", "without a measured row, not exported"),
-            (self.predicted_rows, "predicted row", "not exported: nothing was measured"),
         ]
         return [f"{n:,} {what}{'s' * (n > 1)} {text}" for n, what, text in said if n]
 
@@ -92,8 +90,7 @@ def exported(found: Findings, *, entry_ids: Sequence[str] = (), where: Mapping[s
         kept = tuple(row for row in rows if id(row.case) in wanted)
     return Exported(
         rows=kept,
-        runs_without_rows=sum(not run.rows and not run.predictions for run in runs),
-        predicted_rows=sum(len(run.predictions) for run in runs),
+        runs_without_rows=sum(not run.rows for run in runs),
         not_asked_for=len(rows) - len(kept),
         damaged=() if named else tuple(error.message for error in found.contents.damaged),
     )

@@ -86,7 +86,6 @@ def left_out(found: Exported) -> dict[str, object]:
     """What is no row of the export."""
     return {
         "runs_without_rows": found.runs_without_rows,
-        "predicted_rows": found.predicted_rows,
         "not_asked_for": found.not_asked_for,
         "damaged_entries": list(found.damaged),
     }

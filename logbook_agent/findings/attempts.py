@@ -79,9 +79,7 @@ def items_of(record: Record) -> list[TriedItem]:
     if record.state == VOID:
         return []
     found: dict[str, TriedItem] = {}
-    # That nothing could be predicted of a case is no failure of the case.
-    tried = () if record.entry.is_prediction else (s for s in record.runs if s.counts)
-    for status in tried:
+    for status in (s for s in record.runs if s.counts):
         for item in _failures(status):
             same = repr([item[k] for k in ("outcome", "command", "config", "env")])
             item["runs"] = [*found.pop(same, {"runs": []})["runs"], status.run.run]

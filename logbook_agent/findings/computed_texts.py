@@ -1,4 +1,4 @@
-"""The computed texts of an entry: its commands, config, predictions and result."""
+"""The computed texts of an entry: its commands, config and result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.case_repeats import noise_lines, noise_of
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.curve_lines import curve_lines
-from logbook_agent.findings.predictions import predicted_section
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Entry
@@ -33,11 +32,10 @@ _SHOWN_OUTCOMES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputedTexts:
-    """The computed texts of an entry as Markdown: executed commands, config, predictions, results."""
+    """The computed texts of an entry as Markdown: executed commands, config, results."""
 
     command: str
     config: str
-    predicted: str
     result: str
 
 
@@ -47,7 +45,6 @@ def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> C
     return ComputedTexts(
         command=facts.command_section(record),
         config=facts.config_section(record, table) if record.runs else "",
-        predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
         result=result_section(record, table, render, _notes(record, metrics)) if record.runs else "",
     )
 
@@ -146,13 +143,13 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     subject = f"{md.escape(name)}: " if name else ""
     if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
         return [subject + what]
-    if status.state == "finished" and (run.rows or run.predictions):
+    if status.state == "finished" and run.rows:
         return []
     shown: tuple[str, ...] = ()
     if run.output is not None:
         failed = status.state != "finished"
         shown = (run.output.error_tail if failed else ()) or run.output.tail
-    is_told = bool(run.rows or run.predictions)
+    is_told = bool(run.rows)
     said = f"{subject}{_ending(run)}" + ("" if is_told else ", no result lines")
     if not shown:
         return [said + ("" if is_told else "; it printed nothing")]

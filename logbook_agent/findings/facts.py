@@ -95,9 +95,7 @@ def config_section(record: Record, table: Table | None) -> str:
     lines = []
     constants: dict[str, Scalar] = {**table.constants} if table is not None else {}
     if not constants and not any(r.rows for r in runs):
-        # What varies between predictions stands with each of them.
-        apart = any(r.predictions for r in runs)
-        constants = {k: v for k, v in runs[-1].config.items() if not apart or all(r.config.get(k) == v for r in runs)}
+        constants = {**runs[-1].config}
     if constants:
         lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
@@ -107,12 +105,11 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _per_run("launcher", [r.through for r in runs], runs)
     lines += _code_lines(runs)
     lines += _per_run("input", [", ".join(map(_input, r.inputs)) for r in runs], runs)
-    # A run without rows measured nothing, so what it ran on tells no result apart; and a prediction says itself for
-    # which devices it is, whatever it was made on.
-    measured = [r for r in runs if r.rows] or [r for r in runs if not r.predictions]
-    lines += _per_run("devices", [devices_text(r) for r in measured], measured) if measured else []
+    # A run without rows measured nothing, so what it ran on tells no result apart.
+    measured = [r for r in runs if r.rows] or runs
+    lines += _per_run("devices", [devices_text(r) for r in measured], measured)
     lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(measured)) else []
-    lines += _software_lines(measured or runs)
+    lines += _software_lines(measured)
     lines += _order_lines(record.entry)
     return md.items(lines) if lines else ""
 
@@ -213,7 +210,7 @@ def software_of(run: Run) -> Mapping[str, str]:
 
 
 def _reported(run: Run) -> list[dict[str, str]]:
-    return [*(row.software for row in run.rows), *(row.software for row in run.predictions)]
+    return [row.software for row in run.rows]
 
 
 def _software_lines(runs: Sequence[Run]) -> list[str]:

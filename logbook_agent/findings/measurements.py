@@ -187,8 +187,6 @@ def unmeasured(runs: Sequence[Run], metrics: Sequence[Metric]) -> str | None:
     good = [run for run in runs if run.exit is not None and run.exit.code == 0]
     if not metrics or not good or any(row.metrics or row.failed is not None for row in rows):
         return None
-    if any(run.predictions for run in good):
-        return None  # nothing was to be measured
     if any(run.problems for run in good):
         return None  # these say what is wrong
     names = [m.name for m in metrics if m.primary] or [m.name for m in metrics]

@@ -19,7 +19,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 
 StepKind = Literal[
-    "next action", "plan", "comparison", "criterion", "first comparison", "replication", "matrix", "prediction", "retry"
+    "next action", "plan", "comparison", "criterion", "first comparison", "replication", "matrix", "retry"
 ]
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date", "plateau")

@@ -178,14 +178,8 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     if stated:
         why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
         return why, go_on(records, stated[-1])
-    counted_ones = thread.counted
-    if any(s["rows"] for s in counted_ones):
+    if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
-    elif any(s["predicted"] for s in counted_ones):
-        # What to run on which device is said by whoever predicted.
-        why = "Nothing was measured: every number here is a prediction."
-        if thread.next_actions:
-            return why, ""
     else:
         why = "Nothing was measured yet."
     return why, _first_comparison(records, thread)

@@ -23,7 +23,7 @@ from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import PredictedRow, Row
+from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
@@ -122,10 +122,9 @@ class BriefRow(TypedDict):
     failed: NotRequired[dict[str, str]]
 
 
-class BriefPredictions(TypedDict, total=False):
-    """The predicted rows of a run, where it has some, the files that it left, and its curves in numbers."""
+class BriefFiles(TypedDict, total=False):
+    """The files that a run left, where it has some, and its curves in numbers."""
 
-    predictions: list[dict[str, object]]
     artifacts: list[dict[str, object]]
     curves: list[dict[str, object]]
 
@@ -145,7 +144,6 @@ class BriefRun(TypedDict):
     busy: str | None
     rows: list[BriefRow]
     tail: list[str]
-    predictions: NotRequired[list[dict[str, object]]]
     artifacts: NotRequired[list[dict[str, object]]]
     curves: NotRequired[list[dict[str, object]]]
     problems: list[dict[str, str]]
@@ -158,9 +156,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
     run = status.run
     output = run.output
     failed = status.state != "finished"
-    more: BriefPredictions = {}
-    if run.predictions:
-        more["predictions"] = [brief_prediction(row) for row in run.predictions]
+    more: BriefFiles = {}
     if run.artifacts:
         more["artifacts"] = [encode(artifact) for artifact in run.artifacts]
     if run.curves:
@@ -200,12 +196,6 @@ def brief_row(row: Row) -> BriefRow:
     return found
 
 
-def brief_prediction(row: PredictedRow) -> dict[str, object]:
-    """A predicted row as it was printed."""
-    found: dict[str, object] = {"config": row.config, "prediction": row.prediction}
-    return {**found, **({"labels": row.labels} if row.labels else {})}
-
-
 def search(found: Findings, words: Sequence[str]) -> list[FoundEntry]:
     """The lines of the entries in which every word occurs (case does not matter), each with where it was found."""
     words = [word for text in words for word in text.casefold().split()]
@@ -239,9 +229,6 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
     for row in run.rows:
         words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
         yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
-    for predicted in run.predictions:
-        words = (f"{k}={v}" for k, v in {**predicted.config, **predicted.labels}.items())
-        yield f"{name} prediction", " ".join(words)
     if run.output is not None:
         yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
 

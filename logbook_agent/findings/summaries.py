@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from logbook_agent.findings.attempts import finished, how_it_failed, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
-from logbook_agent.findings.predictions import predicted_headline
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
@@ -52,7 +51,6 @@ def summary_of(record: Record, header: Header) -> Summary:
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
-        "predicted": sum(len(s.run.predictions) for s in record.runs if s.counts),
         "digest": record_digest(record),
         "asked": None,
         "candidates": None,
@@ -78,7 +76,7 @@ def _text(text: str | None) -> str | None:
     return cut.removeprefix("x ") + "…"
 
 
-_PREDICTED_CHARS, _TEXT_CHARS = 200, 120
+_TEXT_CHARS = 120
 
 
 def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> EntryLine:
@@ -106,8 +104,6 @@ def headline(record: Record, header: Header) -> str | None:
         if good:
             span = _span(good, metric_named(name, header.metrics))
             return f"{counted(len(rows), 'row')}, {name} {span}"
-    if (predicted := predicted_headline(record)) is not None:
-        return cut_line(predicted, _PREDICTED_CHARS)
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:

@@ -55,10 +55,10 @@ class Trust:
 
 
 def trust_of(entry: Entry, runs: int, compared: Compared = NOT_COMPARED) -> Trust | None:
-    """The confidence in an entry with so many runs; None for entries that claim nothing: notes, predictions, and
-    experiments without runs, commands or a stated confidence."""
+    """The confidence in an entry with so many runs; None for entries that claim nothing: notes, and experiments
+    without runs, commands or a stated confidence."""
     is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
-    if entry.is_prediction or not (is_claim or entry.confidence is not None):
+    if not (is_claim or entry.confidence is not None):
         return None
     return Trust(
         computed=compared.confidence,

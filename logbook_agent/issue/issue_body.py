@@ -203,20 +203,13 @@ class IssueValues:
     def facts(self) -> list[str]:
         """What the records carry without anybody's judgement, in sentences."""
         experiments = self.thread.experiments
-        predicted = self._predicted()
         if not experiments:
-            return predicted
+            return []
         found = [f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}."]
-        found += predicted
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
         return found
-
-    def _predicted(self) -> list[str]:
-        """How many predictions count; nothing where there are none."""
-        count = sum(s["predicted"] for s in self.thread.counted)
-        return [f"{counted(count, 'prediction')}, which measure nothing."] if count else []
 
     def entries(self, found: Sequence[Summary], key: Literal["decision", "negative", "next_lead"]) -> Piece:
         """Entries with a text each; the newest that have room."""

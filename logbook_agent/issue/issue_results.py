@@ -28,9 +28,7 @@ _WEIGHT = 4
 def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> Piece | None:
     """The table of some entries (`only`; None: of all), as many of the newest as there is room for; None where there
     are none at all."""
-    executed = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
-    # What an entry predicts is told apart from results.
-    found = [s for s in executed if s["rows"] or not s["predicted"]]
+    found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
     metrics = [m.name for m in thread.header.metrics if m.primary]
     same = _same(found)
 

@@ -69,7 +69,6 @@ def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts
         "commands": commands,
         "folded": len(commands) > _OPEN_COMMANDS or any(_is_long(command) for command in commands),
         "config": shortened(said.config),
-        "predicted": shortened(said.predicted, _TABLE_WEIGHT),
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared.lines))),

@@ -1,4 +1,4 @@
-"""An entry: one experiment, note, decision, incident or prediction. Prose; people may edit it. And its ID:
+"""An entry: one experiment, note, decision or incident. Prose; people may edit it. And its ID:
 `PREFIX-NNN`, three digits and more when needed."""
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.values import Scalar
 
-Kind = Literal["experiment", "note", "decision", "incident", "prediction"]
-KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident", "prediction")
+Kind = Literal["experiment", "note", "decision", "incident"]
+KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
 # What a heading names; the others show what they are.
-NAMED_KINDS: tuple[Kind, ...] = ("decision", "incident", "prediction")
-PREDICTION: Kind = "prediction"
+NAMED_KINDS: tuple[Kind, ...] = ("decision", "incident")
 
 Confidence = Literal["exploratory", "replicated", "stable"]
 CONFIDENCES: tuple[Confidence, ...] = ("exploratory", "replicated", "stable")
@@ -50,7 +49,6 @@ HYPOTHESIS = "Hypothesis"
 EARLIER_HYPOTHESIS = "Earlier hypothesis"
 COMMAND = "Command"
 CONFIG = "Config"
-PREDICTED = "Predicted"
 RESULT = "Result"
 COMPARISON = "Comparison"
 PLOTS = "Plots"
@@ -123,7 +121,7 @@ class RecipeUse:
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
     that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has, `seed`
     draws their order (None: it is fixed); `metric` says which case is best (None: nothing does). `without` are the keys
-    of the cases that the plan leaves out, for reasons that the entry which this one continues says.
+    of cases that an earlier version left out.
     """
 
     name: str
@@ -220,11 +218,6 @@ class Entry:
             parse_plot(name)
         for gate in self.gates:
             parse_gate(gate)
-
-    @property
-    def is_prediction(self) -> bool:
-        """Whether it was made to predict. What its runs hold is a prediction or a measurement whatever this says."""
-        return self.kind == PREDICTION
 
     @property
     def touches(self) -> tuple[str, ...]:

@@ -249,14 +249,9 @@ def has_failed(run: Run) -> bool:
     return ended_badly(run) or any(row.failed is not None for row in run.rows)
 
 
-def only_predicts(entry: Entry, run: Run) -> bool:
-    """Whether a run predicts, or was made to, and measures nothing."""
-    return not run.rows and (bool(run.predictions) or entry.is_prediction)
-
-
 def spent(records: Iterable[Record], now: datetime) -> tuple[int, float]:
-    """The runs that were begun, without warm-ups and predictions, and the hours that all have taken until now."""
-    statuses = [s for record in records for s in record.runs if not only_predicts(record.entry, s.run)]
+    """The runs that were begun, without warm-ups, and the hours that all have taken until now."""
+    statuses = [s for record in records for s in record.runs]
     seconds = 0.0
     for status in statuses:
         is_running = status.run.duration_s is None and status.state in ("running", "orphaned")

@@ -6,14 +6,11 @@ Unknown is None, never 0. Durations are seconds, sizes bytes, times UTC ISO 8601
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar as Scalar
-
-if TYPE_CHECKING:
-    from bench_core.accounting.prediction import Prediction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,28 +89,6 @@ class Row:
     software: dict[str, str] = field(default_factory=dict)
     host: str | None = None
     failed: Failure | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictedRow:
-    """One case of which a time was predicted and nothing measured. `prediction` stands as it was printed; `said` reads
-    it. Raises CodecError for data that are no prediction."""
-
-    config: dict[str, Scalar] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    software: dict[str, str] = field(default_factory=dict)
-    host: str | None = None
-    prediction: dict[str, object]
-
-    def __post_init__(self) -> None:
-        _ = self.said
-
-    @property
-    def said(self) -> Prediction:
-        # Loaded where there is a prediction: most records have none.
-        from logbook_agent.model.prediction import prediction_of
-
-        return prediction_of(self.prediction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,8 +296,6 @@ class Output:
 class Run:
     """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off.
 
-    `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
-
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
     the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
     tool whose results it has, as --read named them. `executor` names what started the worker;
@@ -367,7 +340,6 @@ class Run:
     peak_memory_bytes: int | None = None
     output: Output | None = None
     rows: tuple[Row, ...] = ()
-    predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     curves: tuple[Curve, ...] = ()
     problems: tuple[Problem, ...] = ()

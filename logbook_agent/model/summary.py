@@ -158,7 +158,6 @@ class Summary(SaidByEntry):
     rows: int
     failed_rows: int
     measured: dict[str, MeasuredMetric]
-    predicted: int
     digest: str
     asked: str | None
     candidates: list[Candidate] | None

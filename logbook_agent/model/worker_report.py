@@ -14,7 +14,6 @@ from logbook_agent.model.run import (
     Host,
     InputFile,
     Output,
-    PredictedRow,
     Problem,
     Process,
     Row,
@@ -44,7 +43,7 @@ class Began:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed, measured, predicted and left as files. `problems` are all of the worker's,
+    """How a command ended, what it printed, measured and left as files. `problems` are all of the worker's,
     those of its facts first. `contention` covers the time from the facts to the end. `output` is None where no command
     was started. `duration_s` is None where only a launcher saw the end, and does not say."""
 
@@ -56,7 +55,6 @@ class End:
     contention: Contention | None = None
     output: Output | None = None
     rows: tuple[Row, ...] = ()
-    predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     curves: tuple[Curve, ...] = ()
     problems: tuple[Problem, ...] = ()

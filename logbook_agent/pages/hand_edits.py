@@ -106,9 +106,7 @@ def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list
             wrong.append("the title is missing")
     if view.confidence != now.confidence:
         known: list[Confidence] = [c for c in CONFIDENCES if c == view.confidence]
-        if entry.is_prediction:
-            wrong.append("a prediction has no confidence: remove it from the heading")
-        elif known:
+        if known:
             entry = dataclasses.replace(entry, confidence=known[0], confidence_reason=None)
         elif view.confidence is None and entry.confidence is not None:
             entry = dataclasses.replace(entry, confidence=None, confidence_reason=None)

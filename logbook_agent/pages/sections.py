@@ -19,7 +19,6 @@ from logbook_agent.model.entry import (
     INTERPRETATION,
     NEXT_ACTION,
     PLOTS,
-    PREDICTED,
     RESULT,
     SETTABLE_STATES,
     Entry,
@@ -32,7 +31,7 @@ _RANK = {
     label.casefold(): rank
     for rank, label in enumerate(
         (
-            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, RESULT, COMPARISON, PLOTS, ARTIFACTS, CONFIDENCE),
+            *(HYPOTHESIS, COMMAND, CONFIG, RESULT, COMPARISON, PLOTS, ARTIFACTS, CONFIDENCE),
             *(INTERPRETATION, NEXT_ACTION),
         )
     )
@@ -93,7 +92,6 @@ def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]
         (COMMAND, "executed", said.command),
         (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record)),
         (CONFIG, "recorded", said.config),
-        (PREDICTED, "not measured", said.predicted),
         (RESULT, "measured", said.result),
     ]
 

@@ -156,7 +156,7 @@ def with_facts(run: Run, facts: Began) -> Run:
 
 
 def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended, what it measured and predicted. Its problems so far are the client's."""
+    """The record with how the command ended, what it measured. Its problems so far are the client's."""
     return dataclasses.replace(
         run,
         ended=end.ended,
@@ -166,7 +166,6 @@ def with_end(run: Run, end: End) -> Run:
         contention=_with_runs_of(run, end.contention),
         output=end.output,
         rows=end.rows,
-        predictions=end.predictions,
         artifacts=end.artifacts,
         curves=end.curves,
         problems=(*run.problems, *end.problems),

@@ -59,7 +59,6 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         exit=exit,
         output=output,
         rows=reading.rows,
-        predictions=reading.predictions,
         curves=reading.curves,
         problems=(*run.problems, *noted(about, *lost), *reading.problems),
     )

@@ -16,7 +16,7 @@ from logbook_agent.text.shell_words import command_line
 def reserve(workspace: Workspace, book: Book, plan: RunPlan) -> tuple[int, float | None]:
     """The number of a new run, and the seconds that the budget leaves for it (None: any); of two processes one gets
     the last run. Teardown is always made. Raises BudgetSpent."""
-    if plan.always or book.header.limits == NO_BUDGET or book.entry(plan.entry_id).is_prediction:
+    if plan.always or book.header.limits == NO_BUDGET:
         return book.new_run(plan.entry_id), None
     with book.lock():
         left_s = check_budget(workspace, book, is_warm_up=plan.discarded)

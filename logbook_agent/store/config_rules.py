@@ -19,7 +19,7 @@ MOST_INSTRUCTIONS = 4_000
 _RULE_BYTES = 2**20
 # What records consist of. A rule that hides any of it would leave nothing to read.
 _EVERYDAY = (
-    *("experiment", "note", "decision", "incident", "prediction", "finished", "planned", "exploratory", "replicated"),
+    *("experiment", "note", "decision", "incident", "finished", "planned", "exploratory", "replicated"),
     *("stable", "MOE-I8-003", "2026-02-10T10:43:00+00:00", "tflops", "Hypothesis", "0.5", "12345"),
 )
 

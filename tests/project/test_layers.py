@@ -28,19 +28,17 @@ ROOMS: dict[str, str] = {
     "artifacts": "model text store",
     "exports": "model text store running findings pages entries campaign cli",
     "formats": "model text store running",
-    "predict": "model store running findings entries campaign cli",
     "curves": "model store running",
     "cluster": "model text store running cli",
     "agents": "model text store running findings pages entries campaign cli",
-    "api": "model store findings entries campaign issue exports predict",
+    "api": "model store findings entries campaign issue exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
-FEATURES = ("issue", "report", "artifacts", "exports", "formats", "predict", "curves", "cluster", "agents")
+FEATURES = ("issue", "report", "artifacts", "exports", "formats", "curves", "cluster", "agents")
 MOST_PAIRS = 102
 BENCH = (
     {"__main__"},
     {"cli"},
-    {"predict"},
     {"aot"},
     {"harness"},
     {"parallel"},

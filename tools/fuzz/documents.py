@@ -14,7 +14,7 @@ import yaml
 from tools.fuzz.forms import as_json, as_toml, as_yaml, varied
 from tools.fuzz.known import KNOWN
 from tools.fuzz.mutations import changed, damaged, edited, text
-from tools.fuzz.samples import PREDICTED_ROW, RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
+from tools.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
 from tools.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
 
 # What the generators start from: files of a store that the tool itself has written, by their path.
@@ -101,8 +101,6 @@ def _entry(base: Base, random: Random) -> Document:
 def _run(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.endswith("run.json")])
     plain, other = _plain(base[path]), _plain(random.choice([base[p] for p in base if p.endswith("run.json")]))
-    if random.random() < 0.3:
-        plain = {**plain, "predictions": [PREDICTED_ROW, {**PREDICTED_ROW, "labels": {"side": "A"}}]}
     data = varied(plain, other, base[path], lambda found: as_json(found, random), random)
     return Document(kind="run", path=path, content=data, commands=_store_commands(random), name=path.split("/")[-3])
 
@@ -298,8 +296,7 @@ _TEMPLATE_PARTS = (
 def _result_lines(base: Base, random: Random) -> Document:
     lines = [line for line in RESULT_LINES if random.random() < 0.5] or list(RESULT_LINES)
     for _ in range(random.choice((0, 1, 3))):
-        sound = random.choice((RESULT_ROW, PREDICTED_ROW))
-        plain = as_json(changed(sound, RESULT_ROW, random), random)
+        plain = as_json(changed(RESULT_ROW, RESULT_ROW, random), random)
         row = plain.decode("utf-8", "surrogatepass").replace("\n", "")
         lines.append(random.choice(("RESULT_JSON ", "(pid=1) RESULT_JSON ", "")) + row)
     content = edited("\n".join(lines), random).encode("utf-8", "surrogatepass")

@@ -69,30 +69,6 @@ RESULT_ROW: dict[str, Any] = {
     "labels": {"a": "b"},
     "devices": [{"platform": "cpu", "kind": "x", "count": 1}],
 }
-PREDICTED_ROW: dict[str, Any] = {
-    "config": {"aot": "v5p-8", "topk": 2, "api_key": mutations.SECRET},
-    "labels": {"side": "B"},
-    "software": {"libtpu": "0.0.42.1"},
-    "host": "h",
-    "prediction": {
-        "target": "v5p-8",
-        "device_kind": "TPU v5",
-        "devices": 4,
-        "libtpu": "0.0.42.1",
-        "model": 1,
-        "calibration": f"of {mutations.SECRET}",
-        "estimate": 0.0079,
-        "low": 0.0061,
-        "high": 0.0103,
-        "bound": 0.003,
-        "terms": {"matmul": 0.005, "api_key": 0.0029},
-        "fits": True,
-        "vmem": "not checked",
-        "program": "1f2e",
-        "unknown": ["x"],
-        "cautions": ["y"],
-    },
-}
 RESULT_LINES = (
     "RESULT quant_mode=none topk=2 tflops=119.5 note='two words'",
     "(pid=1, ip=10.0.0.1) RESULT quant_mode=int8 tflops=1e3",

@@ -7,7 +7,6 @@ case. Commands are put together one at a time, when they are asked for.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -223,16 +222,6 @@ def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, Pl
 
 def _label(case: PlannedCase, control: Control) -> str | None:
     return " ".join(part for part in (case.label, control.label) if part) or None
-
-
-def reduced(plan: SweepPlan, without: Sequence[str]) -> SweepPlan:
-    """The plan without these cases; what controlled one of the others only as long as it is there."""
-    left = {*without}
-    kept = [case for case in plan.cases if case.key not in left]
-    cases = (
-        dataclasses.replace(case, controls=tuple(key for key in case.controls if key not in left)) for case in kept
-    )
-    return dataclasses.replace(plan, cases=tuple(cases)) if left else plan
 
 
 def compared_groups(plan: SweepPlan) -> list[list[int]]:

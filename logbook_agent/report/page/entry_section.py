@@ -183,7 +183,7 @@ def groups_of(record: Record) -> Groups:
 
 
 def _config(run: Run) -> list[tuple[str, str]]:
-    rows = [*(row.config for row in run.rows), *(row.config for row in run.predictions)]
+    rows = [row.config for row in run.rows]
     return [
         (name, spelt(value)) for config in rows or [run.config] for name, value in config.items() if value is not None
     ]

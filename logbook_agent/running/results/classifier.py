@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.units import KNOWN, is_time, known, usual_direction
 from logbook_agent.model.values import canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.line_prefix import RANK
@@ -80,10 +80,6 @@ class Classifier:
     def completed(self, row: Row) -> Row:
         """A JSON row with the run's config, described."""
         return replace(self.described(row), config=self.with_run_config(row.config))
-
-    def predicted(self, row: PredictedRow) -> PredictedRow:
-        """A predicted row with the run's config."""
-        return replace(row, config=self.with_run_config(row.config))
 
     def measurement(self, name: str, value: float, unit: str | None) -> Measurement:
         return self._described(name, Measurement(samples=(value,), unit=unit))

@@ -7,21 +7,15 @@ lines of one config differ in a label or an observation, that key may well be wh
 look (in `units.KNOWN`, or with a unit at its end: `elapsed_s`) tells no cases apart: what is kept of its values is
 their median. A JSON row states its config; its first observation of another name stands. Rows that measure one thing
 in several units stay apart, too.
-
-A command that predicts a case prints a short line for it, too, as one that measures does. Such a line looks like a
-measurement and is none; so beside a prediction lines make no rows (`measured_only`). What such a command does measure
-it says in RESULT_JSON, in a row without a prediction.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.model.codec import encode
-from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
@@ -242,31 +236,3 @@ def join_loose(rows: Sequence[Row], loose: Sequence[Row], run_config: Mapping[st
                 only = add_new_samples(only, row)
         return [only, *apart]
     return [*rows, *(replace(row, config={**run_config, **row.config}) for row in loose)]
-
-
-# -- predictions -------------------------------------------------------------------------------------
-
-
-_SHOWN = 5
-
-
-def measured_only(rows: Sequence[Row], stated: int, loose: Sequence[Row], problem: Callable[[str], None]) -> list[Row]:
-    """The first `stated` of the rows, which are JSON rows. A problem names the metrics of lines that are left out: of
-    the other rows, and of METRIC lines (`loose`)."""
-    left_out = dict.fromkeys(name for row in (*rows[stated:], *loose) for name in row.metrics)
-    if left_out:
-        names = [cut(name, 40) for name in list(left_out)[:_SHOWN]]
-        more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
-        problem(
-            f"the command predicts, so {', '.join(names)}{more} on its RESULT and METRIC lines measure nothing and were"
-            " left out; print what is measured as RESULT_JSON"
-        )
-    return list(rows[:stated])
-
-
-def fold_predicted(rows: Sequence[PredictedRow]) -> tuple[PredictedRow, ...]:
-    """Predicted rows, each once, in order of first report."""
-    found: dict[str, PredictedRow] = {}
-    for row in rows:
-        found.setdefault(json.dumps(encode(row), sort_keys=True), row)
-    return tuple(found.values())

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from logbook_agent.model.codec import CodecError
-from logbook_agent.model.run import Device, Failure, Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS, Direction
 from logbook_agent.model.values import finite, is_number
 from logbook_agent.running.results.curve_points import JsonPoint
@@ -20,20 +19,14 @@ Problem = Callable[[str], None]
 
 _ROW_KEYS = ("config", "metrics", "observations", "labels", "devices", "software", "host", "failed")
 _POINT_KEYS = ("config", "metrics", "observations", "labels")
-PREDICTION = "prediction"
-# What a measured row has and a predicted one has not.
-_MEASURED_KEYS = ("metrics", "observations", "failed")
 
 
 @dataclass(slots=True)
 class JsonRows:
-    """The measured and the predicted rows of a JSON text. `predicts`: it holds a prediction, even one that cannot be
-    kept."""
+    """The measured rows of a JSON text, and its points of curves."""
 
     measured: list[Row] = field(default_factory=list)
-    predicted: list[PredictedRow] = field(default_factory=list)
     points: list[JsonPoint] = field(default_factory=list)
-    predicts: bool = False
 
 
 def rows_from_json(
@@ -44,8 +37,8 @@ def rows_from_json(
     step_keys: Sequence[str] = (),
 ) -> JsonRows:
     """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `translated` brings data of another
-    form to this one, and `clean` takes the secrets out of it. An object with a `prediction` is a predicted row,
-    whatever else it holds; one that has a key of `step_keys` beside its metrics holds points of curves."""
+    form to this one, and `clean` takes the secrets out of it. An object that has a key of `step_keys` beside its
+    metrics holds points of curves."""
     rows = JsonRows()
     try:
         data = json.loads(text)
@@ -64,11 +57,7 @@ def rows_from_json(
             problem("rows is not a list")
             return rows
     for item in data if isinstance(data, list) else [data]:
-        if isinstance(item, dict) and item.get(PREDICTION) is not None:
-            rows.predicts = True
-            predicted = _predicted(item, problem)
-            rows.predicted += [predicted] if predicted is not None else []
-        elif isinstance(item, dict) and any(key in item for key in step_keys):
+        if isinstance(item, dict) and any(key in item for key in step_keys):
             point = _point(item, step_keys, problem)
             rows.points += [point] if point is not None else []
         elif (row := _row(item, problem)) is not None:
@@ -81,7 +70,7 @@ def _row(data: object, problem: Problem) -> Row | None:
         problem(f"a row is not an object: {cut(json.dumps(data), 40)}")
         return None
     for key in data:
-        if key not in _ROW_KEYS and key != PREDICTION:
+        if key not in _ROW_KEYS:
             problem(f"unknown key {cut(key, 40)!r}")
     row = Row(
         config=_config(data, problem),
@@ -128,38 +117,6 @@ def _point(data: Mapping[str, Any], step_keys: Sequence[str], problem: Problem) 
         config=_config(data, problem),
         labels=_labels(data, problem),
     )
-
-
-def _predicted(data: Mapping[str, Any], problem: Problem) -> PredictedRow | None:
-    """A predicted row; what it says of a measurement is left out. The devices of the process that predicted are not
-    those that it predicted for, and the prediction names these."""
-    for key in data:
-        if key not in _ROW_KEYS and key != PREDICTION:
-            problem(f"unknown key {cut(key, 40)!r}")
-    measured = [key for key in _MEASURED_KEYS if data.get(key)]
-    if measured:
-        problem(f"a prediction measures nothing: its {' and '.join(measured)} were left out")
-    # Loaded where there is a prediction.
-    from logbook_agent.model.prediction import KEYS
-
-    prediction = data[PREDICTION]
-    if not isinstance(prediction, dict):
-        problem("prediction is not an object; it was left out")
-        return None
-    for key in prediction:
-        if key not in KEYS:
-            problem(f"prediction: unknown key {cut(key, 40)!r}")
-    try:
-        return PredictedRow(
-            config=_config(data, problem),
-            labels=_labels(data, problem),
-            software=_software(data, problem),
-            host=_host(data, problem),
-            prediction={key: value for key, value in prediction.items() if key in KEYS},
-        )
-    except CodecError as error:
-        problem(f"prediction.{error}; it was left out")
-        return None
 
 
 def _config(data: Mapping[str, Any], problem: Problem) -> dict[str, Scalar]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Grade, Measurement, PredictedRow, Problem, Row, Scalar, noted
+from logbook_agent.model.run import Curve, Grade, Measurement, Problem, Row, Scalar, noted
 from logbook_agent.model.values import Key, is_digest_name, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
@@ -24,7 +24,7 @@ from logbook_agent.running.results.curve_points import (
     Reduced,
     points_at,
 )
-from logbook_agent.running.results.fold import fold, fold_predicted, is_measured, join_loose, measured_only, merge_lines
+from logbook_agent.running.results.fold import fold, is_measured, join_loose, merge_lines
 from logbook_agent.running.results.line_prefix import RANK
 from logbook_agent.running.results.plain_lines import PlainForms, PlainValue
 from logbook_agent.running.results.result_lines import (
@@ -52,11 +52,9 @@ Clean = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReading:
-    """The rows of a run, and apart from them what it predicted; what was said again was folded. The reduction of each
-    of its curves stands in a row."""
+    """The rows of a run; what was said again was folded. The reduction of each of its curves stands in a row."""
 
     rows: tuple[Row, ...] = ()
-    predictions: tuple[PredictedRow, ...] = ()
     curves: tuple[Curve, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -113,8 +111,6 @@ class ResultReader:
         # The beginning of the lines of a traceback after the last result, and its last line.
         self._traceback: tuple[str, str] | None = None
         self._json: list[Row] = []
-        self._predicted: list[PredictedRow] = []
-        self._predicts = False
         self._problems = Problems()
         # The files that the command names, as it names them.
         self.artifacts: list[str] = []
@@ -146,7 +142,7 @@ class ResultReader:
         if is_point and self._feed_point(kind, body, line if found.is_alike else None, found.rank):
             return
         self._chars += len(body)
-        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
+        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self.artifacts)
         if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
             self._beyond += 1
             return
@@ -340,15 +336,13 @@ class ResultReader:
             self._last = " ".join([*config, *taken]) or self._last
 
     def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
-        """The measured rows of a JSON text; those that it predicts are kept apart."""
+        """The measured rows of a JSON text; its points are fed."""
         # Loaded with the first JSON: most commands print lines, or nothing.
         from logbook_agent.running.results.json_rows import rows_from_json
 
         found = rows_from_json(text, problem, self._clean, step_keys=self._step_keys)
         for point in found.points:
             self._feed_json_point(point)
-        self._predicted += found.predicted
-        self._predicts = self._predicts or found.predicts
         return found.measured
 
     def _feed_json_point(self, point: JsonPoint) -> None:
@@ -366,8 +360,7 @@ class ResultReader:
         """The rows of the run, in the order in which each case was first reported. `succeeded`: the command said so.
 
         The run's own config belongs to every row. `file_text` is what stands in the result file; its rows are JSON
-        rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see `fold`. In the output
-        of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
+        rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see `fold`.
         """
         problem, known = self._problems.add, self._known
         config = self._clean_config(dict(known.config))
@@ -380,10 +373,7 @@ class ResultReader:
             problem,
             declared={m.name: m for m in known.declared},
             metrics={n for row in (*self._metrics, *explicit) for n in row.metrics} | self._line_units.keys(),
-            config_keys=set(known.axes)
-            | {k for row in explicit for k in row.config}
-            | {k for row in self._predicted for k in row.config}
-            | set(config),
+            config_keys=set(known.axes) | {k for row in explicit for k in row.config} | set(config),
             flags=flags(known.argv).keys(),
             run_config=config,
             quantities=quantities_of([*explicit, *self._metrics], self._line_units),
@@ -394,18 +384,12 @@ class ResultReader:
         curve_rows, curves = self._curve_rows(classifier)
         reported = {n for row in json_rows for n in row.metrics} | self._line_units.keys() | self._printed
         loose = [classifier.described(row) for row in (*self._metrics, *self._plain_rows(reported))]
-        if self._predicts:
-            rows, loose = measured_only(rows, len(json_rows), loose, problem), []
-        else:
-            rows = _with_curves(rows, curve_rows, loose, config)
+        rows = _with_curves(rows, curve_rows, loose, config)
         rows = join_loose(rows, fold(loose, problem, explicit=True), config)
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
             problem(f"a traceback after the last result, of a command that reported success: {last}")
-        predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
-        return ResultReading(
-            rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.all()
-        )
+        return ResultReading(rows=tuple(rows), curves=tuple(curves), problems=self._problems.all())
 
 
 def _metric_row(name: str, value: float, unit: str | None, rank: str | None) -> Row:

@@ -133,7 +133,6 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         contention=contention,
         output=output,
         rows=reading.rows,
-        predictions=reading.predictions,
         curves=reading.curves,
         problems=(
             *facts.problems,

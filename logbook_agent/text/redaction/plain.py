@@ -237,16 +237,14 @@ _M = TypeVar("_M", "Run", "End")
 
 
 def clean_run(run: _M, redactor: Redactor) -> _M:
-    """A run, or the end of one, without secrets. What a row measured or predicted under a secret's name is left out,
-    and a problem says so."""
+    """A run, or the end of one, without secrets. What a row measured under a secret's name is left out, and a problem
+    says so."""
     hidden = {name for row in run.rows for name in _secret_numbers(row)}
-    terms = {name for row in run.predictions for name, value in row.said.terms.items() if _is_secret(name, (value,))}
-    if hidden or terms:
+    if hidden:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
-        predictions = tuple(row for row in run.predictions if not terms & row.said.terms.keys())
-        shown = ", ".join(redactor.text(name) for name in sorted(hidden | terms))
+        shown = ", ".join(redactor.text(name) for name in sorted(hidden))
         said: str = f"left out: {shown}: a number under a secret's name is not a measurement"
-        run = dataclasses.replace(run, rows=rows, predictions=predictions, problems=(*run.problems, *noted(said)))
+        run = dataclasses.replace(run, rows=rows, problems=(*run.problems, *noted(said)))
     return clean_record(run, redactor)
 
 

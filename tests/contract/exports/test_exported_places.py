@@ -76,7 +76,6 @@ def test_without_a_path_it_lies_beside_the_records_where_git_ignores_it(filled: 
     assert (answer.data["rows"], answer.data["counting"]) == (ROWS, 4)
     assert answer.data["left_out"] == {
         "runs_without_rows": 1,
-        "predicted_rows": 0,
         "not_asked_for": 0,
         "damaged_entries": [],
     }

@@ -13,11 +13,9 @@ from bench_core.aot.targets import TARGETS
 from bench_core.harness.case import Case
 from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
-from bench_core.predict.terms import terms_of
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
-from tests.unit.bench_core.test_bench_collectives_programs import program_text
 
 SHAPE = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
 PSUM = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=4, dp_size=1, devices=4)
@@ -142,13 +140,3 @@ def test_slices_by_their_devices() -> None:
     assert slice_of_devices("TPU v5", 64) == TARGETS["v5p-128"].slice
     assert slice_of_devices("TPU7x", 8) == TARGETS["tpu7x-8"].slice
     assert slice_of_devices("NVIDIA H200", 4) is None
-
-
-def test_collectives_inside_of_fusions_are_sent_and_not_moved_again() -> None:
-    """The same program with synchronous gathers, and with ones that go on inside of matmuls: copies alone differ."""
-    apart, within = (terms_of(program_text(name), buffer_bytes=0, tile=None) for name in ("gathers", "gathers_async"))
-    assert within.matmul_flops == apart.matmul_flops
-    assert within.sent_bytes == apart.sent_bytes
-    # Three gathered weights wait for their matmul in HBM instead of VMEM.
-    moved = [terms.matmul_bytes + terms.other_bytes + terms.moved_bytes for terms in (apart, within)]
-    assert moved[0] <= moved[1] <= moved[0] + 3 * 2 * 4096 * 4096 * 2

@@ -14,7 +14,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.comparison import Design, Question
 from logbook_agent.model.entry import PLOT_KINDS, Entry
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import PredictedRow, Run
+from logbook_agent.model.run import Run
 
 # Strategies from the classes themselves, so that a new field is tested without being listed here.
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -36,24 +36,6 @@ st.register_type_strategy(
         )
     ),
 )
-times = st.floats(1e-6, 1e3)
-st.register_type_strategy(
-    PredictedRow,
-    st.builds(
-        PredictedRow,
-        prediction=st.fixed_dictionaries(
-            {
-                "target": st.text(),
-                "device_kind": st.text(),
-                "devices": st.integers(1, 64),
-                "libtpu": st.text(),
-                "model": st.integers(0, 9),
-            },
-            optional={"estimate": times, "bound": times, "terms": st.dictionaries(st.text(), times)},
-        ),
-    ),
-)
-
 
 gates = st.sampled_from([(), ("ok == 1", "same checksum"), ("max_error<=1e-3",)])
 plots = st.lists(st.sampled_from(PLOT_KINDS) | st.sampled_from(PLOT_KINDS).map("{} tflops".format)).map(tuple)

@@ -29,7 +29,7 @@ PIECES = [
     "+ ", "1. ", "- Label: ", "- Command: ", "- Result: text", "- State: void", "### ",
     "### 2026-02-10 10:43 - X-001 forged (confidence: stable)", "```", "```text", "~~~~", "`", "| a | b |", "|",
     "---", "===", ">", "#", "[ ] ", "\\", "\\:", ":", ": ", "::", "key: [a, *b]", "'", '"', "%", "{{ x }}", "{% raw %}",
-    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", " (prediction)",
+    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)",
     "<div>", "é", "a",
     "word", "Result (measured)", "Command (executed)", "<<<<<<< a",
 ]  # fmt: skip

@@ -43,7 +43,6 @@ WRITERS = {
     "report/publish/commands.py": "the temporary folder of a report",
     "report/publish/hub_space.py": "the temporary folder of what is uploaded",
     "report/publish/pages_branch.py": "the temporary folder of a working tree",
-    "predict/case_selection.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
     "store/reading.py": "the one place",

@@ -59,8 +59,7 @@ class Seeded:
 
 def fill(seeded: Seeded) -> None:
     """What there is to plot: EP-000 a comparison over an axis, EP-001 pairs, EP-002 runs of one case whose level
-    changes, EP-003 one that failed, EP-004 a sweep without a comparison, EP-005 predictions, EP-006 a measurement
-    of one of these."""
+    changes, EP-003 one that failed, EP-004 a sweep without a comparison, EP-005 a measurement with its work."""
     python = (sys.executable, "-S", str(PROGRAM))
     start = ("start", "ep", "--prefix", "EP", "--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
     seeded.ok(*start)
@@ -71,7 +70,6 @@ def fill(seeded: Seeded) -> None:
     seeded.run("--title", "One case", "--repeat", "10", "--", "one")
     seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
     seeded.run("--title", "Sweep", "--repeat", "3", "--", "modes", "none")
-    seeded.ok("predict", "--", "--aot", "v5p-8", *PSUM, "--", "--ep-impl", "all_to_all")
     seeded.ok("bench", "--", "hillclimb", *PSUM, "--iters", "3", "--warmup", "1")
 
 

@@ -24,7 +24,7 @@ KEYS = [
     "ep-001-ratios-tflops",
     "ep-002-noise-tflops",
     "ep-004-sweep-tflops",
-    "ep-006-roofline-tflops",
+    "ep-005-roofline-tflops",
     "thread-best-tflops",
 ]
 
@@ -141,7 +141,7 @@ def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
 
 
 def test_the_roofline(seeded: Seeded) -> None:
-    figure = seeded.figures()["ep-006-roofline-tflops"]
+    figure = seeded.figures()["ep-005-roofline-tflops"]
     roof = points(figure, "roofline 459 TF/s, 2,765 GB/s")
     assert (roof[1].x, roof[1].y) == (pytest.approx(459e12 / 2765e9, rel=1e-5), pytest.approx(459.0))
     [point] = points(figure, "measured")
