@@ -232,6 +232,7 @@ class Measuring:
             max_pairs=self._terms.max_pairs,
             max_time_s=self._terms.max_time_s,
             minimum_effect=self._terms.minimum_effect,
+            metrics=tuple(metric.name for metric in self._job.metrics),
         )
 
     def _failed(self, run: Run) -> None:
@@ -243,16 +244,7 @@ class Measuring:
     def _entry(self) -> Entry:
         """A new entry that states the comparison."""
         space = self._space
-        stated = comparison_of(
-            space,
-            self._book.header,
-            axis=CODE_AXIS,
-            values=(BASE, HEAD),
-            metrics=[metric.name for metric in self._job.metrics],
-            minimum_effect=self._terms.minimum_effect,
-            budget_pairs=self._terms.max_pairs,
-            seed=None,
-        )
+        stated = comparison_of(space, self._book.header, self._request(), _AXIS)
         commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
         draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
