@@ -38,7 +38,6 @@ from logbook_agent.running.results.result_lines import (
     split_pairs,
     split_point,
 )
-from logbook_agent.text.commands.flags import flags
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -371,14 +370,13 @@ class ResultReader:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         classifier = Classifier(
             problem,
-            declared={m.name: m for m in known.declared},
+            known,
+            config,
             metrics={n for row in (*self._metrics, *explicit) for n in row.metrics} | self._line_units.keys(),
             config_keys=set(known.axes)
             | {k for row in explicit for k in row.config}
             | {k for row in self._predicted for k in row.config}
             | set(config),
-            flags=flags(known.argv).keys(),
-            run_config=config,
             quantities=quantities_of([*explicit, *self._metrics], self._line_units),
         )
         json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
