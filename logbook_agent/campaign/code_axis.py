@@ -118,13 +118,12 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
         identities = [look.facts().code.identity for look in looks]
         if identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
+            hint = "--evaluator none measures each with its own" if differed else "name another commit: git log"
             raise UsageError(
                 f"{codes[0]} and {codes[1]} are the same code"
                 + (f" but for {listed(differed)}, which measures them" if differed else ""),
                 cause="they have the same files outside of the logbooks, documents left out",
-                hint="--evaluator none measures each with its own"
-                if differed
-                else "name another commit to compare with: git log --oneline",
+                hint=hint,
             )
         sides = zip(codes, trees, identities, strict=True)
         labels = [_label(code, tree.commit, identity) for code, tree, identity in sides]

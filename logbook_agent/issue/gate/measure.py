@@ -172,13 +172,8 @@ class Measuring:
             command = self._command(case, tree)
         except ToolError as error:
             return Unmeasured(case=case.name, side=tree.name, why=error.message)
-        order = RunPlan(
-            command=command,
-            entry_id=made.entry.id,
-            config={**case.config, CODE_AXIS: tree.name},
-            timeout_s=case.timeout_s,
-            discarded=True,
-        )
+        order = self._request().run.plan(command, made.entry.id)
+        order = dataclasses.replace(order, config={**case.config, CODE_AXIS: tree.name}, discarded=True)
         run = next((run for _, run in made.each([order])), None)
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
