@@ -236,8 +236,7 @@ class Driver:
         """What is said of a series that did not come to its end; `again` is what to type."""
         if self.is_interrupted:
             return f"interrupted after {made} of {total} {what}; to run the rest: {again}"
-        if self.refused is not None:
-            error = self.refused
+        if (error := self.refused) is not None:
             return f"stopped after {made} of {total} {what}; {error.said}: {error.hint}; then, for the rest: {again}"
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""

@@ -71,9 +71,8 @@ class WrittenFile:
         text = _text_of(path, problem) if path is not None else None
         if path is None or text is None:
             return [], [*problems.values()]
-        beside = self._beside(path)
         hosts = (host, *(_asv_names() if self._name == "asv" else ())) if host and not self._leads_away else ()
-        occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=beside)
+        occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=self._beside(path))
         found = rows_from_json(text, problem, clean, lambda data: self._translated(data, occasion))
         return found.measured, [*problems.values()]
 

@@ -99,11 +99,9 @@ class Dispatch:
             # On equal machines, each run may be made on any.
             plans = [dataclasses.replace(plan, pin=None) for plan in plans]
         self._plans = plans
-        # Runs with pins go one by one to an executor that can choose a machine.
-        has_any = any(plan.pin is not None for plan in plans)
-        is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
-        # Of a budget each run is taken when it starts.
-        is_batch = is_batch and book.header.limits == NO_BUDGET
+        # Runs with pins go one by one to an executor that can choose a machine; of a budget each is taken as it starts.
+        is_pinned = any(plan.pin is not None for plan in plans) and isinstance(executor, Pins)
+        is_batch = len(plans) > 1 and not is_pinned and book.header.limits == NO_BUDGET
         self._batch = executor if isinstance(executor, Batch) and is_batch else None
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}

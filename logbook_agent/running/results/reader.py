@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Grade, Measurement, PredictedRow, Problem, Row, Scalar, noted
+from logbook_agent.model.run import Curve, Measurement, PredictedRow, Problem, Row, Scalar, noted
 from logbook_agent.model.values import Key, is_digest_name, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
@@ -64,18 +64,18 @@ class ResultReading:
 class Problems:
     """The first 50 different problems, and how many there were beyond them."""
 
-    shown: dict[str, Problem] = field(default_factory=dict)
+    shown: dict[str, None] = field(default_factory=dict)
     more: int = 0
 
-    def add(self, text: str, grade: Grade = "noted") -> None:
+    def add(self, text: str) -> None:
         text = cut(text, 300)
         if text not in self.shown and len(self.shown) >= MAX_PROBLEMS:
             self.more += 1
         else:
-            self.shown.setdefault(text, Problem(grade=grade, text=text))
+            self.shown.setdefault(text)
 
     def all(self) -> tuple[Problem, ...]:
-        return (*self.shown.values(), *noted(*([f"{self.more} more problems like these"] if self.more else [])))
+        return noted(*self.shown, *([f"{self.more} more problems like these"] if self.more else []))
 
 
 class ResultReader:
