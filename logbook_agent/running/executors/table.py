@@ -100,7 +100,7 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
+class CommonSettings:
     """The keys that each executor has; of these an allocator has its kind.
 
     kind: `ssh`, `slurm`, `ray` or `command`
@@ -123,7 +123,7 @@ def _declared(section: Section, name: str, table: Mapping[str, object], file: Pa
         )
     own = COMMON if section == "executors" else ("kind",)
     whole = Declared(name=name, table={k: v for k, v in table.items() if k in own}, file=file, section=section)
-    common = whole.read(Common)
+    common = whole.read(CommonSettings)
     if not 0 <= common.retry_start_s <= _MOST_RETRY_S:
         raise UsageError(
             f"{whole.what}: retry_start_s is {common.retry_start_s:g}",
