@@ -14,7 +14,7 @@ from logbook_agent.cli import main
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.confirmation import confirmed_command
+from logbook_agent.running.confirmation import confirmed_commands
 from logbook_agent.store.workspace import Workspace
 
 _SHOWN = 12
@@ -73,7 +73,7 @@ def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], co
     if chosen.step.kind != "plan":
         # What a record says was perhaps never typed here. (`run --id` asks for itself.)
         where = chosen.step.entry or "the next step"
-        confirmed_command(space, where, _to_confirm(words), digest=confirm, again="logbook next --run")
+        confirmed_commands(space, where, [(_to_confirm(words), False)], digest=confirm, again="logbook next --run")
     elif confirm is not None:
         words += ["--confirm", confirm]
     say(f"next: {chosen.step.text}\n{chosen.step.command}")

@@ -22,7 +22,7 @@ from logbook_agent.model.errors import CommandNotFound, LogbookError, NotExecuta
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Process, Run, UntrackedFile
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.confirmation import confirmed_command, with_variables
+from logbook_agent.running.confirmation import confirmed_commands, with_variables
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
@@ -78,7 +78,7 @@ def reproduce(
     again = f"logbook reproduce {record.id} --run {run.run}"
     typed_in = (here.top / (run.cwd or ".")).resolve()
     words = with_variables(run.argv, set_by_record(run), workspace.environ)
-    confirmed_command(workspace, record.id, words, cwd=typed_in, shell=run.shell, digest=confirm, again=again)
+    confirmed_commands(workspace, record.id, [(words, run.shell)], cwd=typed_in, digest=confirm, again=again)
     checkout = dataclasses.replace(here, inside=run.cwd or ".")
     if checkout.commit_of(commit) is None:
         lost = f"commit {commit[:12]}: not in the repository {here.top.name}; git fetch may bring it"

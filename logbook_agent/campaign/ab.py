@@ -114,16 +114,14 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     with contextlib.ExitStack() as stack:
         if request.run.frozen and request.codes is None:
             request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
-        axis: AbAxis
         if request.codes is None:
             axis = parse_axis(request.axis)
             run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
             commands = tuple(command(workspace, run, axis, value) for value in axis.values)
             around = CodeGuard(workspace, book.root, commands).measuring
         else:
-            axis = stack.enter_context(checked_out(workspace, book, request, display))
-            run, around = axis.with_codes(request.run), axis.watched.measuring
-            commands = axis.commands(workspace, run)
+            axis, run, commands, trees = stack.enter_context(checked_out(workspace, book, request, display))
+            around = trees.measuring
         request = replace(request, run=run)
         case = AbCase(commands=commands, config=run.config)
 

@@ -102,37 +102,28 @@ def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> 
     return prepared(workspace, of_value, axis.words(run.argv, value), run.label)
 
 
-def comparison_of(
-    workspace: Workspace,
-    header: Header,
-    *,
-    axis: str,
-    values: Sequence[str],
-    metrics: Sequence[str] | None,
-    minimum_effect: float | None,
-    budget_pairs: int,
-    seed: int | None,
-) -> Comparison:
-    """A comparison of these values, the first of which is the base. Metrics that are not named are the primary ones of
-    the logbook; its other metrics are guards."""
-    names = tuple(map(workspace.redacted, values))
+def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis: AbAxis) -> Comparison:
+    """The comparison of an axis that is asked for. Metrics that are not named are the primary ones of the logbook; its
+    other metrics are guards."""
+    names = tuple(map(workspace.redacted, axis.keys))
     if len(set(names)) < len(names):
         raise UsageError(
-            f"two values of {axis} are the same text after secrets are redacted",
+            f"two values of {axis.name} are the same text after secrets are redacted",
             cause="sides are told apart by their values, and the record holds no secrets",
             hint="name the values by something else: a variable that the command reads them from",
         )
-    goals = tuple(m.name for m in header.metrics if m.primary) if metrics is None else tuple(metrics)
+    goals = tuple(m.name for m in header.metrics if m.primary) if request.metrics is None else request.metrics
     question = Question(
-        axis=axis,
+        axis=axis.name,
         base=names[0],
         sides=names[1:],
         metrics=goals,
         guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
-        minimum_effect=MINIMUM_EFFECT if minimum_effect is None else minimum_effect,
+        minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
     )
-    seed = random_seed(workspace.moment(), budget_pairs, len(values)) if seed is None else seed
-    return Comparison(question=question, design=Design(seed=seed, budget_pairs=budget_pairs))
+    seed = random_seed(workspace.moment(), request.pairs, len(names)) if request.seed is None else request.seed
+    design = Design(seed=seed, budget_pairs=request.pairs)
+    return Comparison(question=question, design=design, evaluator=axis.evaluator)
 
 
 def found_or_new(
@@ -150,18 +141,8 @@ def found_or_new(
     check_budget(workspace, book)
     prose = with_relations(book, run.prose)
     check_required(workspace, prose, run.label)
-    stated = comparison_of(
-        workspace,
-        book.header,
-        axis=axis.name,
-        values=axis.keys,
-        metrics=request.metrics,
-        minimum_effect=request.minimum_effect,
-        budget_pairs=request.pairs,
-        seed=request.seed,
-    )
+    stated = comparison_of(workspace, book.header, request, axis)
     draft = draft_entry(workspace, prose, title=prose.title or described(axis))
-    stated = dataclasses.replace(stated, evaluator=axis.evaluator)
     return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
 
 

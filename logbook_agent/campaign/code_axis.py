@@ -11,7 +11,6 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
@@ -41,25 +40,9 @@ _COMMIT_CHARS, _TREE_CHARS = 9, 7
 _PYTHON_PATH = "PYTHONPATH"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeAxis(AbAxis):
-    """The sides of an A/B by their labels (`main@3f2a9c01d`, `WORK+a1b2c3d`), with the tree of each."""
-
-    checkout: Checkout
-    trees: tuple[Tree, ...]
-    watched: WatchedTrees
-    described: str
-
-    def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
-        """The command in the tree of each side."""
-        return tuple(command_in(workspace, run, self.checkout, tree) for tree in self.trees)
-
-    def with_codes(self, run: RunRequest) -> RunRequest:
-        """The request with a field that names both codes, for a new entry."""
-        if run.entry_id is not None:
-            return run
-        fields = (f"Code={self.described}", *run.prose.fields)
-        return dataclasses.replace(run, prose=dataclasses.replace(run.prose, fields=fields))
+# The sides by their labels (`main@3f2a9c01d`, `WORK+a1b2c3d`), the request with a field that names both codes, where it
+# is a new entry's, the command in the tree of each side, and the trees, which must hold their files while it runs.
+CodeSides = tuple[AbAxis, RunRequest, tuple[Command, ...], WatchedTrees]
 
 
 def command_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> Command:
@@ -122,7 +105,7 @@ def _trees(
 
 
 @contextlib.contextmanager
-def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: Display) -> Iterator[CodeAxis]:
+def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: Display) -> Iterator[CodeSides]:
     """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
     same code, and StoreError where git cannot check one out."""
     codes, run = request.codes or ("", WORK), request.run
@@ -134,26 +117,27 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
         identities = [look.facts().code.identity for look in looks]
         if identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
+            hint = "--evaluator none measures each with its own" if differed else "name another commit: git log"
             raise UsageError(
                 f"{codes[0]} and {codes[1]} are the same code"
                 + (f" but for {listed(differed)}, which measures them" if differed else ""),
                 cause="they have the same files outside of the logbooks, documents left out",
-                hint="--evaluator none measures each with its own"
-                if differed
-                else "name another commit to compare with: git log --oneline",
+                hint=hint,
             )
         sides = zip(codes, trees, identities, strict=True)
         labels = [_label(code, tree.commit, identity) for code, tree, identity in sides]
-        yield CodeAxis(
+        axis = AbAxis(
             name=CODE_AXIS,
             values=tuple(labels),
             configs={label: {CODE_AXIS: label} for label in labels},
             evaluator=evaluator,
-            checkout=checkout,
-            trees=tuple(trees),
-            watched=WatchedTrees(checkout, trees),
-            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, described, strict=True)),
         )
+        if run.entry_id is None:
+            lines = (f"- {label}: {line}" for label, line in zip(labels, described, strict=True))
+            fields = ("Code=" + "\n".join(lines), *run.prose.fields)
+            run = dataclasses.replace(run, prose=dataclasses.replace(run.prose, fields=fields))
+        commands = tuple(command_in(workspace, run, checkout, tree) for tree in trees)
+        yield axis, run, commands, WatchedTrees(checkout, trees)
 
 
 def _commit(checkout: Checkout, code: str) -> str:

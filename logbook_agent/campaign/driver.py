@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
@@ -68,7 +69,7 @@ def driving(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        driver = Driver(workspace, book, entry, display, stops, advice, waits=another is not None)
+        driver = Driver(workspace, book, entry, display, stops, advice, another is not None)
         stack.callback(driver.refresh)
         try:
             yield driver
@@ -79,31 +80,24 @@ def driving(
             raise
 
 
+@dataclass(eq=False, slots=True)
 class Driver:
     """Makes the runs of designs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to
     stop cut one off or came before one, `refused` why the budget allows no further one. `around` is entered for each
-    run, and may raise NotCounted."""
+    run, and may raise NotCounted. `waits`: a refused start is tried again already before a run was made."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        book: Book,
-        entry: Entry,
-        display: Display,
-        stops: StopRequests,
-        advice: str,
-        *,
-        waits: bool,
-    ) -> None:
-        self.workspace, self.book, self.entry, self.display = workspace, book, entry, display
-        self.runs: list[Run] = []
-        self.is_interrupted = False
-        self.refused: BudgetSpent | None = None
-        self.around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
-        self._stops, self._advice = stops, advice
-        # Whether a refused start is tried again already before a run was made.
-        self._waits = waits
-        self._refreshed = time.monotonic()
+    workspace: Workspace
+    book: Book
+    entry: Entry
+    display: Display
+    stops: StopRequests
+    advice: str
+    waits: bool
+    runs: list[Run] = field(default_factory=list)
+    is_interrupted: bool = False
+    refused: BudgetSpent | None = None
+    around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
+    _refreshed: float = field(default_factory=time.monotonic)
 
     def each(self, design: Design, *, at_most: int = 1) -> Iterator[tuple[int, Run]]:
         """Make the runs of a design, one after another, and yield each with its place as it has ended: the design is
@@ -115,7 +109,7 @@ class Driver:
             return
         for place, order in enumerate(design):
             if order.always:
-                self._stops.take()
+                self.stops.take()
             elif self.is_stopped():
                 return
             made = self._make(order)
@@ -130,7 +124,7 @@ class Driver:
         bad: Run | None = None
         for line, order in orders:
             if order.always:
-                self._stops.take()
+                self.stops.take()
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
@@ -147,9 +141,9 @@ class Driver:
     def _make(self, order: RunPlan) -> Run:
         """One run as it ended; one that was lost is made again. The run before it, where the budget refuses it."""
         self._before(order)
-        waits = self._waits or any(map(is_made, self.runs))
+        waits = self.waits or any(map(is_made, self.runs))
         with self.around(order.command), self._refusing():
-            for _, made in make_runs(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
+            for _, made in make_runs(self.workspace, self.book, [order], self.display, self.stops, waits=waits):
                 self.runs.append(made)
         self._note_interruption(self.runs[-1:])
         return self.runs[-1]
@@ -165,7 +159,7 @@ class Driver:
             self.refused = error
 
     def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
-        ended = make_runs(self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, waits=True)
+        ended = make_runs(self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=True)
         with self._refusing():
             for place, made in ended:
                 self.runs.append(made)
@@ -193,13 +187,13 @@ class Driver:
         busy = busy_text([command.contention_of(machine_now(self.workspace, self.book))])
         self.workspace.made[_SAID_BUSY] = True
         if busy:
-            self.display.progress(f"warning: this machine is busy ({busy}): {self._advice}")
+            self.display.progress(f"warning: this machine is busy ({busy}): {self.advice}")
 
     # -- requests to stop, and the view -----------------------------------------------------------------
 
     def is_stopped(self) -> bool:
         """Whether no further run is to be made. A request to stop is an interruption from here on."""
-        self.is_interrupted = self.is_interrupted or self._stops.count > 0
+        self.is_interrupted = self.is_interrupted or self.stops.count > 0
         return self.is_interrupted or self.refused is not None
 
     def _note_interruption(self, runs: Iterable[Run]) -> None:
@@ -241,8 +235,7 @@ class Driver:
         """What is said of a series that did not come to its end; `again` is what to type."""
         if self.is_interrupted:
             return f"interrupted after {made} of {total} {what}; to run the rest: {again}"
-        if self.refused is not None:
-            error = self.refused
+        if (error := self.refused) is not None:
             return f"stopped after {made} of {total} {what}; {error.said}: {error.hint}; then, for the rest: {again}"
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""

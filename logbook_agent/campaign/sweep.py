@@ -6,14 +6,12 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
-from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
 from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.campaign.state import Progress, with_failed_row
-from logbook_agent.campaign.sweep_entry import new_entry, sides_of, state_comparison
+from logbook_agent.campaign.sweep_entry import comparing, new_entry, sides_of, state_comparison
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
@@ -158,30 +156,23 @@ class _Sweep:
             return
         other, base = contenders
         before = self._entry.comparison
-        sides = sides_of(self._plan, base, other)
-        if len(set(map(self._workspace.redacted, sides.values))) < 2:
+        axis, shared = sides_of(self._plan, base, other)
+        if len(set(map(self._workspace.redacted, axis.values))) < 2:
             self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
             return
-        entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
+        request = comparing(self._recipe, axis)
+        entry = state_comparison(self._workspace, self._book, self._entry, request, axis)
         self._entry = self._driver.entry = entry
-        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
         self._driver.display.progress(
-            " ".join(filter(None, ("comparing", sides.values[1], "with", sides.values[0], sides.case)))
+            " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
         )
-        case = AbCase(
-            commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
-            name=sides.case,
-        )
+        planned = (self._plan.run(case, repeat=1, place=0) for case in (base, other))
+        commands = [prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned]
+        case = AbCase(commands=tuple(commands), name=shared)
         # A larger budget than before asks for the pairs, whatever they say.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        request = AbRequest(
-            axis=sides.axis,
-            run=self._run,
-            repeat=progress.to_compare // 2 if asked else None,
-            sweep=f"logbook sweep --resume {entry.id}",
-        )
-        configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
-        axis = AbAxis(name=sides.axis, values=sides.values, configs=configs)
+        repeat, again = progress.to_compare // 2 if asked else None, f"logbook sweep --resume {entry.id}"
+        request = dataclasses.replace(request, run=self._run, max_pairs=None, repeat=repeat, sweep=again)
         self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
         made = Rounds(self._driver, request, axis, [case]).carry_out()
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):

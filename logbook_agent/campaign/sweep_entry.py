@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
-from logbook_agent.campaign.ab_prepare import comparison_of, with_budget
+from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of, with_budget
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
+from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.sweep_request import SweepRequest, deciding
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
@@ -55,60 +57,41 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
     plan = chosen.plan
     if not plan.is_comparison or plan.recipe.compare is None:
         return None
-    return comparison_of(
-        workspace,
-        book.header,
-        axis=plan.recipe.compare.axis,
-        values=plan.values,
-        metrics=tuple(metric.name for metric in plan.recipe.metrics) or None,
-        minimum_effect=None,
-        budget_pairs=plan.recipe.repeats,
-        seed=plan.seed,
-    )
+    axis = AbAxis(name=plan.recipe.compare.axis, values=plan.values)
+    request = dataclasses.replace(comparing(plan.recipe, axis), max_pairs=plan.recipe.repeats, seed=plan.seed)
+    return comparison_of(workspace, book.header, request, axis)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseSides:
-    """Two cases of a plan as sides of a comparison: `values`, the base first, of `axis`; `case` is what they share."""
-
-    axis: str
-    values: tuple[str, str]
-    case: str
+def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
+    """What a recipe asks of an axis: the pairs of its best case."""
+    metrics = tuple(metric.name for metric in recipe.metrics) or None
+    return AbRequest(axis=axis.name, run=RunRequest(), metrics=metrics, max_pairs=recipe.confirm)
 
 
-def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> CaseSides:
-    """Two cases by the key in which they differ, beside those that the compared key implies; as a whole where they
-    differ in several."""
+def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[AbAxis, str]:
+    """Two cases as an axis, and what they share: by the key in which they differ, beside those that the compared key
+    implies; as a whole where they differ in several."""
     configs = [plan.config(case) for case in (base, other)]
     differs = [key for key in plan.varied if canonical(configs[0].get(key)) != canonical(configs[1].get(key))]
     keys = [key for key in differs if key not in plan.recipe.implied]
-    if len(keys) != 1:
-        return CaseSides(axis=CASE_AXIS, values=(describe(plan, base), describe(plan, other)), case="")
-    [axis] = keys
-    values = [canonical(config.get(axis)) for config in configs]
     shared = [key for key in plan.varied if key not in differs]
-    case = case_key(other.values, shared, plan.recipe.fixed) if shared else ""
-    return CaseSides(axis=axis, values=(values[0], values[1]), case=case)
+    name, case = CASE_AXIS, ""
+    values = (describe(plan, base), describe(plan, other))
+    if len(keys) == 1:
+        name, case = keys[0], case_key(other.values, shared, plan.recipe.fixed) if shared else ""
+        values = (canonical(configs[0].get(name)), canonical(configs[1].get(name)))
+    runs = [plan.run(planned, repeat=1, place=0) for planned in (base, other)]
+    return AbAxis(name=name, values=values, configs=dict(zip(values, (run.config for run in runs), strict=True))), case
 
 
-def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Chosen, sides: CaseSides) -> Entry:
+def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, axis: AbAxis) -> Entry:
     """The entry, written with the comparison of its best case with the base, unless it states that already. More pairs
     than it states are added to its budget."""
-    recipe = chosen.recipe
-    stated = comparison_of(
-        workspace,
-        book.header,
-        axis=sides.axis,
-        values=sides.values,
-        metrics=tuple(metric.name for metric in recipe.metrics) or None,
-        minimum_effect=None,
-        budget_pairs=recipe.confirm,
-        seed=None,
-    )
+    stated = comparison_of(workspace, book.header, request, axis)
 
     def change(now: Entry) -> Entry:
         if now.comparison is None or now.comparison.question.values != stated.question.values:
             return dataclasses.replace(now, comparison=stated)
-        return with_budget(now, max(recipe.confirm, now.comparison.design.budget_pairs))
+        return with_budget(now, max(request.pairs, now.comparison.design.budget_pairs))
 
     return book.change_entry(entry.id, change)

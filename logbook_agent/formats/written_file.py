@@ -75,9 +75,8 @@ class WrittenFile:
             return [], [*problems.values()]
         if path.stat().st_mtime < self._began - _SLACK_S:
             problem("it was last changed before this run began", "withheld")
-        beside = self._beside(path)
         hosts = (host, *(_asv_names() if self._name == "asv" else ())) if host and not self._leads_away else ()
-        occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=beside)
+        occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=self._beside(path))
         found = rows_from_json(text, problem, clean, lambda data: self._translated(data, occasion))
         return found.measured, [*problems.values()]
 

@@ -162,22 +162,6 @@ def with_variables(argv: Sequence[str], env: Mapping[str, str], environ: Mapping
     return [*(f"{name}={value}" for name, value in sorted(env.items()) if environ.get(name) != value), *argv]
 
 
-def confirmed_command(
-    workspace: Workspace,
-    entry: str,
-    argv: Sequence[str],
-    *,
-    cwd: Path | None = None,
-    shell: bool = False,
-    digest: str | None = None,
-    again: str | None = None,
-) -> None:
-    """Raises UsageError for a command of an entry that this user did not type on this machine, in `cwd`, unless
-    `digest` is its digest. The error shows the command, and with `again` (default: `logbook run --id ENTRY`) what to
-    type."""
-    confirmed_commands(workspace, entry, [(argv, shell)], cwd=cwd, digest=digest, again=again)
-
-
 def confirmed_commands(
     workspace: Workspace,
     entry: str,
@@ -187,7 +171,9 @@ def confirmed_commands(
     digest: str | None = None,
     again: str | None = None,
 ) -> None:
-    """The same for several commands, each with whether it is shell text, which have one digest."""
+    """Raises UsageError for commands of an entry, each with whether it is shell text, that this user did not type on
+    this machine, in `cwd`, unless `digest` is their digest. The error shows them, and with `again` (default: `logbook
+    run --id ENTRY`) what to type."""
     folder = cwd or workspace.cwd
     unknown = [one for one in commands if not _is_typed(workspace, _digest_of([one], folder))]
     if not unknown:

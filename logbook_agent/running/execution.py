@@ -48,9 +48,11 @@ def make_runs(
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
     if name is not None and not any(plan.command.inside for plan in plans):
-        from logbook_agent.running.executors.dispatch import make_all
+        from logbook_agent.running.executors.dispatch import Dispatch
+        from logbook_agent.running.executors.table import executor_named
 
-        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
+        executor = executor_named(workspace, name)
+        yield from Dispatch(workspace, book, executor, display, plans, name, at_most, waits=waits).carry_out(stops)
         return
     for place, plan in enumerate(plans):
         yield place, run_here(workspace, book, plan, display, stops)

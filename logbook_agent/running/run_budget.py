@@ -29,12 +29,13 @@ def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) 
         return None
     limits = book.reread_header().limits
     budget = dataclasses.replace(limits, runs=None) if is_warm_up else limits
-    numbers = {entry: book.run_numbers(entry) for entry in book.entry_ids()}
-    if budget.hours is None and not budget.is_spent(sum(map(len, numbers.values())), 0.0):
+    taken = sum(len(book.run_numbers(entry)) for entry in book.entry_ids())
+    if budget.hours is None and not budget.is_spent(taken, 0.0):
         return None  # and no record has to be read
-    runs, hours = spent(book.contents().records, workspace.now())
+    records = book.contents().records
+    runs, hours = spent(records, workspace.now())
     # Runs that another process is about to record.
-    runs += sum(len(found) - len(book.run_stamps(entry)) for entry, found in numbers.items())
+    runs += taken - sum(len(record.runs) for record in records)
     if budget.is_spent(runs, hours):
         are_runs = limits.runs is not None and runs >= limits.runs
         more = (

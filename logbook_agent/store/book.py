@@ -266,6 +266,8 @@ class Book(BookRuns):
         for entry_id in self.entry_ids():
             try:
                 good.append((known or {}).get(entry_id) or self.record(entry_id))
+            except NotFound:
+                continue  # it was removed since it was listed
             except (RecordError, StoreError) as error:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
@@ -294,6 +296,8 @@ class Book(BookRuns):
                     summary = summarise(record)
                     if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
+            except NotFound:
+                continue  # as above
             except OSError as error:
                 if self.has_entry(entry_id):
                     damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))

@@ -172,13 +172,8 @@ class Measuring:
             command = self._command(case, tree)
         except ToolError as error:
             return Unmeasured(case=case.name, side=tree.name, why=error.message)
-        order = RunPlan(
-            command=command,
-            entry_id=made.entry.id,
-            config={**case.config, CODE_AXIS: tree.name},
-            timeout_s=case.timeout_s,
-            discarded=True,
-        )
+        order = self._request().run.plan(command, made.entry.id)
+        order = dataclasses.replace(order, config={**case.config, CODE_AXIS: tree.name}, discarded=True)
         run = next((run for _, run in made.each([order])), None)
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
@@ -232,6 +227,7 @@ class Measuring:
             max_pairs=self._terms.max_pairs,
             max_time_s=self._terms.max_time_s,
             minimum_effect=self._terms.minimum_effect,
+            metrics=tuple(metric.name for metric in self._job.metrics),
         )
 
     def _failed(self, run: Run) -> None:
@@ -243,16 +239,7 @@ class Measuring:
     def _entry(self) -> Entry:
         """A new entry that states the comparison."""
         space = self._space
-        stated = comparison_of(
-            space,
-            self._book.header,
-            axis=CODE_AXIS,
-            values=(BASE, HEAD),
-            metrics=[metric.name for metric in self._job.metrics],
-            minimum_effect=self._terms.minimum_effect,
-            budget_pairs=self._terms.max_pairs,
-            seed=None,
-        )
+        stated = comparison_of(space, self._book.header, self._request(), _AXIS)
         commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
         draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))

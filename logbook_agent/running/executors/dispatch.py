@@ -65,39 +65,20 @@ def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None
     )
 
 
-def make_all(
-    workspace: Workspace,
-    book: Book,
-    plans: Sequence[RunPlan],
-    name: str,
-    display: Display,
-    stops: StopRequests,
-    *,
-    at_most: int = 1,
-    waits: bool = True,
-) -> Iterator[tuple[int, Run]]:
-    """Make runs, `at_most` at a time, and yield each with its place in `plans` when it has ended. A lost run is
-    yielded, too, and made again. A request to stop ends the runs in progress. After a worker that cannot start, no
-    further run is submitted.
-
-    `waits`: a start that is refused for a reason that may pass is tried again for as long as the executor's settings
-    say, and a lost run is made again even if its command had printed something.
-    """
-    executor = executor_named(workspace, name)
-    dispatch = _Dispatch(workspace, book, executor, display, plans, name, at_most, waits=waits)
-    yield from dispatch.carry_out(stops)
-
-
 def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
     """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
     worker."""
-    dispatch = _Dispatch(workspace, book, executor_of(workspace, run), display)
+    dispatch = Dispatch(workspace, book, executor_of(workspace, run), display)
     dispatch.going[0] = run
     return [ended for _, ended in dispatch.carry_out(stops)][-1]
 
 
-class _Dispatch:
-    """The runs that are in progress, and those that are still to be made."""
+class Dispatch:
+    """The runs that are in progress, and those that are still to be made, `at_most` at a time.
+
+    `waits`: a start that is refused for a reason that may pass is tried again for as long as the executor's settings
+    say, and a lost run is made again even if its command had printed something.
+    """
 
     def __init__(
         self,
@@ -118,11 +99,9 @@ class _Dispatch:
             # On equal machines, each run may be made on any.
             plans = [dataclasses.replace(plan, pin=None) for plan in plans]
         self._plans = plans
-        # Runs with pins go one by one to an executor that can choose a machine.
-        has_any = any(plan.pin is not None for plan in plans)
-        is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
-        # Of a budget each run is taken when it starts.
-        is_batch = is_batch and book.header.limits == NO_BUDGET
+        # Runs with pins go one by one to an executor that can choose a machine; of a budget each is taken as it starts.
+        is_pinned = any(plan.pin is not None for plan in plans) and isinstance(executor, Pins)
+        is_batch = len(plans) > 1 and not is_pinned and book.header.limits == NO_BUDGET
         self._batch = executor if isinstance(executor, Batch) and is_batch else None
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}
@@ -139,7 +118,8 @@ class _Dispatch:
         self._refused: BudgetSpent | None = None
 
     def carry_out(self, stops: StopRequests) -> Iterator[tuple[int, Run]]:
-        """Make the runs, and yield each with its place when it has ended."""
+        """Make the runs, and yield each with its place when it has ended. A lost run is yielded, too, and made again. A
+        request to stop ends the runs in progress. After a worker that cannot start, no further run is submitted."""
         pause_s = FIRST_S
         while self.going or self._attempts or (self._todo and not self._is_ending):
             looked, has_ended = time.monotonic(), False

@@ -4,7 +4,7 @@ confirmed. What makes an executor of its table is found in the table of features
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,7 +40,7 @@ class Declared:
     may be compared. `retry_start_s`: for how long a refused start is tried again."""
 
     name: str
-    kind: str
+    kind: str = ""
     table: Mapping[str, object]
     file: Path | None = None
     is_equivalent: bool = False
@@ -99,8 +99,9 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
     return there[name]
 
 
-def _declared(section: Section, name: str, table: Mapping[str, object], file: Path | None) -> Declared:
-    """One table of an executor or allocator, with the keys that each executor has.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonSettings:
+    """The keys that each executor has; of these an allocator has its kind.
 
     kind: `ssh`, `slurm`, `ray` or `command`
     equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
@@ -108,38 +109,32 @@ def _declared(section: Section, name: str, table: Mapping[str, object], file: Pa
     retry_start_s: for how many seconds a start that was refused for a reason that may pass is retried; 0: not at all;
         default: 900
     """
-    kind = table.get("kind")
+
+    kind: str
+    equivalent: bool = False
+    retry_start_s: float = PATIENCE_S
+
+
+def _declared(section: Section, name: str, table: Mapping[str, object], file: Path | None) -> Declared:
+    """One table of an executor or allocator. Raises UsageError."""
     if name == LOCAL:
         raise UsageError(
             f"[{section}.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
         )
-    if not isinstance(kind, str):
-        raise UsageError(
-            f"[{section}.{name}] in {file} has no kind",
-            cause="the kind selects how it is reached",
-            hint='write: kind = "command"',
-        )
-    equivalent = table.get("equivalent", False) if section == "executors" else False
-    if not isinstance(equivalent, bool):
-        raise UsageError(
-            f"[{section}.{name}] in {file}: equivalent must be true or false", hint="write: equivalent = true"
-        )
-    retry_s = table.get("retry_start_s", PATIENCE_S) if section == "executors" else PATIENCE_S
-    if isinstance(retry_s, bool) or not isinstance(retry_s, int | float) or not 0 <= retry_s <= _MOST_RETRY_S:
-        raise UsageError(
-            f"[{section}.{name}] in {file}: retry_start_s = {retry_s!r}: expected seconds from 0 to {_MOST_RETRY_S:g}",
-            hint=f"write: retry_start_s = {PATIENCE_S:g}",
-        )
     own = COMMON if section == "executors" else ("kind",)
-    rest = {key: value for key, value in table.items() if key not in own}
-    return Declared(
-        name=name,
-        kind=kind,
-        table=rest,
-        file=file,
-        is_equivalent=equivalent,
-        section=section,
-        retry_start_s=float(retry_s),
+    whole = Declared(name=name, table={k: v for k, v in table.items() if k in own}, file=file, section=section)
+    common = whole.read(CommonSettings)
+    if not 0 <= common.retry_start_s <= _MOST_RETRY_S:
+        raise UsageError(
+            f"{whole.what}: retry_start_s is {common.retry_start_s:g}",
+            cause=f"expected seconds from 0 to {_MOST_RETRY_S:g}",
+        )
+    return replace(
+        whole,
+        kind=common.kind,
+        table={k: v for k, v in table.items() if k not in own},
+        is_equivalent=common.equivalent,
+        retry_start_s=common.retry_start_s,
     )
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.run import Code, UntrackedFile
-from logbook_agent.running.provenance.git_calls import GitError, GitProcesses
+from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, piped
 from logbook_agent.running.provenance.head import FIXED, CodeDifference, HeadFiles
 from logbook_agent.store.repository import Repository, branch_of, repository_of
 from logbook_agent.text.commands.script import simple_commands_of
@@ -192,8 +192,7 @@ def _is_same(before: CodeFacts, now: CodeFacts) -> bool:
 
 
 def _names(process: subprocess.Popen[bytes]) -> set[str]:
-    assert process.stdout is not None  # noqa: S101 - started with a pipe
-    return {os.fsdecode(name) for name in process.stdout.read().split(b"\0") if name}
+    return {os.fsdecode(name) for name in piped(process.stdout).read().split(b"\0") if name}
 
 
 def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named], list[str]]:

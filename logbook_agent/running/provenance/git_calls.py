@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.programs import (
@@ -93,6 +94,12 @@ def try_git(top: Path, words: Sequence[str], environ: Mapping[str, str]) -> byte
 def write_git(top: Path, words: Sequence[str], environ: Mapping[str, str], *, timeout_s: float) -> GitAnswer:
     """Run a git command that writes, under the user's identity and with their hooks; its messages are in English."""
     return _call(top, words, environ, writes=True, timeout_s=timeout_s)
+
+
+def piped(stream: IO[bytes] | None) -> IO[bytes]:
+    """A pipe of a process that was started with it."""
+    assert stream is not None  # noqa: S101
+    return stream
 
 
 class GitProcesses:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from logbook_agent.running.provenance.git_calls import DIFF, GitError, GitProcesses
+from logbook_agent.running.provenance.git_calls import DIFF, GitError, GitProcesses, piped
 
 # What a user has configured must not change the text of the diff, and with it the identity of the code.
 FIXED = {
@@ -47,9 +47,8 @@ class HeadFiles:
         self._git, self._top, self._known = git, top, (commit, known)
         self._commit = git.start(top, ["cat-file", "--batch-check"], stdin=True)
         self._listing = None if commit else self._list()
-        assert self._commit.stdin is not None  # noqa: S101 - started with a pipe
         # A git that refuses to start reads nothing; its error says why.
-        with contextlib.suppress(BrokenPipeError), self._commit.stdin as asked:
+        with contextlib.suppress(BrokenPipeError), piped(self._commit.stdin) as asked:
             asked.write(b"HEAD\n")
 
     def _list(self) -> subprocess.Popen[bytes]:
@@ -58,12 +57,9 @@ class HeadFiles:
     def read(self) -> tuple[str | None, Mapping[str, str]]:
         """The commit, None where there is none yet, and the object of each file. Raises GitError with what git
         says when it cannot answer."""
-        out, err = self._commit.stdout, self._commit.stderr
-        assert out is not None  # noqa: S101 - started with pipes
-        assert err is not None  # noqa: S101
-        answer = out.readline().decode()
+        answer = piped(self._commit.stdout).readline().decode()
         if not answer:
-            said = err.read(4096).decode("utf-8", "replace").splitlines()
+            said = piped(self._commit.stderr).read(4096).decode("utf-8", "replace").splitlines()
             raise GitError(said[0] if said else "git said nothing")
         if answer.endswith(" missing\n"):
             return None, {}
@@ -72,9 +68,8 @@ class HeadFiles:
 
 
 def _files(listing: subprocess.Popen[bytes]) -> dict[str, str]:
-    assert listing.stdout is not None  # noqa: S101 - started with a pipe
     files = {}
-    for line in listing.stdout.read().decode("utf-8", "surrogateescape").split("\0")[:-1]:
+    for line in piped(listing.stdout).read().decode("utf-8", "surrogateescape").split("\0")[:-1]:
         facts, _, path = line.partition("\t")
         files[path] = facts.rpartition(" ")[2]
     return files
@@ -127,9 +122,8 @@ class CodeDifference:
         return self._git.start(self._top / place, [*_WORDS, *prefixes, commit, "--", ".", *pathspec])
 
     def _text(self, process: subprocess.Popen[bytes], place: str) -> Iterator[bytes]:
-        assert process.stdout is not None  # noqa: S101 - started with a pipe
         changed: list[str] = []
-        yield from _without_bare_headers(_noting(process.stdout, changed, self.files))
+        yield from _without_bare_headers(_noting(piped(process.stdout), changed, self.files))
         for path in changed:
             yield from self._text(self._start(f"{path}/"), f"{path}/")
 

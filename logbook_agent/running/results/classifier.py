@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row, Scalar
 from logbook_agent.model.units import KNOWN, is_time, known, usual_direction
 from logbook_agent.model.values import canonical, finite, is_digest_name, is_not_finite, is_number, parse_scalar
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.line_prefix import RANK
 from logbook_agent.running.results.result_lines import PLAIN_NUMBER, cut, measured_number
+from logbook_agent.text.commands.flags import flags
 
 
 class Classifier:
@@ -26,16 +27,16 @@ class Classifier:
     def __init__(
         self,
         problem: Callable[[str], None],
+        known: KnownKeys,
+        run_config: Mapping[str, Scalar],
         *,
-        declared: Mapping[str, Metric],
         metrics: Set[str],
         config_keys: Set[str],
-        flags: Set[str],
-        run_config: Mapping[str, Scalar],
         quantities: Mapping[str, Measurement],
     ) -> None:
-        self._problem, self._declared, self._metrics, self._config_keys = problem, declared, metrics, config_keys
-        self._flags, self._run_config, self._quantities = flags, run_config, quantities
+        self._problem, self._metrics, self._config_keys = problem, metrics, config_keys
+        self._declared, self._flags = {metric.name: metric for metric in known.declared}, flags(known.argv).keys()
+        self._run_config, self._quantities = run_config, quantities
 
     def is_metric(self, key: str) -> bool:
         return key in self._declared or key in self._metrics or (not self._declared and key in KNOWN)

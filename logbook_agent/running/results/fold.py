@@ -56,8 +56,7 @@ def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool)
             lines.setdefault((case, name), []).append(median(m.samples))
     for (_, metric), values in lines.items():
         if _are_far_apart(values):
-            text = f"{len(values)} lines of one case: {min(values):g} to {max(values):g}"
-            problem(f"{cut(metric, 40)}: {text}")
+            problem(f"{cut(metric, 40)}: {len(values)} lines of one case: {min(values):g} to {max(values):g}")
     return [replace(row, observations=_summed_up(observed[case])) for case, row in folded.items()]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Grade, Measurement, Problem, Row, Scalar, noted
+from logbook_agent.model.run import Curve, Measurement, Problem, Row, Scalar, noted
 from logbook_agent.model.values import Key, is_digest_name, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
@@ -38,7 +38,6 @@ from logbook_agent.running.results.result_lines import (
     split_pairs,
     split_point,
 )
-from logbook_agent.text.commands.flags import flags
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -63,18 +62,18 @@ class ResultReading:
 class Problems:
     """The first 50 different problems, and how many there were beyond them."""
 
-    shown: dict[str, Problem] = field(default_factory=dict)
+    shown: dict[str, None] = field(default_factory=dict)
     more: int = 0
 
-    def add(self, text: str, grade: Grade = "noted") -> None:
+    def add(self, text: str) -> None:
         text = cut(text, 300)
         if text not in self.shown and len(self.shown) >= MAX_PROBLEMS:
             self.more += 1
         else:
-            self.shown.setdefault(text, Problem(grade=grade, text=text))
+            self.shown.setdefault(text)
 
     def all(self) -> tuple[Problem, ...]:
-        return (*self.shown.values(), *noted(*([f"{self.more} more problems like these"] if self.more else [])))
+        return noted(*self.shown, *([f"{self.more} more problems like these"] if self.more else []))
 
 
 class ResultReader:
@@ -371,11 +370,10 @@ class ResultReader:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         classifier = Classifier(
             problem,
-            declared={m.name: m for m in known.declared},
+            known,
+            config,
             metrics={n for row in (*self._metrics, *explicit) for n in row.metrics} | self._line_units.keys(),
             config_keys=set(known.axes) | {k for row in explicit for k in row.config} | set(config),
-            flags=flags(known.argv).keys(),
-            run_config=config,
             quantities=quantities_of([*explicit, *self._metrics], self._line_units),
         )
         json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
