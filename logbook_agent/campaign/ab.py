@@ -319,7 +319,7 @@ class Rounds:
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= FIRST_LOOK and (is_replicated or answer.sittings < 2)
             said = next((f.to_settle for f in answer.goals if not f.is_settled), "")
-            why = f"settled, but for one thing: it needs {said}" if said else "settled"
+            why = f"enough pairs, but the answer stays open: it needs {said}" if said else "settled"
             return (Stop.SETTLED, why) if is_new or resumed or enough else None
         if answer.pairs not in LOOKS:
             return None

@@ -27,7 +27,9 @@ def with_failed_row(run: Run) -> Run:
     ended = run.exit
     reason = "no result" if ended.code == 0 else how_ended(ended)
     tail = run.output.error_tail or run.output.tail if run.output is not None else ()
-    nothing = "the command printed no RESULT, METRIC or RESULT_JSON line"
+    nothing = (
+        "the command printed no result: no RESULT, METRIC or RESULT_JSON line, no `NAME: value` of a declared metric"
+    )
     said = nothing if ended.code == 0 else "\n".join(tail[-3:])
     row = Row(config=dict(run.config), failed=Failure(reason=reason, message=said))
     return dataclasses.replace(run, rows=(row,))

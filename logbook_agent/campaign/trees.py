@@ -119,7 +119,7 @@ class CodeGuard:
         if changed:
             raise CodeChanged(
                 f"the code changed: {listed(changed, _SHOWN)}",
-                cause="its runs were to be made with one code",
+                cause="all runs of a comparison must use the same code",
                 hint="with --frozen, the runs are made in a copy of the code, which you can edit meanwhile",
             )
 

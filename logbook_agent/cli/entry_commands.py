@@ -91,7 +91,10 @@ def _release(space: Workspace, entry_id: str, *, as_json: bool) -> None:
 def edit_command(
     *,
     entry_id: Annotated[
-        Text, Argument(metavar="[ID]", help="The entry to change; without it, gates and metrics of the logbook.")
+        Text,
+        Argument(
+            metavar="[ID]", help="The entry to change; without it, gates, free labels and metrics of the logbook."
+        ),
     ] = None,
     words: Words,
     result: ResultOption = None,
@@ -119,20 +122,24 @@ def edit_command(
     free: FreeOption = None,
     metric: Annotated[
         Texts,
-        Option("--metric", metavar="NAME[:max|min][:UNIT]", help="Declare a metric of the logbook anew; repeatable."),
+        Option(
+            "--metric",
+            metavar="NAME[:max|min][:UNIT]",
+            help="Declare or redeclare a metric of the logbook; repeatable.",
+        ),
     ] = None,
     drop: Annotated[
-        Texts, Option("--drop", metavar="TEXT", help="Take back a gate, a free label or a metric; repeatable.")
+        Texts, Option("--drop", metavar="TEXT", help="Remove a gate, a free label or a metric; repeatable.")
     ] = None,
     accept: Annotated[
-        Text, Option("--accept", metavar="WHY", help="Let the withheld numbers of the entry count.")
+        Text, Option("--accept", metavar="WHY", help="Let the withheld numbers of the entry count, and say why.")
     ] = None,
     run: Annotated[
-        list[int] | None, Option("--run", metavar="N", help="With --accept: those of run N alone; repeatable.")
+        list[int] | None, Option("--run", metavar="N", help="With --accept: only the numbers of run N; repeatable.")
     ] = None,
     common: Common,
 ) -> None:
-    """Change the prose, confidence or state of an entry, or what judges the results.
+    """Change the prose, confidence or state of an entry, or the gates and metrics that judge results.
 
     An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
 

@@ -35,7 +35,9 @@ from logbook_agent.text.times import minute
 BudgetOption = Annotated[
     Texts,
     Option(
-        "--budget", metavar="runs=N|hours=H", help="No run starts once so much is spent; repeatable. N= removes it."
+        "--budget",
+        metavar="runs=N|hours=H",
+        help="Start no run once this much is spent; repeatable. runs= or hours= removes that limit.",
     ),
 ]
 _NONE = "no stop criteria; to add one: logbook criteria --add TEXT"

@@ -69,14 +69,15 @@ class How:
     env: EnvOption = None
     timeout: TimeoutOption = None
     stall: Annotated[
-        Text, Option("--stall", metavar="TIME", help="End the command when it prints nothing for 90s, 30m, 2h.")
+        Text,
+        Option(
+            "--stall", metavar="TIME", help="End the command once it has printed nothing for this long: 90s, 30m, 2h."
+        ),
     ] = None
     cwd: Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")] = None
     shell: Annotated[
         bool,
-        Option(
-            "--shell", help="Pass the command to the shell as one string; a pipe fails where any command of it does."
-        ),
+        Option("--shell", help="Pass the command to the shell as one string; a pipe fails if any command in it fails."),
     ] = False
     read: ReadOption = None
     keep: KeepOption = None
@@ -263,7 +264,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
             lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
         lines += [f"  {p['grade']}: {p['text']}" for p in run_data["problems"][:3]]
         if any(p["grade"] == WITHHELD for p in run_data["problems"]):
-            lines.append(f"  its numbers do not count; to let them: logbook edit {data['id']} --accept WHY")
+            lines.append(f"  withheld numbers do not count; to accept them: logbook edit {data['id']} --accept WHY")
     lines.append(f"recorded in {result.book.view_path}")
     return lines
 

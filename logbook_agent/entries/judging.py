@@ -67,14 +67,14 @@ def change_header(workspace: Workspace, book: Book, wanted: Judging, reason: str
     said += [*(f"metric {text}" for text in wanted.metrics), *(f"without {text}" for text in wanted.drop)]
     if not said or wanted.accept is not None:
         raise UsageError(
-            "no entry named",
-            cause="what was given changes an entry",
+            "no entry given",
+            cause="without an ID, only gates, free labels and metrics of the logbook can be changed",
             hint="logbook edit ID, or logbook list for the IDs",
         )
     if not reason:
         raise UsageError(
-            "a change of what judges the results needs a reason",
-            cause="it may turn answers that others have read",
+            "changing what judges the results needs a reason",
+            cause="it may change answers that others have already read",
             hint=f"logbook edit {_EXAMPLE} --reason '...'",
         )
 
@@ -87,7 +87,7 @@ def change_header(workspace: Workspace, book: Book, wanted: Judging, reason: str
             metrics=tuple(named.values()),
         )
         if new == header:
-            cause = "it says so already, or has nothing of that name"
+            cause = "the change is already in place, or the name to drop does not exist"
             raise UsageError(f"nothing to change in {book.topic}", cause=cause, hint="logbook status")
         at = HeaderChange(at=workspace.stamp(), what=", ".join(said), reason=one_line(reason))
         return dataclasses.replace(new, changes=(*header.changes, at))

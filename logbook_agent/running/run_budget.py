@@ -43,7 +43,7 @@ def check_budget(workspace: Workspace, book: Book, *, is_warm_up: bool = False) 
         )
         raise BudgetSpent(
             f"the budget of {book.topic} is used up: {limits.text(runs, hours)}",
-            cause="no run starts beyond it until whoever set it raises it",
+            cause="no further run starts until the person who set the budget raises it",
             hint=command_line(["logbook", "criteria", *naming(workspace, book), "--budget", more]),
         )
     return None if budget.hours is None else (budget.hours - hours) * 3600

@@ -134,7 +134,7 @@ def _opened(finding: Finding, apart: Sequence[Apart], entry: str) -> Finding:
     one = next((one for one in apart if one.is_label and one.side == finding.side), None)
     if one is None or not finding.is_settled:
         return finding
-    what = f"to know whether {one.name} may differ"
+    what = f"your decision whether {one.name} may differ"
     more = f"logbook edit {entry} --gate 'same {one.name}', or --free {one.name} where it may"
     return replace(finding, outcome=Outcome.OPEN, is_replicated=None, to_settle=f"{what}: {more}")
 
