@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Cli
 
-SCRIPT = "case $0 in a) v=15;; *) v=10;; esac; echo RESULT n=$1 seed=1 tflops=$v$(($$ % 2))"
+SCRIPT = "case $0 in a) v=15;; *) v=10;; esac; echo RESULT n=$1 seed=1 tflops=$v$((LOGBOOK_RUN * 7 % 10))"
 
 
 def ab(cli: Cli, size: int) -> None:
