@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.measurements import baseline_cases, unit_of
-from logbook_agent.findings.thread import Thread, discarded_by
+from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import is_far
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
@@ -175,14 +175,13 @@ class _Ranking:
         return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:
-        """What counts of each case, by key. Of an entry that is a negative result or was discarded, only the base of
-        its comparison does."""
+        """What counts of each case, by key. Of an entry that is a negative result, only the base of its comparison
+        does."""
         found: dict[str, list[Tried]] = {}
         discarded: set[str] = set()
-        gone = discarded_by(self._thread.summaries)
         for summary in self._thread.counted:
             base = (summary["comparison"] or {}).get("question", {}).get("base")
-            is_negative = summary["id"] in gone or any(item["kind"] == MARKED for item in summary["tried"])
+            is_negative = any(item["kind"] == MARKED for item in summary["tried"])
             for case in self._trials(summary["id"]):
                 if not is_negative or (case["side"] is not None and case["side"] == base):
                     found.setdefault(case["key"], []).append((summary, case))

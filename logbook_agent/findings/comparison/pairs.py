@@ -31,6 +31,7 @@ _OTHER_CODE = "the code changed between the two runs"
 _OTHER_COMMAND = "the command is another than that of the first pair"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
 _TOOL = "logbook-agent"
+_ENDED_BADLY = ("failed", "timeout", "stalled")
 _ENV = "env:"
 _SHOWN = 3
 
@@ -125,10 +126,10 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     the pair is still the one that was drawn."""
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
-    ended = {_place(s.run): s for s in made if s.state in ("finished", "failed", "timeout", "stalled")}
+    ended = {_place(s.run): s for s in made if s.state in ("finished", *_ENDED_BADLY)}
     replaced: dict[tuple[int, str, str], list[tuple[str, str]]] = {}
     for s in made:
-        if ended.get(_place(s.run)) is not s and (text := _failure(s)) and s.state != "running":
+        if ended.get(_place(s.run)) is not s and (text := _failure(s)):
             replaced.setdefault(_place(s.run), []).append((_place(s.run)[2], text))
     commands: dict[str, list[str]] = {}
     for (pair, case, side), status in sorted(ended.items(), key=lambda item: (item[1].run.started, item[1].run.run)):
@@ -149,11 +150,11 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
 
 
 def _failure(status: RunStatus) -> str:
-    """Why a run, which has ended, counts for nothing; empty where it counts."""
+    """Why a run counts for nothing; empty where it counts, and where it was cut off: that says nothing of its side."""
     failure = fails(status.run)
     if failure is not None:
         return str(failure)
-    return how_it_failed(status.run) if status.state != "finished" else ""
+    return how_it_failed(status.run) if status.state in _ENDED_BADLY else ""
 
 
 def _place(run: Run) -> tuple[int, str, str]:

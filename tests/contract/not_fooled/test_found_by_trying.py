@@ -93,3 +93,14 @@ def test_the_hint_of_a_spent_budget_helps(logbook: Cli) -> None:
     words = refused.err.partition("logbook criteria ")[2].split()
     assert logbook("criteria", *words).code in (0, 1)
     assert logbook("run", "--", "echo", "METRIC loss=1").code == 0
+
+
+def test_a_run_that_somebody_interrupted_is_no_failure_of_its_side(logbook: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text(
+        "[ $LOGBOOK_RUN = 2 ] && kill -INT $PPID && sleep 5\necho METRIC time_s=1.$((LOGBOOK_RUN % 3))\n"
+    )
+    ab = (*AB, "--metric", "time_s", "--repeat", "2")
+    assert logbook(*ab, "--", "sh", "b.sh").code == 130
+    assert logbook("ab", "--id", "T-000", *ab[1:], "--", "sh", "b.sh").code == 0
+    found = logbook("compare", "T-000", "--json").data["answer"]
+    assert (found["pairs"], found["failed"]) == (2, {})
