@@ -250,12 +250,21 @@ class Book(BookRuns):
 
     def record(self, entry_id: str) -> Record:
         """An entry with its runs and state."""
-        entry = self.entry(entry_id)
-        return record_of(entry, self.runs(entry.id), self.life, self.header.gates, self.header.free)
+        return self._record_of(entry_id, self.runs(entry_id))
+
+    def _record_of(self, entry_id: str, runs: Sequence[Run]) -> Record:
+        return record_of(self.entry(entry_id), runs, self.life, self.header.gates, self.header.free)
 
     def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
-        """These runs as they are judged, with their states."""
-        found = {(s.run.entry, s.run.run): s for e in {r.entry: None for r in runs} for s in self.record(e).runs}
+        """These runs as they are judged, with their states; where another run of their entry cannot be read, as they
+        are judged without it."""
+        found: dict[tuple[str, int], RunStatus] = {}
+        for entry_id in {run.entry: None for run in runs}:
+            try:
+                record = self.record(entry_id)
+            except (RecordError, StoreError):
+                record = self._record_of(entry_id, [run for run in runs if run.entry == entry_id])
+            found |= {(s.run.entry, s.run.run): s for s in record.runs}
         return [found[run.entry, run.run] for run in runs if (run.entry, run.run) in found]
 
     def contents(self, known: Mapping[str, Record] | None = None) -> Contents:
