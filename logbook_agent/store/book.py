@@ -252,7 +252,7 @@ class Book(BookRuns):
         """An entry with its runs and state."""
         return self._record_of(entry_id, self.runs(entry_id))
 
-    def _record_of(self, entry_id: str, runs: Sequence[Run]) -> Record:
+    def _record_of(self, entry_id: str, runs: tuple[Run, ...]) -> Record:
         return record_of(self.entry(entry_id), runs, self.life, self.header.gates, self.header.free)
 
     def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
@@ -263,7 +263,7 @@ class Book(BookRuns):
             try:
                 record = self.record(entry_id)
             except (RecordError, StoreError):
-                record = self._record_of(entry_id, [run for run in runs if run.entry == entry_id])
+                record = self._record_of(entry_id, tuple(run for run in runs if run.entry == entry_id))
             found |= {(s.run.entry, s.run.run): s for s in record.runs}
         return [found[run.entry, run.run] for run in runs if (run.entry, run.run) in found]
 
