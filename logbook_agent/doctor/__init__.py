@@ -9,5 +9,4 @@ runs           folders of runs: of no entry, without a record, in the wrong plac
 unfinished     runs that nobody finished, and their markers; `--stop`
 leftovers      temporary files, state of earlier versions, logs that are not here; `--prune`
 view_check     the rendered document
-secret_search  secrets in files and in git's history: `--secrets`
 """
