@@ -122,7 +122,7 @@ FEATURES = (
         own_branch="agents.own_branch",
         checks=("agents.patching:check_cut_off",),
         commands=(
-            Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
+            Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
             Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
             Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
