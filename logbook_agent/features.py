@@ -53,8 +53,6 @@ class Feature:
     # (`curves/stored_curves.py`).
     points: str | None = None
     curves: str | None = None
-    # `code_state` has a function of that name, which tells whether the working tree is the code that was kept last.
-    code_state: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -116,7 +114,6 @@ FEATURES = (
     Feature(
         name="agents",
         cites="agents.shown_citations",
-        code_state="agents.kept_code",
         checks=("agents.patching:check_cut_off",),
         commands=(
             Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),

@@ -182,8 +182,8 @@ class Entry:
 
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
-    A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` to work on
-    from then on.
+    A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` that
+    holds it.
     """
 
     format: int = 1
