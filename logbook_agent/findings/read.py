@@ -47,7 +47,7 @@ def read(clock: Clock, records: Records) -> Findings:
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common. Secrets
+    """The answers that view, issue, `status`, `list`, `show`, `table` and `criteria` have in common. Secrets
     are taken out of what they say."""
 
     def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
