@@ -53,10 +53,6 @@ class Feature:
     # (`curves/stored_curves.py`).
     points: str | None = None
     curves: str | None = None
-    # `code_state` has a function of that name, which tells whether the working tree is the code that was kept last.
-    # `own_branch` has `own_branch_root(workspace, name)`, which makes the root of logbooks on a branch of their own.
-    code_state: str | None = None
-    own_branch: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -118,11 +114,9 @@ FEATURES = (
     Feature(
         name="agents",
         cites="agents.shown_citations",
-        code_state="agents.kept_code",
-        own_branch="agents.own_branch",
         checks=("agents.patching:check_cut_off",),
         commands=(
-            Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
+            Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
             Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
             Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
@@ -131,9 +125,7 @@ FEATURES = (
             ),
             Subcommand("cite", "agents.cite_command", "Fill in or check the numbers that files cite from the record."),
             Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
-            Subcommand(
-                "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."
-            ),
+            Subcommand("agents", "agents.agents_command", "Write the skill for coding agents into a project."),
         ),
     ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),

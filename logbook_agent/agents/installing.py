@@ -1,4 +1,4 @@
-"""What `logbook agents` writes into a project for coding agents, and takes away again.
+"""What `logbook agents` writes into a project for coding agents.
 
 Two copies of the skill and a marked block in AGENTS.md. All else in the project, and the home, stay as they are.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.files import make_folder, remove, remove_folder, write_text
+from logbook_agent.store.files import make_folder, write_text
 from logbook_agent.store.reading import PROSE_BYTES, read_bytes
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -22,7 +22,7 @@ _PLACES = (".agents/skills/logbook/SKILL.md", ".claude/skills/logbook/SKILL.md")
 _OURS = "\n  source: logbook-agent\n"
 _NOTES = "AGENTS.md"
 _BEGIN, _END = "<!-- logbook: begin -->", "<!-- logbook: end -->"
-BLOCK = f"""{_BEGIN}
+_BLOCK = f"""{_BEGIN}
 ## Experiments
 
 This project records its measurements with `logbook`. Type `logbook status` before you measure, and after you have lost
@@ -31,16 +31,13 @@ record, and what you may claim.
 {_END}
 """
 
-State = Literal["written", "removed", "unchanged", "left"]
-
 
 @dataclass(frozen=True, slots=True)
 class InstalledFile:
-    """What became of a file of the project; `left` with the reason."""
+    """What became of a file of the project."""
 
     path: str
-    state: State
-    why: str | None = None
+    state: Literal["written", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,44 +58,27 @@ HOSTS = (
 )
 
 
-def with_block(text: str | None) -> str:
-    """The text of AGENTS.md with the block as it is now; None: there is no such file."""
+def _with_block(text: str | None) -> str:
+    """The text of AGENTS.md with the block as it is now; None: there is no such file. Raises UsageError where one of
+    its marks is missing."""
     if text is None:
-        return BLOCK
-    before, block, after = _parts(text)
-    return f"{before}{BLOCK}{after}" if block else f"{text}\n{BLOCK}"
-
-
-def without_block(text: str) -> str | None:
-    """The text of AGENTS.md without the block, as it was before; None: nothing else was in it."""
-    before, block, after = _parts(text)
-    if not block:
-        return text
-    if not before and not after:
-        return None
-    return before.removesuffix("\n") + after
-
-
-def _parts(text: str) -> tuple[str, str, str]:
-    """What stands before the block, the block with its end of line, what stands behind it. Raises UsageError where one
-    of its marks is missing."""
+        return _BLOCK
     before, begin, rest = text.partition(_BEGIN)
-    block, end, after = rest.partition(_END)
+    _, end, after = rest.partition(_END)
     if bool(begin) != bool(end) or _END in before:
         raise UsageError(
             f"{_NOTES} holds only a part of logbook's block",
             cause=f"one of its marks is missing: {_BEGIN} and {_END}",
             hint=f"remove what is left of the block from {_NOTES}",
         )
-    if not begin:
-        return text, "", ""
-    return before, f"{begin}{block}{end}\n", after.removeprefix("\n")
+    after = after.removeprefix("\n")
+    return f"{before}{_BLOCK}{after}" if begin else f"{text}\n{_BLOCK}"
 
 
 def install(project: Path) -> list[InstalledFile]:
     """Write the skill and the block, or bring them up to date. Raises UsageError, and writes nothing, where a file of
     another origin is in the way."""
-    skill = _skill()
+    skill = read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
     wanted = dict.fromkeys(_places(project), skill)
     for place in wanted:
         held = _read(project, place)
@@ -108,27 +88,8 @@ def install(project: Path) -> list[InstalledFile]:
                 cause="its head does not say that it comes from logbook-agent",
                 hint=f"rename its folder, then type the command again: {project / place}",
             )
-    wanted[_NOTES] = with_block(_read(project, _NOTES))
+    wanted[_NOTES] = _with_block(_read(project, _NOTES))
     return [_write(project, place, text) for place, text in wanted.items()]
-
-
-def uninstall(project: Path) -> list[InstalledFile]:
-    """Remove what `install` wrote; what was changed by hand since is left."""
-    notes = _read(project, _NOTES)
-    rest = without_block(notes) if notes is not None else None
-    changes = [_take_away(project, place) for place in _places(project)]
-    if notes is not None and rest != notes:
-        if rest is None:
-            remove(project / _NOTES, within=project)
-            changes.append(InstalledFile(_NOTES, "removed"))
-        else:
-            write_text(project / _NOTES, rest, within=project)
-            changes.append(InstalledFile(_NOTES, "written", "without the block"))
-    return [change for change in changes if change is not None]
-
-
-def _skill() -> str:
-    return read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
 
 
 def _places(project: Path) -> Iterator[str]:
@@ -164,18 +125,3 @@ def _write(project: Path, place: str, text: str) -> InstalledFile:
     make_folder(path.parent, within=project)
     write_text(path, text, within=project)
     return InstalledFile(place, "written")
-
-
-def _take_away(project: Path, place: str) -> InstalledFile | None:
-    held = _read(project, place)
-    if held is None or _OURS not in held:
-        return None
-    if held != _skill():
-        return InstalledFile(place, "left", "it differs from what this version writes: remove it yourself")
-    path = project / place
-    remove(path, within=project)
-    for folder in path.relative_to(project).parents:
-        if folder == Path() or any((project / folder).iterdir()):
-            break
-        remove_folder(project / folder, within=project)
-    return InstalledFile(place, "removed")

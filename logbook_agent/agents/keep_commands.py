@@ -23,7 +23,7 @@ def keep_command(
 ) -> None:
     """Record that the code of an entry is kept.
 
-    `logbook status` then says whether the working tree is that code. No file of the code is changed.
+    The decision names the commit that holds it. No file of the code is changed.
 
     Example: logbook keep MOE-I8-003 --why "9% more tokens/s at the same loss"
     """
@@ -40,8 +40,7 @@ def discard_command(
 ) -> None:
     """Record that the code of an entry is discarded.
 
-    The record of the idea stays. Prints the command that returns to the code before it, and changes no file of the
-    code.
+    The record of the idea stays. No file of the code is changed: `logbook patch` or git takes it back.
 
     Example: logbook discard MOE-I8-004 --why "2% slower at topk=8"
     """
@@ -62,10 +61,8 @@ def _data(book: Book, decided: Decided) -> dict[str, object]:
         "kept": entry.kept,
         "why": entry.text(DECISION),
         "commit": entry.commit,
-        "needs_diff": decided.needs_diff,
         "is_committed": decided.is_committed,
         "closes": decided.closes,
-        "to_return": decided.to_return or None,
         "entry": str(book.entry_path(entry.id)),
         "view": str(book.view_path),
     }
@@ -77,10 +74,7 @@ def _text(decided: Decided) -> str:
     if decided.closes:
         lines.append(f"closes its next action: {decided.closes}")
     if entry.commit:
-        with_diff = f" with the recorded diff of {entry.decides}" if entry.kept and decided.needs_diff else ""
-        lines.append(f"code to work on: {entry.commit[:9]}{with_diff}")
-    if entry.kept and not decided.is_committed:
+        lines.append(f"commit: {entry.commit[:9]}{'' if decided.is_committed else ' and changes'}")
+    if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
-    if decided.to_return:
-        lines.append(f"to return to it: {decided.to_return}")
     return "\n".join(lines)

@@ -2,90 +2,71 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from typer import Option
 
-from logbook_agent.agents.next_answer import next_data, next_proposals
-from logbook_agent.agents.next_steps import Proposal
-from logbook_agent.cli import main
-from logbook_agent.cli.options import Common, Text
-from logbook_agent.cli.output import emit, say
-from logbook_agent.model.errors import UsageError
-from logbook_agent.running.confirmation import confirmed_commands
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.agents.next_steps import next_steps
+from logbook_agent.cli.options import Common
+from logbook_agent.cli.output import emit
+from logbook_agent.findings.open_steps import OpenStep
+from logbook_agent.findings.read import read
 
 _SHOWN = 12
 
 
 def next_command(
     *,
-    run: Annotated[
-        bool,
-        Option("--run", help="Run the first step with a complete command that nobody claims and its budget allows."),
-    ] = False,
-    confirm: Annotated[
-        Text, Option("--confirm", metavar="DIGEST", help="With --run: run a command that you did not type here.")
-    ] = None,
     everything: Annotated[bool, Option("--all", help=f"Show all steps, not the first {_SHOWN}.")] = False,
     common: Common,
 ) -> int:
-    """Say what to do next, in order: why, what it settles, what to type, what it costs.
-
-    What cannot answer its question within its budget comes first. A refuted idea comes back only when something that
-    its entry names has changed: the code, a version, the baseline.
+    """Say what is open, in order: why, what it settles, and what to type.
 
     Example: logbook next
     """
     space = common.space()
     book = space.book()
-    found = next_proposals(space, book)
-    if run:
-        return _carried_out(common, space, found, confirm)
+    claims = {claim.entry: claim.text for claim in book.claims.held()}
+    found = next_steps(read(space, book))
     shown = found if everything else found[:_SHOWN]
-    data = {"topic": book.topic, **next_data(shown, len(found) - len(shown))}
-    emit("next", data, _text(shown, len(found) - len(shown)), as_json=common.as_json, warnings=space.warnings)
+    left_out = len(found) - len(shown)
+    data = {
+        "topic": book.topic,
+        "steps": [_data(step, claims) for step in shown],
+        **({"left_out": left_out} if left_out else {}),
+    }
+    emit("next", data, _text(shown, claims, left_out), as_json=common.as_json, warnings=space.warnings)
     return 0
 
 
-def _text(shown: Sequence[Proposal], left_out: int) -> str:
+def _data(step: OpenStep, claims: Mapping[str, str]) -> dict[str, str]:
+    """A step as plain data, without what it does not say."""
+    plain = {
+        "kind": step.kind,
+        "id": step.entry,
+        "what": step.text,
+        "why": step.why,
+        "settles": step.settles,
+        "command": step.command,
+        "claimed_by": claims.get(step.entry, ""),
+    }
+    return {name: text for name, text in plain.items() if text}
+
+
+def _text(shown: Sequence[OpenStep], claims: Mapping[str, str], left_out: int) -> str:
     if not shown:
         return "nothing is left to do here: set stop criteria, or write a next action (logbook edit ID --next TEXT)"
-    lines = [
-        f"as planned, this cannot answer its question: {one.step.text} ({one.trouble})" for one in shown if one.trouble
-    ]
-    lines += [line for number, one in enumerate(shown, 1) for line in one.lines(number)]
+    lines = [line for number, step in enumerate(shown, 1) for line in _lines(number, step, claims)]
     return "\n".join([*lines, *([f"and {left_out} more: logbook next --all"] if left_out else [])])
 
 
-def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], confirm: str | None) -> int:
-    """Carry out the first step that can be, once its command is confirmed; the exit code of that."""
-    chosen = next((one for one in found if one.can_run), None)
-    if chosen is None:
-        raise UsageError(
-            "no step can be run as it stands",
-            cause=f"the first: {found[0].step.text}" if found else "nothing is left to do",
-            hint="see what is missing: logbook next",
-        )
-    words = shlex.split(chosen.step.command)[1:]
-    if chosen.step.kind != "plan":
-        # What a record says was perhaps never typed here. (`run --id` asks for itself.)
-        where = chosen.step.entry or "the next step"
-        confirmed_commands(space, where, [(_to_confirm(words), False)], digest=confirm, again="logbook next --run")
-    elif confirm is not None:
-        words += ["--confirm", confirm]
-    say(f"next: {chosen.step.text}\n{chosen.step.command}")
-    shared = [*(("-L", common.logbook) if common.logbook else ()), *(("--root", common.root) if common.root else ())]
-    return main([words[0], *shared, *(("--json",) if common.as_json else ()), *words[1:]])
-
-
-def _to_confirm(words: Sequence[str]) -> Sequence[str]:
-    """What of a `logbook` command is to be confirmed: the command that a plain `run` starts, else the whole line, whose
-    options say where it starts, and with which variables."""
-    match words:
-        case ["run", "--continues", entry, "--", _, *_] if not entry.startswith("-"):
-            return words[4:]
-        case _:
-            return ["logbook", *words]
+def _lines(number: int, step: OpenStep, claims: Mapping[str, str]) -> list[str]:
+    parts = {
+        "why": step.why,
+        "settles": "" if step.settles in step.text else step.settles,
+        "claimed by": claims.get(step.entry, ""),
+        "type": step.command,
+    }
+    of = f" ({step.entry})" if step.entry and step.entry not in step.text else ""
+    return [f"{number}. {step.text}{of}", *(f"   {name}: {text}" for name, text in parts.items() if text)]

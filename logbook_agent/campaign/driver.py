@@ -1,4 +1,4 @@
-"""The driver of every series of runs: of `run`, `noise`, `ab`, `sweep` and `ci`.
+"""The driver of every series of runs: of `run`, `ab`, `sweep` and `ci`.
 
 A design says which run comes next, from what was measured so far: it is an iterable of work orders. The driver makes
 its runs in one entry, handles requests to stop, keeps the view up to date, and decides the exit code. Where what comes

@@ -53,19 +53,6 @@ CORE = (
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 
-# Former names of commands, and what they mean now.
-OLD_NAMES = {
-    "absorb": ("render", "--absorb"),
-    "prune": ("doctor", "--prune"),
-    "search": ("list",),
-    "tried": ("list", "--tried"),
-    "summary": ("status", "--summary"),
-    "serve": ("report", "--serve"),
-    "plan": ("note", "--plan"),
-    "noise": ("run", "--noise"),
-    "bench": ("run",),
-}
-
 SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
@@ -181,7 +168,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _main(args: list[str]) -> int:
     words = _shared_options_last(args)
-    words = _with_present_name(words)
     first = words[0]  # the parser takes words out of the list
     wanted = first if first in _NAMES else None
     as_json = wants_json(words)
@@ -210,14 +196,6 @@ def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *,
         return report_error(system_error(error), as_json=as_json)
     print("interrupted", file=sys.stderr)
     return 130
-
-
-def _with_present_name(words: list[str]) -> list[str]:
-    """The words with what the former name of a command means now; `bench` named the program, too."""
-    name, rest = words[0], words[1:]
-    if name == "bench" and "--" in rest:
-        rest.insert(rest.index("--") + 1, "bench-core")
-    return [*OLD_NAMES.get(name, (name,)), *rest]
 
 
 def draw_plots() -> None:

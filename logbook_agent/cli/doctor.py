@@ -11,7 +11,6 @@ from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
 from logbook_agent.doctor.examine import DoctorAnswer, examine, summary
 from logbook_agent.doctor.leftovers import prune as prune_logs
-from logbook_agent.doctor.secret_search import find_secrets
 from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.trouble import Trouble
@@ -28,9 +27,6 @@ def doctor_command(
     stop_id: Annotated[
         Text, Option("--stop", metavar="ID", help="Stop this entry's command if its logbook process is gone.")
     ] = None,
-    secrets: Annotated[
-        bool, Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
-    ] = False,
     prune: Annotated[
         bool, Option("--prune", help="Delete old output logs, the oldest first; head and tail stay in the record.")
     ] = False,
@@ -48,7 +44,7 @@ def doctor_command(
 
     Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --max-bytes 1G
     """
-    jobs = {"--fix": fix, "--stop": stop_id is not None, "--prune": prune, "--secrets": secrets}
+    jobs = {"--fix": fix, "--stop": stop_id is not None, "--prune": prune}
     asked = [name for name, given in jobs.items() if given]
     _refuse_mixed(asked, keep=keep_days is not None or max_bytes is not None, dry_run=dry_run)
     space = common.space()
@@ -59,7 +55,7 @@ def doctor_command(
         _stop(space, stop_id, as_json=common.as_json)
         return 0
     book = space.book()
-    found = find_secrets(space, book) if secrets else examine(space, book, fix=fix)
+    found = examine(space, book, fix=fix)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=common.as_json, warnings=space.warnings)
     return 0 if data["ok"] else 1

@@ -22,7 +22,6 @@ from logbook_agent.entries.criteria import (
 )
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
-from logbook_agent.features import needed_module
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
@@ -87,14 +86,6 @@ def start_command(
         Text, Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe.")
     ] = None,
     scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as for `sweep`.")] = None,
-    own_branch: Annotated[
-        Text,
-        Option(
-            "--own-branch",
-            metavar="NAME",
-            help="Keep the logbooks of this clone on a branch of their own, in a working tree beside that of the code.",
-        ),
-    ] = None,
     root: RootOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -103,8 +94,6 @@ def start_command(
     Example: logbook start moe_ep_int8 --goal "is int8 faster?" --metric tflops:max:TF/s
     """
     space = workspace(None, root)
-    if own_branch is not None:
-        space = workspace(None, _root_on_branch(space, own_branch))
     request = StartRequest(
         topic=topic,
         prefix=prefix,
@@ -136,18 +125,6 @@ def start_command(
         onward = sweep_command(recipe, scale=scale, named=named)
     text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
     emit("start", data, text, as_json=as_json, warnings=space.warnings)
-
-
-def _root_on_branch(space: Workspace, name: str) -> str:
-    """The root on a branch of its own."""
-    feature = needed_module("own_branch", "--own-branch", hint="leave --own-branch out")
-    if space.root_option is not None:
-        raise UsageError(
-            "--own-branch and --root cannot be used together",
-            cause="each says where the logbooks are",
-            hint="leave --own-branch out",
-        )
-    return str(feature.own_branch_root(space, name))
 
 
 def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: str | None) -> HeaderParts:

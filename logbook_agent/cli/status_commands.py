@@ -60,7 +60,7 @@ def status_command(
 
 
 _OPENING = (
-    *("logbook", "asked", "not_settled", "command", "answers", "code", "in_words", "best_so_far", "decisions"),
+    *("logbook", "asked", "not_settled", "command", "answers", "in_words", "best_so_far", "decisions"),
     *("negative_results", "failed", "next_actions", "summary", "summary_before"),
 )
 
@@ -87,8 +87,6 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
         yield f"  to compare: {data['command']}"
     yield from _answer_lines(data, is_settled=False)
     yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data.get("in_words", ()))
-    if "code" in data:
-        yield from _code_lines(data["code"])
     if "best_so_far" in data:
         yield data["best_so_far"]
     if "summary" in data:
@@ -106,16 +104,8 @@ def _told(one: Mapping[str, object]) -> str:
     """`MOE-I8-006 Where the criteria stand: no verdict from this host (superseded by MOE-I8-009)`."""
     later = one.get("superseded_by")
     text = ": ".join(str(part) for part in (f"{one['id']} {one['title']}", one.get("text")) if part)
+    text += f" (commit {str(one['commit'])[:9]})" if "commit" in one else ""
     return text + (f" (superseded by {', '.join(later)})" if isinstance(later, list) else "")
-
-
-def _code_lines(code: Mapping[str, object]) -> Iterator[str]:
-    """Whether the working tree is the code that was kept, and what to type."""
-    yield f"code: {code['said']}"
-    if "to_return" in code:
-        yield f"  to return to it: {code['to_return']}"
-    if "repeat" in code:
-        yield f"  to compare again: {code['repeat']}"
 
 
 def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:

@@ -34,7 +34,7 @@ _FORM = [label.casefold() for label in (HYPOTHESIS, COMMAND, CONFIG, RESULT, INT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prose:
-    """What a person says about an entry, in the options that `run`, `plan`, `note` and `edit` share."""
+    """What a person says about an entry, in the options that `run`, `note` and `edit` share."""
 
     title: str | None = None
     hypothesis: str | None = None

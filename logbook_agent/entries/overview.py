@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
-from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, json_size, status
 from logbook_agent.findings.status_answer import StatusAnswer
-from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
@@ -46,7 +45,6 @@ def overview(
         runs=open_runs(book.outgoing()),
         series=open_series(book),
         claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),
-        code=_code(workspace, book, found),
     )
     _bound(workspace.warnings, budget // 4)
     return status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
@@ -59,18 +57,6 @@ def _bound(warnings: list[str], room: int) -> None:
         if room < 0:
             warnings[number:] = [f"{len(warnings) - number} more warnings: logbook doctor"]
             return
-
-
-def _code(workspace: Workspace, book: Book, found: Findings) -> Mapping[str, object] | None:
-    """What is known of the code that was kept; None where no decision is about code."""
-    if not any(summary["kept"] for summary in found.summaries):
-        return None
-    feature = hook_module("code_state")
-    try:
-        return feature.code_state(workspace, book, found) if feature is not None else None
-    except LogbookError as error:
-        workspace.warnings.append(_unreadable(workspace, error.message))
-        return None
 
 
 def _if_readable(workspace: Workspace, ask: Callable[[], list[_T]]) -> list[_T]:

@@ -13,7 +13,7 @@ from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
-from logbook_agent.model.record import COMPARISON, Record
+from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
@@ -40,24 +40,6 @@ def go_on(records: Records, answer: Answer) -> str:
     return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
 
 
-def asked_again(records: Records, entry_id: str, *, codes: tuple[str, str] | None = None) -> str:
-    """What to type to ask the question of a comparison again in an entry of its own; `codes` are to be compared instead
-    of those that a comparison of code had."""
-    entry = records.entry(entry_id)
-    if entry.recipe is not None:
-        recipe = entry.recipe
-        return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=recipe.sets, on=recipe.on)
-    if entry.comparison is None:
-        return ""
-    return _asked_again(records.record(entry_id), entry.comparison.question, (), codes)
-
-
-def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
-    """The `logbook ab` command that adds pairs to the A/B of an entry, with the options of its first run and `more`;
-    prose is not repeated."""
-    return _asked_again(records.record(entry_id), question, ("--id", entry_id, *more.split()))
-
-
 def _options(run: Run, axis: str) -> list[str]:
     """The options that make a run again: environment, config, time limit, executor."""
     env = [f"{k}={v}" for k, v in typed_env(run).items() if k != axis.removeprefix("env:")]
@@ -73,18 +55,19 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def _asked_again(record: Record, question: Question, options: Sequence[str], codes: Sequence[str] | None = None) -> str:
-    """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran, and with
-    `options` before those of its first run."""
+def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
+    """The `logbook ab` command that adds pairs to the A/B of an entry: the command that its runs ran, with the options
+    of its first run and `more`; prose is not repeated."""
+    record = records.record(entry_id)
     run = next((status.run for status in record.runs if status.run.part is not None), None)
-    given = [*options, *(_options(run, question.axis) if run is not None else ())]
+    given = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(record)).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:
         # A hash stays what it is when a branch moves on.
-        codes = codes or [code_hash(value) if "@" in value else code_name(value) for value in question.values]
+        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
         axis = f"--code {' '.join(codes)}"
         if record.entry.comparison is not None and not record.entry.comparison.evaluator:
             given += ["--evaluator", "none"]

@@ -74,7 +74,7 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
 
 
 def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    """The noise of an entry of `logbook noise`, as Markdown; nothing of other entries."""
+    """The noise of an entry of `logbook run --noise`, as Markdown; nothing of other entries."""
     if not record.entry.noise:
         return []
     return list(map(md.escape, noise_lines(noise_of(record, metrics))))

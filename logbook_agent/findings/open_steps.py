@@ -18,9 +18,7 @@ from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 
-StepKind = Literal[
-    "next action", "plan", "comparison", "criterion", "first comparison", "replication", "matrix", "retry"
-]
+StepKind = Literal["next action", "plan", "comparison", "criterion", "matrix", "first comparison"]
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date", "plateau")
 
@@ -36,7 +34,6 @@ class OpenStep:
     why: str = ""
     settles: str = ""
     command: str = ""
-    pairs: int = 0
 
 
 def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
@@ -55,7 +52,9 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
         return
     for s in reversed(thread.next_actions):
         named = next(iter(commands_in(s["next"] or "")), ())
-        command = shlex.join(named) if named else ""
+        command = shlex.join(named)
+        if command and named[0] != "logbook":
+            command = f"logbook run --continues {s['id']} -- {command}"
         text = s["next_lead"] or ""
         yield OpenStep(
             kind="next action", entry=s["id"], text=text, why=f"the next action of {s['id']}", command=command
@@ -86,15 +85,7 @@ def _comparison(one: Synopsis) -> OpenStep:
     text = f"Add pairs to the open comparison {one.entry}"
     if one.is_hopeless:
         text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
-    return OpenStep(
-        kind="comparison",
-        entry=one.entry,
-        text=text,
-        why=one.why,
-        settles=one.text,
-        command=one.command,
-        pairs=one.pairs,
-    )
+    return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
 
 
 def _criterion(criterion: Criterion) -> OpenStep:

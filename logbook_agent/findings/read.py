@@ -47,7 +47,7 @@ def read(clock: Clock, records: Records) -> Findings:
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common. Secrets
+    """The answers that view, issue, `status`, `list`, `show`, `table` and `criteria` have in common. Secrets
     are taken out of what they say."""
 
     def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
@@ -72,16 +72,11 @@ class Findings:
             criteria = checked(criteria, self.records, *counting, self.answers, self._now())
         return dataclasses.replace(header, stop_criteria=criteria)
 
-    @cached_property
-    def spent(self) -> tuple[int, float]:
-        """The runs that were begun, and their hours."""
-        return spent(self.contents.records, self._now())
-
     @property
     def budget(self) -> str:
         """`budget: 2 of 2 runs spent`; empty where none is stated."""
         limits = self.records.header.limits
-        return "" if limits == NO_BUDGET else f"budget: {limits.text(*self.spent)}"
+        return "" if limits == NO_BUDGET else f"budget: {limits.text(*spent(self.contents.records, self._now()))}"
 
     def _doubt(self, criterion: Criterion) -> str | None:
         """Why the judgement of a criterion is in doubt: its evidence is withdrawn; None where it is not."""

@@ -38,8 +38,7 @@ _SHOWN_ENTRIES = 3
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
     that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
-    now, the `claims` of plans in all worktrees of the clone, and whether the working tree is the `code` that was kept
-    last."""
+    now, and the `claims` of plans in all worktrees of the clone."""
 
     view: str
     edited: Sequence[str] = ()
@@ -47,7 +46,6 @@ class OnMachine:
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
     claims: Sequence[Mapping[str, object]] = ()
-    code: Mapping[str, object] | None = None
 
 
 # How many bytes an answer takes where it is shown.
@@ -65,7 +63,7 @@ def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: S
     most useful first (`findings.status_order`)."""
     lines = [
         *_opening(found),
-        *_results(found, here),
+        *_results(found),
         *_going_on(found, here),
         *_setting(found, here),
         *_records(found),
@@ -112,15 +110,13 @@ def _opening(found: Findings) -> Iterator[StatusLine]:
 # -- results -------------------------------------------------------------------------------------------------
 
 
-def _results(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
+def _results(found: Findings) -> Iterator[StatusLine]:
     """Answers, decisions, negative results, and failures that no negative result speaks of."""
     thread, first = found.thread, found.opening
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
         ages = [-order[one.entry] for one in answers]
         yield from lines_of(kind, [_answer_line(thread, one) for one in answers], ages, first=at)
-    if here.code is not None:
-        yield from lines_of("code", [dict(here.code)])
     yield from newest_last("decisions", [_decided(thread, e) for e in thread.decisions])
     yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
     negative = {e["id"] for e in thread.negative}
@@ -151,7 +147,7 @@ def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]
 
 
 def _decided(thread: Thread, entry: Summary) -> dict[str, object]:
-    """A decision; of one about the code of an entry, which, whether it was kept, and the commit to return to."""
+    """A decision; of one about the code of an entry, which, whether it was kept, and its commit."""
     about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
     return _told(thread, entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
 

@@ -135,7 +135,6 @@ class StatusAnswer(TypedDict):
     claimed: NotRequired[list[dict[str, object]]]
     issue: NotRequired[str]
     links: NotRequired[list[str]]
-    code: NotRequired[dict[str, object]]
     reserved: NotRequired[list[str]]
     edited_by_hand: NotRequired[list[str]]
     damaged: NotRequired[int]

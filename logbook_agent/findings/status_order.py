@@ -20,13 +20,13 @@ from logbook_agent.text.shell_words import assignments
 # Each kind is a key of the answer, or a part of one: `answers.open` stands in `answers`.
 KINDS = (
     *("not_settled", "command", "best_so_far", "closed", "summary", "in_words"),
-    *("answers.settled", "code", "decisions", "negative_results", "answers.open", "criteria.unmet"),
+    *("answers.settled", "decisions", "negative_results", "answers.open", "criteria.unmet"),
     *("running", "detached_series", "claimed", "open", "next_actions", "failed", "edited_by_hand", "reserved"),
     *("best", "baseline", "metrics", "gates", "constraints", "criteria.met", "view", "issue", "links"),
     *("last", "runs"),
 )
 # The keys with one value; with lists by state; and the lists that are there even when they are empty.
-_SINGLE = ("not_settled", "command", "best_so_far", "closed", "summary", "baseline", "view", "issue", "code")
+_SINGLE = ("not_settled", "command", "best_so_far", "closed", "summary", "baseline", "view", "issue")
 _BY_STATE = ("open",)
 _ALWAYS = (
     *("answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed"),

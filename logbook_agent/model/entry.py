@@ -79,15 +79,13 @@ INVERSE: Mapping[Relation, str] = {
 
 # What a plot can show.
 PLOT_KINDS = ("sweep", "controls", "pairs", "ratios", "crossover", "roofline", "noise", "best")
-# What earlier versions could show; an entry may name it, and no plot has it.
-_FORMER_KINDS = ("predicted",)
 
 
 def parse_plot(text: str) -> tuple[str, str | None]:
     """Kind and metric of a plot as entries, headers and recipes name it: `ratios`, or `ratios tflops`. Raises
     ValueError for what is no kind of plot."""
     kind, _, metric = text.strip().partition(" ")
-    if kind not in (*PLOT_KINDS, *_FORMER_KINDS):
+    if kind not in PLOT_KINDS:
         raise ValueError(f"{kind[:80]!r} is not a kind of plot: expected {', '.join(PLOT_KINDS)}")
     return kind, metric.strip() or None
 
@@ -120,8 +118,7 @@ class RecipeUse:
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
     that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has, `seed`
-    draws their order (None: it is fixed); `metric` says which case is best (None: nothing does). `without` are the keys
-    of cases that an earlier version left out.
+    draws their order (None: it is fixed); `metric` says which case is best (None: nothing does).
     """
 
     name: str
@@ -133,7 +130,6 @@ class RecipeUse:
     runs: int
     seed: int | None = None
     metric: str | None = None
-    without: tuple[str, ...] = ()
 
 
 def entry_of(reference: str) -> str:
@@ -182,8 +178,8 @@ class Entry:
 
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
-    A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` to work on
-    from then on.
+    A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` that
+    holds it.
     """
 
     format: int = 1

@@ -56,7 +56,7 @@ class Config:
         repository
     logbook: the default logbook of all commands, by topic or prefix
     templates: folder with templates of your own, in this repository
-    require: options that `run` and `plan` require: any of `hypothesis`, `title`, `label` (`run` alone),
+    require: options that `run` and `note --plan` require: any of `hypothesis`, `title`, `label` (`run` alone),
         `interpretation`, `next`
     env: glob patterns of further variables to record; each begins with three literal characters
     secrets: names of further variables whose values are redacted

@@ -69,9 +69,6 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
 
 # -- settings ------------------------------------------------------------------------------------------
 
-# What earlier versions wrote, and nothing reads any more.
-_OLD = ("confirmed_executors", "confirmed_hosts")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
@@ -103,7 +100,7 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
         return UserConfig()
     try:
         table = parse_toml(read_text(path, within=None, limit=SETTINGS_BYTES))
-        return decode(UserConfig, {key: value for key, value in table.items() if key not in _OLD})
+        return decode(UserConfig, table)
     except StoreError as error:
         hint = f"correct or remove the file: {path}"
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error

@@ -19,8 +19,8 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import make_state
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.processes import create_time
-from logbook_agent.store.reading import SETTINGS_BYTES, is_inside, read_text
-from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.reading import is_inside
+from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
 from logbook_agent.store.user_config import UserPlaces, places_of
 from logbook_agent.text.redaction.plain import clean_record, redacted
@@ -66,9 +66,8 @@ class Workspace:
 
     @cached_property
     def root(self) -> Path:
-        """The folder that holds the logbooks: --root, $LOGBOOK_ROOT, the configured one, that of the clone's branch of
-        logbooks, the nearest `logbooks/` from here up to the top of the repository, else `logbooks/` at that top (or
-        here)."""
+        """The folder that holds the logbooks: --root, $LOGBOOK_ROOT, the configured one, the nearest
+        `logbooks/` from here up to the top of the repository, else `logbooks/` at that top (or here)."""
         named = self.root_option or self.environ.get("LOGBOOK_ROOT")
         if named:
             return (self.cwd / Path(named).expanduser()).absolute()
@@ -76,8 +75,6 @@ class Workspace:
         if config.root is not None and config.folder is not None:
             return _inside((config.folder / config.root).absolute(), config.bounds or config.folder)
         place = repository_of(self.cwd)
-        if place is not None and (own := _noted_root(place)) is not None:
-            return own
         top = place.top if place is not None else None
         for folder in (self.cwd, *self.cwd.parents):
             if books(folder / "logbooks"):
@@ -197,26 +194,6 @@ class Workspace:
     def redacted_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """A config as records have it."""
         return self.redacted({"config": dict(config)})["config"]  # type: ignore[no-any-return]
-
-
-def root_note(repository: Repository) -> Path:
-    """The file in the shared git directory of a clone that names the root of all its working trees; no branch that is
-    pulled brings one."""
-    return repository.common_dir / "logbook-agent" / "root"
-
-
-def _noted_root(repository: Repository) -> Path | None:
-    note = root_note(repository)
-    if not os.path.lexists(note):
-        return None
-    root = Path(read_text(note, within=repository.common_dir, limit=SETTINGS_BYTES).rstrip("\n"))
-    if not root.is_dir():
-        raise UsageError(
-            f"the folder of the logbooks of this clone is gone: {root}",
-            cause=f"{note} names it",
-            hint=f"restore it: git worktree add {shlex.quote(str(root))} BRANCH; or remove {shlex.quote(str(note))}",
-        )
-    return root
 
 
 def _inside(root: Path, bounds: Path) -> Path:

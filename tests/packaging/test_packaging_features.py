@@ -61,7 +61,6 @@ def logbook(top: Path, cwd: Path, *lines: str) -> list[Answer]:
 
 # What an option says that needs the feature.
 REFUSED = {
-    "agents": ("start two --own-branch logbooks", "error: --own-branch is not available"),
     "formats": ("run --read hyperfine -- true {file}", "error: --read is not available"),
 }
 

@@ -56,14 +56,20 @@ _CHANGING: tuple[tuple[int, Words], ...] = (
     (4, ("note", "--title", "n")),
     (4, ("edit", "MOE-002", "--title", "t")),
     (3, ("edit", "MOE-001", "--hypothesis", "h", "--append")),
-    (2, ("plan", "--title", "p", "--command", "true")),
+    (2, ("note", "--plan", "--title", "p", "--command", "true")),
     (2, ("status", "--summary", "s")),
-    (3, ("absorb",)),
+    (
+        3,
+        (
+            "render",
+            "--absorb",
+        ),
+    ),
     (1, ("render",)),
     (1, ("doctor", "--json")),
     (1, ("doctor", "--fix")),
     (1, ("sync", "--offline", "{top}/out")),
-    (1, ("prune", "--dry-run")),
+    (1, ("doctor", "--prune", "--dry-run")),
 )
 
 
@@ -164,8 +170,14 @@ def _view(base: Base, random: Random) -> Document:
         else damaged(data, random)
     )
     some: tuple[tuple[int, Words], ...] = (
-        (8, ("absorb",)),
-        (4, ("absorb", "--dry-run", "--json")),
+        (
+            8,
+            (
+                "render",
+                "--absorb",
+            ),
+        ),
+        (4, ("render", "--absorb", "--dry-run", "--json")),
         (3, ("note", "--title", "n")),
         (3, ("edit", "MOE-002", "--next", "x")),
         (4, ("status",)),

@@ -11,7 +11,15 @@ _RUN = f"{BOOK}/runs/MOE-002/01/run.json"
 _HEADER = f"{BOOK}/logbook.yaml"
 _LIST: Words = ("list", "--json")
 _READ: tuple[Words, ...] = (_LIST, ("status",), ("show", "MOE-001"), ("list", "x"))
-_WRITE: tuple[Words, ...] = (("note", "--title", "n"), ("absorb",), ("doctor", "--json"), ("render",))
+_WRITE: tuple[Words, ...] = (
+    ("note", "--title", "n"),
+    (
+        "render",
+        "--absorb",
+    ),
+    ("doctor", "--json"),
+    ("render",),
+)
 
 _ENTRY_TEXT = b"format: 1\nid: MOE-001\ntitle: t\nopened: '2026-02-10T10:57:00+00:00'\n"
 _HEADER_TEXT = b"format: 1\ntopic: moe\ntitle: t\nprefix: %s\nopened: '2026-02-10T10:43:00+00:00'\n"
@@ -81,5 +89,14 @@ KNOWN: tuple[Document, ...] = (
         ("sweep", "recipes/fuzz.yaml", "--scale", "tiny"),
         kind="recipe",
     ),
-    _at(VIEW, b"<!-- logbook:end x -->\n" * 20_000, ("absorb",), ("status",), kind="view"),
+    _at(
+        VIEW,
+        b"<!-- logbook:end x -->\n" * 20_000,
+        (
+            "render",
+            "--absorb",
+        ),
+        ("status",),
+        kind="view",
+    ),
 )

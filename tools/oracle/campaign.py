@@ -192,7 +192,7 @@ class Campaign:
         self.say("run", "--label", "Baseline", "--repeat", repeat, *self._bench(mode), may_fail=True)
 
     def _noise(self) -> None:
-        self.say("noise", "--repeat", "4", *self._bench("base"), may_fail=True)
+        self.say("run", "--noise", "--repeat", "4", *self._bench("base"), may_fail=True)
 
     def _extra_runs(self) -> None:
         """Runs of a side in the entry of a comparison, of which they are no part."""
@@ -242,7 +242,7 @@ class Campaign:
         self.say("edit", entry, "--interpretation", "As expected.")
         view = self.book.with_suffix(".md")
         view.write_text(view.read_text().replace("As expected.", "Surprising."))
-        self.say("absorb")
+        self.say("render", "--absorb")
 
     # -- code and branches -------------------------------------------------------------------------
 

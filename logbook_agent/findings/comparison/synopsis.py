@@ -58,7 +58,7 @@ def _outcome(answer: Answer) -> str:
 def why_open(answer: Answer) -> str:
     """Why the goal that is nearest to an answer has none, and what it needs, with that goal where others are settled;
     empty where no goal is open."""
-    f = nearest(answer)
+    f = _nearest(answer)
     if f is None:
         return ""
     needs = f"it needs {f.to_settle}" if f.to_settle else ""
@@ -73,7 +73,7 @@ def why_open(answer: Answer) -> str:
     return f"{_name(answer, f, shared)} in {f.metric} is the nearest to an answer: {why}"
 
 
-def nearest(answer: Answer) -> Finding | None:
+def _nearest(answer: Answer) -> Finding | None:
     """The open goal that the fewest pairs would settle."""
     return min((f for f in answer.goals if not f.is_settled), key=missing_pairs, default=None)
 

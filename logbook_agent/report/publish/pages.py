@@ -63,7 +63,7 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
         raise Rejected(
             f"a secret is left in {listed(held, _NAMED)}; nothing was published",
             cause="the pages are searched once more before they are published",
-            hint="logbook doctor --secrets",
+            hint="logbook report --out FOLDER, and look there; then correct the entry: logbook edit ID",
         )
 
 

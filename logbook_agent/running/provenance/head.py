@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -87,18 +87,14 @@ class Digest(NamedTuple):
 
 
 class CodeDifference:
-    """Starts the comparison at once; `read` takes the answer. `excluded`: a path relative to `top` that is left out,
-    and so are the files `apart`. `commit`: what the working tree is compared with. `files`: the object of each file
-    whose content differs, known once it was read; None for one that is gone."""
+    """Starts the comparison of the working tree with HEAD at once; `read` takes the answer. `excluded`: a path relative
+    to `top` that is left out. `files`: the object of each file whose content differs, known once it was read; None for
+    one that is gone."""
 
-    def __init__(
-        self, git: GitProcesses, top: Path, excluded: str | None, *, commit: str = "HEAD", apart: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, git: GitProcesses, top: Path, excluded: str | None) -> None:
         self._git = git
         self._top = top
         self._excluded = excluded
-        self._commit = commit
-        self._apart = [f":(top,exclude,literal){path}" for path in apart]
         self.files: dict[str, str | None] = {}
         self._first = self._start("")
 
@@ -116,10 +112,7 @@ class CodeDifference:
         prefixes = [f"--src-prefix=a/{place}", f"--dst-prefix=b/{place}"] if place else []
         left_out = self._excluded if self._excluded is not None and self._excluded.startswith(place) else None
         pathspec = [f":(top,exclude,literal){left_out.removeprefix(place)}"] if left_out is not None else []
-        if not place:
-            pathspec += self._apart
-        commit = "HEAD" if place else self._commit
-        return self._git.start(self._top / place, [*_WORDS, *prefixes, commit, "--", ".", *pathspec])
+        return self._git.start(self._top / place, [*_WORDS, *prefixes, "HEAD", "--", ".", *pathspec])
 
     def _text(self, process: subprocess.Popen[bytes], place: str) -> Iterator[bytes]:
         changed: list[str] = []

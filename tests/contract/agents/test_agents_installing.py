@@ -1,4 +1,4 @@
-"""`logbook agents` in projects that have files of their own: it adds what is ours, and takes away no more."""
+"""`logbook agents` in projects that have files of their own: it adds what is ours, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def files(project: Path) -> dict[str, bytes]:
     return {str(p.relative_to(project)): p.read_bytes() if p.is_file() else b"/" for p in project.rglob("*")}
 
 
-def changed(cli: Cli, action: str, project: Path) -> dict[str, str]:
+def installed(cli: Cli, project: Path) -> dict[str, str]:
     """The state of each file after the command."""
-    data: dict[str, Any] = cli("agents", action, "--project", str(project), "--json").data
+    data: dict[str, Any] = cli("agents", "install", "--project", str(project), "--json").data
     return {one["path"]: one["state"] for one in data["files"]}
 
 
@@ -33,7 +33,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("text", [None, "", "# Rules", "a\r\nb\r\n", "é\n\n\n"])
-def test_a_project_is_as_before_when_it_is_gone(cli: Cli, project: Path, text: str | None) -> None:
+def test_the_files_of_a_project_stay_as_they_are(cli: Cli, project: Path, text: str | None) -> None:
     others = {".claude/skills/other/SKILL.md": "other\n", ".agents/notes.md": "notes", ".mcp.json": "{}"}
     for name, content in others.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -41,20 +41,25 @@ def test_a_project_is_as_before_when_it_is_gone(cli: Cli, project: Path, text: s
     if text is not None:
         (project / NOTES).write_bytes(text.encode())
     before = files(project)
-    assert changed(cli, "install", project) == dict.fromkeys([*SKILLS, NOTES], "written")
+    assert installed(cli, project) == dict.fromkeys([*SKILLS, NOTES], "written")
     during = files(project)
     added = {name for name in during if name not in before and during[name] != b"/"}
     assert added == {*SKILLS, NOTES} - before.keys()
     assert all(during[name] == content for name, content in before.items() if name != NOTES)
-    assert {*changed(cli, "install", project).values()} == {"unchanged"}
+    assert {*installed(cli, project).values()} == {"unchanged"}
     assert files(project) == during
-    changed(cli, "uninstall", project)
-    assert files(project) == before
-    assert changed(cli, "uninstall", project) == {}
+    assert (project / NOTES).read_bytes().startswith(before.get(NOTES, b""))
+    # What it wrote before is replaced, and nothing around it.
+    notes = (project / NOTES).read_text()
+    (project / NOTES).write_text(notes.replace("## Experiments", "## Old") + "mine\n")
+    (project / SKILLS[0]).write_text("---\n  source: logbook-agent\n---\nold\n")
+    assert installed(cli, project) == {SKILLS[0]: "written", SKILLS[1]: "unchanged", NOTES: "written"}
+    assert (project / NOTES).read_text() == notes + "mine\n"
+    assert files(project)[SKILLS[0]] == during[SKILLS[0]]
 
 
 def test_what_others_wrote_stays(cli: Cli, project: Path) -> None:
-    """A skill of the same name, a block with one mark, and a skill that was changed by hand."""
+    """A skill of the same name, and a block with one mark."""
     other = project / SKILLS[1]
     other.parent.mkdir(parents=True)
     for path, text in ((other, "---\nname: logbook\n---\n"), (project / NOTES, "a\n<!-- logbook: begin -->\n")):
@@ -63,18 +68,12 @@ def test_what_others_wrote_stays(cli: Cli, project: Path) -> None:
         assert cli("agents", "install", "--project", str(project)).code == 2
         assert files(project) == before
         path.unlink()
-    changed(cli, "install", project)
-    (project / SKILLS[0]).write_text((project / SKILLS[0]).read_text() + "mine\n")
-    assert changed(cli, "uninstall", project) == {SKILLS[0]: "left", SKILLS[1]: "removed", NOTES: "removed"}
-    assert (project / SKILLS[0]).is_file()
 
 
 def test_folders_that_are_one_get_one_skill(cli: Cli, project: Path) -> None:
     (project / ".agents").mkdir()
     (project / ".claude").symlink_to(".agents")
-    assert changed(cli, "install", project).keys() == {SKILLS[0], NOTES}
-    changed(cli, "uninstall", project)
-    assert {*files(project)} <= {".agents", ".claude"}
+    assert installed(cli, project).keys() == {SKILLS[0], NOTES}
 
 
 def test_nothing_that_we_install_lets_an_agent_execute(cli: Cli, project: Path) -> None:

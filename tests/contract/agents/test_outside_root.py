@@ -1,9 +1,7 @@
-"""Logbooks outside of the tree of the code: in another repository, or on a branch of their own."""
+"""Logbooks outside of the tree of the code, in another repository."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,14 +15,10 @@ pytestmark = pytest.mark.slow
 Git = Callable[..., str]
 
 
-@pytest.fixture(params=["own branch", "another repository"])
-def root(request: pytest.FixtureRequest, cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture
+def root(cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a logbook `moe`, with a remote that has nothing yet."""
     git("init", "-q", "--bare", str(folder.parent / "hub.git"))
-    if request.param == "own branch":
-        git("remote", "add", "origin", "../hub.git")
-        assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--own-branch", "logbooks").code == 0
-        return folder.parent / "work-logbooks"
     other = folder.parent / "records"
     other.mkdir()
     git("init", "-q", "-b", "logbooks", cwd=other)
@@ -97,62 +91,3 @@ def test_records_are_committed_where_they_are_and_linked(root: Path, cli: Cli, g
     git("push", "-q", "origin", "HEAD:refs/heads/logbooks", cwd=root)
     planned = cli("sync", "--create", "--repo", "acme/moe", "--dry-run", "--json")
     assert f"https://github.com/acme/moe/blob/{sha}/moe.md" in planned.out
-
-
-# -- the branch --------------------------------------------------------------------------------------
-
-
-def test_the_branch_shares_no_history_and_the_code_stays_as_it_is(cli: Cli, git: Git, folder: Path) -> None:
-    (folder / "bench.py").write_text("staged\n")
-    git("add", "bench.py")
-    (folder / "mine.txt").write_text("untracked\n")
-    before, head = snapshot(folder), git("rev-parse", "HEAD")
-    assert cli("start", "moe", "--own-branch", "records/moe").code == 0
-    after = snapshot(folder)
-    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    assert {path for path in changed if not path.startswith((".git/worktrees/", ".git/refs/", ".git/logs/"))} == set()
-    assert git("rev-parse", "HEAD") == head
-    assert git("branch", "--format=%(refname:short)").split() == ["main", "records/moe"]
-    assert git("log", "--format=%s", "records/moe") == "Logbooks"
-    assert (folder.parent / "work-records-moe/moe.md").is_file()
-    # A second logbook goes to the same place; another branch is refused, since the first would no longer be found.
-    assert cli("start", "second", "--own-branch", "records/moe").code == 0
-    assert cli("start", "third", "--own-branch", "logs").code == 2
-
-
-def test_what_was_made_in_part_is_completed(cli: Cli, git: Git, folder: Path) -> None:
-    tree = git("hash-object", "-t", "tree", "-w", os.devnull)
-    git("update-ref", "refs/heads/logbooks", git("commit-tree", tree, "-m", "cut off"))
-    assert cli("start", "moe", "--own-branch", "logbooks").code == 0
-    (folder / ".git/logbook-agent/root").unlink()
-    assert cli("start", "second", "--own-branch", "logbooks").code == 0
-    assert (folder.parent / "work-logbooks/second.md").is_file()
-    assert cli("status", "-L", "moe").code == 0
-
-
-def test_where_no_branch_can_be_made(
-    cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def refused(*words: str) -> str:
-        answer = cli("start", *words, "--json")
-        assert answer.code == 2
-        return answer.error["message"]
-
-    assert "main" in refused("moe", "--own-branch", "main")
-    assert "a..b" in refused("moe", "--own-branch", "a..b")
-    assert "--root" in refused("moe", "--own-branch", "logbooks", "--root", "x")
-    assert cli("start", "moe").code == 0
-    refused("two", "--own-branch", "logbooks")
-    monkeypatch.setenv("LOGBOOK_ROOT", "x")
-    refused("two", "--own-branch", "logbooks")
-    monkeypatch.delenv("LOGBOOK_ROOT")
-    (tmp_path / "plain").mkdir()
-    monkeypatch.chdir(tmp_path / "plain")
-    refused("two", "--own-branch", "logbooks")
-
-
-def test_a_folder_that_is_gone_is_named(cli: Cli, git: Git, folder: Path) -> None:
-    assert cli("start", "moe", "--own-branch", "logbooks").code == 0
-    shutil.rmtree(folder.parent / "work-logbooks")
-    answer = cli("status", "--json")
-    assert (answer.code, "gone" in answer.error["message"]) == (2, True)

@@ -27,7 +27,7 @@ def ready(started: Cli, folder: Path) -> Cli:
 
 
 def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
-    answer = ready("noise", *COMMAND)
+    answer = ready("run", "--noise", *COMMAND)
     assert answer.code == 0, answer.err
     first, said = answer.out.splitlines()
     assert first == "MOE-000: 12 runs"
@@ -46,8 +46,8 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
 
 
 def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
-    assert ready("noise", "--repeat", "6", "--title", "Quiet?", *COMMAND).code == 0
-    data = ready("noise", "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data
+    assert ready("run", "--noise", "--repeat", "6", "--title", "Quiet?", *COMMAND).code == 0
+    data = ready("run", "--noise", "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data
     [found] = data["noise"]
     assert (data["title"], len(data["runs"]), found["runs"]) == ("Quiet?", 3, 9)
     assert ready("show", "MOE-000", "--json").data["noise"] == [found | {"settles": []}]
@@ -55,20 +55,22 @@ def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
 
 
 def test_what_no_scatter_follows_from(ready: Cli) -> None:
-    few = ready("noise", "--repeat", "6", "--", "sh", "-c", "[ $LOGBOOK_RUN -lt 5 ] && echo METRIC tflops=$LOGBOOK_RUN")
+    few = ready(
+        "run", "--noise", "--repeat", "6", "--", "sh", "-c", "[ $LOGBOOK_RUN -lt 5 ] && echo METRIC tflops=$LOGBOOK_RUN"
+    )
     assert few.code == 1
     assert "of 4 runs, which scatter by 60%" in few.out
-    nothing = ready("noise", "--repeat", "6", "--", "true")
+    nothing = ready("run", "--noise", "--repeat", "6", "--", "true")
     assert nothing.out.splitlines()[1].endswith(f"logbook show {nothing.out.partition(':')[0]}")
-    zero = ready("noise", "--repeat", "6", "--json", "--", "echo", "METRIC", "tflops=0").data
+    zero = ready("run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC", "tflops=0").data
     assert [one["settles"] for one in zero["noise"]] == [[]]
 
 
 def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
-    error = ready("noise", "--repeat", "4", "--json", *COMMAND).error
+    error = ready("run", "--noise", "--repeat", "4", "--json", *COMMAND).error
     assert ("--repeat 4" in error["message"], error["hint"]) == (True, "--repeat 12")
     assert ready("list", "--json").data == []
     assert ready("run", *COMMAND).code == 0
-    error = ready("noise", "--id", "MOE-000", "--json", *COMMAND).error
+    error = ready("run", "--noise", "--id", "MOE-000", "--json", *COMMAND).error
     assert ("MOE-000" in error["message"], "--id" in error["hint"]) == (True, True)
     assert "noise" not in ready("show", "MOE-000").out

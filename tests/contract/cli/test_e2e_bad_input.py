@@ -46,7 +46,7 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "field without =": (["note", "--title", "x", "--field", "Observation"], 2, "usage", "Observation"),
     "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
     "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
-    "plan with open quote": (["plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "--command 1"),
+    "plan with open quote": (["note", "--plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "--command 1"),
     "kind": (["note", "--title", "x", "--kind", "poem"], 2, "usage", "poem"),
     "state of list": (["list", "--state", "well"], 2, "usage", "well"),
     "unknown command": (["rnu", "--", "true"], 2, "usage", "rnu"),
@@ -99,7 +99,7 @@ def test_no_logbook(cli: Cli, folder: Path) -> None:
 def test_a_demanded_hypothesis(two_entries: Cli, folder: Path) -> None:
     (folder / "logbook.toml").write_text('require = ["hypothesis"]\n')
     before = picture(folder)
-    for words in (["run", "--", "true"], ["plan", "--title", "x"]):
+    for words in (["run", "--", "true"], ["note", "--plan", "--title", "x"]):
         answer = two_entries(*words)
         assert_one_message(answer, 2, "--hypothesis")
         assert "logbook.toml" in answer.err
@@ -146,7 +146,7 @@ def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, t
         tries = [
             ["run", "--", "true"],
             ["note", "--title", "x"],
-            ["plan", "--title", "x"],
+            ["note", "--plan", "--title", "x"],
             ["edit", "MOE-000", "--title", "x"],
         ]
     for words in tries:

@@ -97,7 +97,7 @@ def test_round_trip_of_a_plan(started: Cli, folder: Path, name: str) -> None:
     words = COMMANDS[name]
     first = next(i for i, w in enumerate(words) if not w.startswith("V="))
     typed = " ".join([*(f"V={shlex.quote(w[2:])}" for w in words[:first]), shlex.join(words[first:])])
-    planned = started("plan", "--title", "later", "--command", f"First one: {typed}", "--command", typed)
+    planned = started("note", "--plan", "--title", "later", "--command", f"First one: {typed}", "--command", typed)
     assert planned.code == 0, planned.err
     view = folder / "logbooks/moe.md"
     before = copied(view, "MOE-000")

@@ -58,7 +58,7 @@ ELSEWHERE = ("cite", "reproduce", "patch", "snapshot", "cancel", "ci", "watch")
 @pytest.fixture
 def filled(started: Cli) -> Cli:
     assert started("run", "--title", "rows", "--", *PRINTS).code == 0
-    assert started("plan", "--title", "later", "--command", "echo RESULT tflops=1").code == 0
+    assert started("note", "--plan", "--title", "later", "--command", "echo RESULT tflops=1").code == 0
     return started
 
 

@@ -77,7 +77,14 @@ def test_the_text(three: Cli, book: Path) -> None:
 def test_other_commands_refuse_a_newer_format(three: Cli, book: Path) -> None:
     header = book / HEADER
     header.write_text(header.read_text().replace("format: 1", "format: 2"))
-    for words in (["list"], ["status"], ["render"], ["run", "--", "true"], ["note", "--title", "x"], ["prune"]):
+    for words in (
+        ["list"],
+        ["status"],
+        ["render"],
+        ["run", "--", "true"],
+        ["note", "--title", "x"],
+        ["doctor", "--prune"],
+    ):
         answer = three(*words)
         assert answer.code == 3
         assert all(word in answer.err for word in ("format 2", "pip install --upgrade logbook-agent"))

@@ -100,7 +100,7 @@ def _planted(matrix: Matrix, cli: Cli, folder: Path) -> Matrix:
                    "echo", f"RESULT topk={topk} tflops={topk} word=w").code == 0  # fmt: skip
     several = "for k in 1 2 4 8; do echo RESULT topk=$k tflops=$k word=w; done"
     assert cli("run", "--title", "s", "--", "sh", "-c", several).code == 0
-    assert cli("plan", "--title", "t", "--command", "L: echo x").code == 0
+    assert cli("note", "--plan", "--title", "t", "--command", "L: echo x").code == 0
     assert cli("note", "--kind", "decision", "--title", "t", "--field", "Decision=d").code == 0
     there = folder / "logbooks/moe"
     for path in (there / "logbook.yaml", *sorted((there / "entries").iterdir())):

@@ -49,7 +49,14 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
         *(f"--link={text}=https://a.example/{n}" for n, text in enumerate(matrix.plant("--link label", matrix.words))),
     )  # fmt: skip
     assert matrix.hear("start", started).code == 0, started
-    for words in (("plan",), ("note",), ("note", "--kind", "decision")):
+    for words in (
+        (
+            "note",
+            "--plan",
+        ),
+        ("note",),
+        ("note", "--kind", "decision"),
+    ):
         name = " ".join(words)
         texts = [f"{option}={matrix.one(name + option)}" for option in ("--hypothesis", "--interpretation", "--next")]
         texts += [f"--title={matrix.one(f'{name} --title')}", f"--field=Notes={matrix.one(f'{name} --field')}"]
@@ -61,10 +68,10 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     assert matrix.hear("edit", cli("edit", "MOE-000", *texts, "--append")).code == 0
     more = [f"--command=L{n}: echo {shlex.quote(text)}" for n, text in enumerate(matrix.plant("plan --command"))]
     more += [f"--command=P{n}: x -e {k} {v}" for n, (k, v) in enumerate(matrix.values("plan -e").items())]
-    assert matrix.hear("plan", cli("plan", "--title", "t", *more)).code == 0
+    assert matrix.hear("plan", cli("note", "--plan", "--title", "t", *more)).code == 0
     scripts = [f"echo {shlex.quote(text)} | cat" for text in matrix.plant("plan sh -c")]
     more = [f"--command=L{n}: sh -c {shlex.quote(script)}" for n, script in enumerate(scripts)]
-    assert matrix.hear("plan sh -c", cli("plan", "--title", "t", *more)).code == 0
+    assert matrix.hear("plan sh -c", cli("note", "--plan", "--title", "t", *more)).code == 0
     assert matrix.hear("criteria", cli("criteria", "--add", matrix.one("criteria --add"))).code == 0
     for word in matrix.plant("list", matrix.words[:5]):
         matrix.hear("list", cli("list", word))

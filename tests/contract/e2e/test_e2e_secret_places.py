@@ -54,7 +54,13 @@ def test_hand_edits_of_the_view(cli: Cli, folder: Path, matrix: Matrix) -> None:
     assert cli("note", "--title", "a note", "--interpretation", "TO BE REPLACED").code == 0
     view = folder / "logbooks/moe.md"
     view.write_text(view.read_text().replace("TO BE REPLACED", matrix.one("view")))
-    for words in (["status"], ["doctor"], ["absorb", "--dry-run"], ["absorb", "--dry-run", "--json"], ["absorb"]):
+    for words in (
+        ["status"],
+        ["doctor"],
+        ["render", "--absorb", "--dry-run"],
+        ["render", "--absorb", "--dry-run", "--json"],
+        ["render", "--absorb"],
+    ):
         matrix.hear(" ".join(words), cli(*words))
     read_all(cli, matrix, "MOE-000")
     offline(cli, matrix, folder)

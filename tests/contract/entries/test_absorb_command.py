@@ -19,7 +19,7 @@ __all__ = ["book", "edit", "view"]  # fixtures
 def test_dry_run_shows_a_diff_and_changes_nothing(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
     edit("- a\n", "- a is new\n")
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    answer = book("absorb", "--dry-run")
+    answer = book("render", "--absorb", "--dry-run")
     assert answer.code == 0
     assert answer.out == (
         "would absorb MOE-001: How\n"
@@ -32,10 +32,10 @@ def test_dry_run_shows_a_diff_and_changes_nothing(book: Cli, folder: Path, view:
         "   - b\n"
     )
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
-    data = book("absorb", "--dry-run", "--json").data
+    data = book("render", "--absorb", "--dry-run", "--json").data
     assert data["dry_run"] is True
     assert "+  - a is new" in data["absorbed"][0]["diff"]
-    assert book("absorb").out == "absorbed MOE-001: How\n"
+    assert book("render", "--absorb").out == "absorbed MOE-001: How\n"
     assert fields_of(folder, "MOE-001")["How"] == "- a is new\n- b"
 
 
@@ -43,7 +43,7 @@ def test_json(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
     edit("fast indeed", "slow")
     edit("tflops: 2.500", "tflops: 3")
     edit("because", "why not")
-    answer = book("absorb", "--json")
+    answer = book("render", "--absorb", "--json")
     assert answer.code == 1
     assert answer.data["refused"][0]["why"].startswith(f"{at(view, 'tflops: 3')} (- tflops: 3 TF/s): Result ")
     assert answer.data == {
@@ -64,7 +64,7 @@ def test_header_and_footer_are_changed_elsewhere(book: Cli, folder: Path, view: 
     edit("# moe: Research Logbook", "# My logbook")
     edit("MOE-002 Go: we go", "MOE-002 Go: we stay")
     before = view.read_bytes()
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 1
     header, footer = answer.out.splitlines()
     assert header.startswith("not absorbed header: ")
@@ -79,7 +79,7 @@ def test_a_block_without_an_entry_and_a_damaged_entry(book: Cli, folder: Path, v
     (folder / "logbooks/moe/entries/MOE-001.yaml").write_text("format: 1\nid: MOE-001\ntitle: [\n")
     edit("because", "why not")
     edit("fast indeed", "slow")
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 1
     assert "absorbed MOE-000: Interpretation\n" in answer.out
     assert "not absorbed MOE-001: entries/MOE-001.yaml, line 4" in answer.out
@@ -100,7 +100,7 @@ def test_a_view_that_cannot_be_read_is_an_error(
     edit("fast indeed", "slow")
     view.write_text(change + view.read_text())
     before = view.read_bytes()
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 3
     assert f"error: {message}" in answer.err
     assert "next:  " in answer.err
@@ -115,7 +115,7 @@ def test_a_template_that_cannot_be_read_back_is_an_error(book: Cli, folder: Path
     assert book("render").code == 0
     edit("### Kickoff", "### Kick")
     before = view.read_bytes()
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 3
     assert all(word in answer.err for word in ("entry.md.j2", "MOE-001, line 1", "entries/", "logbook render"))
     assert view.read_bytes() == before
@@ -136,9 +136,9 @@ def test_a_disk_that_fills_up_between_entry_and_view_loses_nothing(
     before = view.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
-        assert book("absorb").code == 3
+        assert book("render", "--absorb").code == 3
     assert view.read_bytes() == before
     assert fields_of(folder)["Interpretation"] == "slow"
-    assert book("absorb").code == 0
+    assert book("render", "--absorb").code == 0
     assert edited(view) == []
     assert (fields_of(folder)["Interpretation"], fields_of(folder, "MOE-001")["Why"]) == ("slow", "why not")

@@ -93,14 +93,14 @@ def test_prose_is_taken(
     book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, fields: dict[str, str], changed: str
 ) -> None:
     edit(old, new)
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert (answer.code, answer.out) == (0, f"absorbed MOE-000: {changed}\n")
     assert list(fields_of(folder).items()) == list(fields.items())
     assert edited(view) == []
     text = view.read_text()
     assert book("render").err == ""
     assert view.read_text() == text, "the tool writes the same"
-    assert book("absorb").out == "nothing to absorb: no block of moe.md was edited by hand\n"
+    assert book("render", "--absorb").out == "nothing to absorb: no block of moe.md was edited by hand\n"
 
 
 def at(view: Path, near: str) -> str:
@@ -129,7 +129,7 @@ def test_what_the_tool_wrote_is_refused_and_the_rest_taken(
     edit(old, new)
     edit("again", "never again")
     before = view.read_text()
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 1
     taken, refused = answer.out.splitlines()
     assert taken == "absorbed MOE-000: Next action"
@@ -141,9 +141,9 @@ def test_what_the_tool_wrote_is_refused_and_the_rest_taken(
     assert view.read_text().split("\n")[marker + 1 :] == before.split("\n")[marker + 1 :], "its text is as it was"
     assert edited(view) == ["MOE-000"]
     edit("never again", "now")
-    assert book("absorb").out == f"{taken}\n{refused}\n"
+    assert book("render", "--absorb").out == f"{taken}\n{refused}\n"
     view.write_text(view.read_text().replace(new, old) if new else view.read_text().replace("fast\n", f"fast\n{old}"))
-    assert book("absorb").code == 0
+    assert book("render", "--absorb").code == 0
     assert edited(view) == []
     assert fields_of(folder) == {**BASE, "Next action": "now"}
 
@@ -160,7 +160,7 @@ def test_a_block_that_cannot_be_read_is_left_alone(
 ) -> None:
     edit(old, new)
     before = view.read_bytes()
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert answer.code == 1
     assert answer.out.startswith(f"not absorbed MOE-000: {at(view, near)}: ")
     assert view.read_bytes() == before
@@ -174,7 +174,7 @@ def test_an_entry_that_changed_meanwhile_keeps_both_changes(book: Cli, folder: P
     assert book("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=3.5").code == 0
     assert book("note", "--title", "Correction", "--supersedes", "MOE-000").code == 0
     assert edited(view) == ["MOE-000"]
-    answer = book("absorb")
+    answer = book("render", "--absorb")
     assert (answer.code, answer.out) == (0, "absorbed MOE-000: confidence, Interpretation\n")
     assert fields_of(folder) == {
         "Hypothesis": "it is fast", "Interpretation": "slow", "Next action": "from the command line", "New": "one",
@@ -193,6 +193,6 @@ def test_an_edit_already_in_the_entry_makes_the_block_the_tool_s_again(
     edit("fast indeed", "slow")
     assert book("edit", "MOE-000", "--interpretation", "slow").code == 0
     assert edited(view) == ["MOE-000"]
-    assert book("absorb").code == 0
+    assert book("render", "--absorb").code == 0
     assert edited(view) == []
     assert fields_of(folder)["Interpretation"] == "slow"

@@ -45,5 +45,5 @@ def test_one_that_was_written_into_the_view_is_taken_and_marked(started: Cli, fo
     view = folder / "logbooks/moe.md"
     assert "- Confidence" not in view.read_text(), "one run is exploratory: the heading says it all"
     view.write_text(view.read_text().replace("(confidence: exploratory)", "(confidence: stable)"))
-    assert started("absorb").code == 0
+    assert started("render", "--absorb").code == 0
     assert "- Confidence: stable (stated by hand without a reason; computed: exploratory)" in view.read_text()

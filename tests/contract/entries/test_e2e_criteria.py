@@ -1,4 +1,4 @@
-"""`logbook criteria` and `logbook summary`: what a person says of where the thread stands, and where it shows."""
+"""`criteria` and `status --summary`: what a person says of where the thread stands, and where it shows."""
 
 from __future__ import annotations
 

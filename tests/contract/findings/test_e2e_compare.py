@@ -143,7 +143,7 @@ def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path
 def test_what_an_entry_cannot_keep(pair: Cli) -> None:
     later = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-000", "--json")
     assert (later.code, later.error["hint"]) == (2, "--save MOE-001")
-    assert pair("plan", "--title", "x", "--command", "true").code == 0
+    assert pair("note", "--plan", "--title", "x", "--command", "true").code == 0
     other = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-002", "--json")
     assert (other.code, other.error["hint"]) == (2, "--save MOE-001")
 

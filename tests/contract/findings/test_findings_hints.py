@@ -24,7 +24,7 @@ _STATES = ("planned", "blocked", "abandoned", "void", "computed")
         (["table", "--means"], ["--means --delta"]),
         (["reopen"], ["logbook close --reopen"]),
         (["statsu"], ["logbook status --help"]),
-        (["bench", "--", "hilclimb", "--tokens", "4"], ["bench-core hillclimb ..."]),
+        (["run", "--", "bench-core", "hilclimb", "--tokens", "4"], ["bench-core hillclimb ..."]),
         (["run", "--titel", "x", "--", "echo"], ["did you mean --title?"]),
         (["run", "python", "--tokens", "4"], ["logbook run [OPTIONS] -- CMD"]),
         (["list", "--tokens", "4"], ["logbook list --help"]),

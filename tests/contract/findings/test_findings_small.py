@@ -27,7 +27,7 @@ def test_a_hypothesis_that_is_changed_after_the_result_leaves_a_trace(
     assert earlier in view.read_text()
     # A hand edit of the view leaves one, too, and the first stays.
     view.write_text(view.read_text().replace("it gets faster", "it is equal"))
-    assert started("absorb").code == 0
+    assert started("render", "--absorb").code == 0
     fields = {f["label"]: f["text"] for f in started("show", "MOE-000", "--json").data["fields"]}
     assert fields["Hypothesis"] == "it is equal"
     assert fields["Earlier hypothesis"].startswith(earlier)
@@ -35,7 +35,7 @@ def test_a_hypothesis_that_is_changed_after_the_result_leaves_a_trace(
 
 
 def test_a_hypothesis_before_the_result_is_edited_freely(started: Cli) -> None:
-    assert started("plan", "--title", "t", "--hypothesis", "a", "--command", "echo 1").code == 0
+    assert started("note", "--plan", "--title", "t", "--hypothesis", "a", "--command", "echo 1").code == 0
     assert started("edit", "MOE-000", "--hypothesis", "b").code == 0
     assert started("run", "--", "echo", "RESULT tflops=1").code == 0
     assert started("edit", "MOE-001", "--hypothesis", "first told afterwards").code == 0
@@ -156,7 +156,9 @@ def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
 @pytest.mark.parametrize("command", ["bench -p {} | tee x", "bench -p {} '", "bench -p {} \x01"])
 def test_a_plan_that_is_refused_does_not_repeat_its_command(started: Cli, command: str) -> None:
     """Only a command that was taken apart shows which of its words are secret."""
-    answer = started("plan", "--title", "x", "--command", "true", "--command", command.format("hunter2hunter2"))
+    answer = started(
+        "note", "--plan", "--title", "x", "--command", "true", "--command", command.format("hunter2hunter2")
+    )
     assert answer.code == 2
     assert "--command 2" in answer.err
     assert "hunter2" not in answer.err

@@ -1,4 +1,4 @@
-"""A word about a command that was tried before: by `run` what did not work out, by `plan` what was measured, too."""
+"""What was tried before: `run` says what did not work out, `note --plan` also what was measured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_failure_is_told_before_it_is_run_again(git: Git, folder: Path, starte
     assert err.startswith(f"tried before: MOE-000 run 1 (same command, at {head}): failed: exit code 3: out of luck\n")
     (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
     started("run", "--env", "OMP_NUM_THREADS=2", "--", *FAILS)
-    [first, second, third] = said(started("plan", "--title", "x", "--command", shlex.join(FAILS)).err)
+    [first, second, third] = said(started("note", "--plan", "--title", "x", "--command", shlex.join(FAILS)).err)
     assert first.startswith(f"tried before: MOE-002 run 1 (same command, at {head}+): failed")
     assert second.startswith(f"tried before: MOE-001 run 1 (same command, at {head}): failed")
     assert third.startswith("tried before: MOE-000 run 1")
@@ -44,13 +44,13 @@ def test_what_was_measured_is_told_by_plan_alone(started: Cli) -> None:
     started("run", "--repeat", "2", "--", *GOOD)
     answer = started("run", "--json", "--", *GOOD)
     assert (answer.data["id"], said(answer.out + answer.err)) == ("MOE-001", [])
-    lines = said(started("plan", "--title", "x", "--command", shlex.join(GOOD)).err)
+    lines = said(started("note", "--plan", "--title", "x", "--command", shlex.join(GOOD)).err)
     assert lines == [
         "measured before: MOE-001 run 1 (same command): 1 row, tflops 2.000 TF/s",
         "measured before: MOE-000 run 2 (same command): 1 row, tflops 2.000 TF/s",
     ]
     # Messages are part of the JSON, where that is asked for.
-    plan = started("plan", "--title", "x", "--command", shlex.join(GOOD), "--json")
+    plan = started("note", "--plan", "--title", "x", "--command", shlex.join(GOOD), "--json")
     assert plan.err == ""
     assert '"measured before: MOE-001 run 1' in plan.out
 
@@ -80,7 +80,7 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
     # The base and a side with a gain are no negative results.
     for mode in ("none", "fp8"):
         assert said(started("run", "--", *command, mode).err) == []
-    started("plan", "--title", "x", "--command", "true --wide")
+    started("note", "--plan", "--title", "x", "--command", "true --wide")
     started("edit", "MOE-004", "--state", "abandoned", "--interpretation", "no memory for it")
     assert said(started("run", "--", "true", "--wide").err) == [
         "tried before: MOE-004 (planned): abandoned: no memory for it"

@@ -47,7 +47,7 @@ def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) ->
     assert pair("run", "--repeat", "2", "--", *FAILS).code == 3
     assert pair("run", "--", *CASES).code == 0
     assert pair("run", "--timeout", "0.1s", "--", "sleep", "9").code == 124
-    assert pair("plan", "--title", "wide", "--command", "bench --width 9").code == 0
+    assert pair("note", "--plan", "--title", "wide", "--command", "bench --width 9").code == 0
     assert pair("edit", "MOE-005", "--state", "abandoned", "--interpretation", "no memory for it").code == 0
     assert pair("note", "--title", "fp8", "--field", "Negative result=fp8 loses at once").code == 0
     found = {i["entry"]: i for i in pair("list", "--tried", "--json").data["tried"]}

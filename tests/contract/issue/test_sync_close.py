@@ -127,7 +127,7 @@ def test_what_is_left_is_warned_about(bench: Bench) -> None:
     bench.ok("criteria", "--add", "two weeks")
     bench.note("Why")
     for n in range(2):
-        bench.ok("plan", "--title", f"Plan {n}", "--command", "true")
+        bench.ok("note", "--plan", "--title", f"Plan {n}", "--command", "true")
     bench.ok("criteria", "--met", "2", "--evidence", "MOE-000")
     answer = bench.ok("close", "--unmet", "--conclusion", "Nothing", "--json")
     assert answer.data["unmet_criteria"] == [1]

@@ -77,8 +77,8 @@ def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) 
 
 
 def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
-    bench.ok("plan", "--title", "Later", "--command", "true")
-    bench.ok("plan", "--title", "Later still", "--command", "true")
+    bench.ok("note", "--plan", "--title", "Later", "--command", "true")
+    bench.ok("note", "--plan", "--title", "Later still", "--command", "true")
     data = bench.sync("--create", "--entry", "MOE-000")
     assert data["waiting"] == ["MOE-001"]
     assert bench.told() == ["MOE-000"]

@@ -12,7 +12,7 @@ from tests.contract.issue.sync_support import Bench
 LOCAL = [
     ("run", "--title", "A run", "--", "python", "-c", "print('RESULT tflops=2')"),
     ("note", "--title", "A note"),
-    ("plan", "--title", "A plan"),
+    ("note", "--plan", "--title", "A plan"),
     ("edit", "MOE-000", "--title", "Another title"),
     ("list",),
     ("show", "MOE-000"),

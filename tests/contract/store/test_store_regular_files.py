@@ -101,7 +101,7 @@ def test_a_view(two: Cli, folder: Path, kind: str) -> None:
         answer = two(*words)
         assert answer.code == 0, (words, answer.err)
         assert says in answer.err
-    for words in (["render"], ["absorb"]):
+    for words in (["render"], ["render", "--absorb"]):
         assert two(*words).code == 3, words
     answer = two("doctor")
     assert answer.code == 1
@@ -141,7 +141,7 @@ def test_a_log(two: Cli, folder: Path, kind: str) -> None:
     assert answer.code == 3
     assert says in answer.err
     assert two("doctor").code in (0, 1)
-    assert two("prune", "--keep-days", "0", "--dry-run").code == 0
+    assert two("doctor", "--prune", "--keep-days", "0", "--dry-run").code == 0
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])

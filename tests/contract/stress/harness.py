@@ -189,11 +189,11 @@ RUN = ["run", "--label", "A", "--", "sh", "-c", "echo RESULT topk=2 tflops=1.5; 
 ACTS: dict[str, list[str]] = {
     "run": RUN,
     "note": ["note", "--title", "a note", "--kind", "decision"],
-    "plan": ["plan", "--title", "a plan", "--command", "A: true"],
+    "plan": ["note", "--plan", "--title", "a plan", "--command", "A: true"],
     "edit": ["edit", "S-000", "--interpretation", "go on {}"],
     "add a run": ["run", "--id", "S-000", "--", "true"],
     "render": ["render"],
-    "absorb": ["absorb"],
+    "absorb": ["render", "--absorb"],
     "doctor": ["doctor", "--fix"],
     "list": ["list"],
     "status": ["status"],

@@ -56,7 +56,7 @@ def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None
             if edit is not None and not _is_kept(folder, edit):
                 wrong.append(f"after {name} (kill {killed}): the hand edit {edit!r} is lost")
             if killed % 10 == 0:
-                fork(["absorb"], folder)
+                fork(["render", "--absorb"], folder)
                 if fork(["note", "--title", "next"], folder) != 0:
                     wrong.append(f"after {name} (kill {killed}): the next command fails")
                 wrong += [f"after {name} (kill {killed}): {text}" for text in check_view(folder)]

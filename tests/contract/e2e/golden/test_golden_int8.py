@@ -85,7 +85,7 @@ def _launcher_check(story: Story) -> None:
 
 def _plan(story: Story) -> None:
     story(
-        "plan", "--title", "First A/B at the baseline shape",
+        "note", "--plan", "--title", "First A/B at the baseline shape",
         "--hypothesis", "int8 gains at least 5% at `topk=4`.",
         "--command", f"Baseline: {AB} --quant-mode none",
         "--command", f"Int8: {AB} --quant-mode int8",

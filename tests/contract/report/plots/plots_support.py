@@ -70,7 +70,7 @@ def fill(seeded: Seeded) -> None:
     seeded.run("--title", "One case", "--repeat", "10", "--", "one")
     seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
     seeded.run("--title", "Sweep", "--repeat", "3", "--", "modes", "none")
-    seeded.ok("bench", "--", "hillclimb", *PSUM, "--iters", "3", "--warmup", "1")
+    seeded.ok("run", "--", "bench-core", "hillclimb", *PSUM, "--iters", "3", "--warmup", "1")
 
 
 def copied(cli: Cli, folder: Path, cache: Path) -> Seeded:

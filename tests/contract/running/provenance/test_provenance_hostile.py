@@ -124,10 +124,10 @@ COMMANDS = {
     "run --id MOE-000 -- python bench.py": 0,
     "status": 0,
     "show MOE-000": 0,
-    "absorb": 0,
+    "render --absorb": 0,
     "render": 0,
     "sync --offline ../offline": 0,
-    "prune --dry-run": 0,
+    "doctor --prune --dry-run": 0,
     "sync --dry-run": 2,  # no issue yet
     "snapshot first --dry-run": 2,  # changes that no commit has
 }
