@@ -10,8 +10,8 @@ from tests.contract.docs.docs_runner import REPOSITORY, agrees, disagreements, d
 
 # Many runs of the benchmark, or many commands. `first-steps.md` runs it in every `make test`.
 _WIDE = {
-    *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
-    *("tpu-without-a-tpu.md", "repair.md", "tried.md", "templates.md"),
+    *("tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
+    *("repair.md", "tried.md", "templates.md"),
     *("agents.md", "results.md", "detached.md", "ci.md", "clusters.md", "report.md"),
 }
 
