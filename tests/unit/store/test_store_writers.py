@@ -28,7 +28,6 @@ WRITERS = {
     "store/index.py": "SQLite opens the index itself, in the cache folder",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
-    "cluster/nursery.py": "/dev/null, and the temporary folder of its socket",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
     "cluster/pruning.py": "on the other machine, as far.py",
     "cluster/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
