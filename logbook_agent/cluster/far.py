@@ -23,13 +23,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import logbook_agent
-from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
-from logbook_agent.running.worker.tree import COPY, ORIGINAL
+from logbook_agent.running.worker.tree import COPY
 from logbook_agent.running.worker.work import Work, unfit
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
@@ -37,6 +35,9 @@ from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, L
 
 # An environment of ours, in the folder of an executor.
 VENV_PYTHON = "venv/bin/python"
+# How long synced trees and the files of runs are kept after their last use.
+_DAY_S = 24 * 3600.0
+_KEPT_S = {"trees": 14 * _DAY_S, "spools": 90 * _DAY_S}
 # The pause between two looks while somebody waits for news; longer for many runs.
 _LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
 _READ_BYTES = 1 << 16
@@ -82,8 +83,7 @@ def _make_task(folder: str, parent: int) -> int:
         _work([folder, "--with-parent"])
     signal.signal(signal.SIGTERM, lambda *_: os.kill(worker, signal.SIGTERM))
     code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
-    # Nobody removes there what was collected.
-    prune_if_due(Path(logbook_agent.__file__).parents[3], uncollected_s=KEPT_S)
+    _remove_old(Path(folder).parents[1])
     return code
 
 
@@ -138,6 +138,8 @@ class FarServer:
             if (spool := _made(_path(text), work)) is not None:
                 (spool.folder / WORK).write_text(json.dumps(encode(work)))
                 folders[text] = str(spool.folder)
+        for top in {_path(text).parents[1] for text in works}:
+            _remove_old(top)
         return {"made": folders, "python": sys.executable}, b""
 
     def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
@@ -146,6 +148,7 @@ class FarServer:
         _check_python()
         found = _work_of(work)
         spool = _made(_path(folder), found)
+        _remove_old(_path(folder).parents[1])
         claim = spool.claim() if spool is not None else None
         if spool is None or claim is None:
             return {}, b""
@@ -227,10 +230,6 @@ class FarServer:
             (place / CLOSED).touch()
         return {}, b""
 
-    def prune(self, folder: str) -> Answer:
-        """Remove from the folder of an executor what no run needs any more."""
-        return dataclasses.asdict(prune(_path(folder), kept_s=0.0)), b""
-
 
 def _check_python() -> None:
     """Raises ToolError where this Python cannot make runs."""
@@ -257,14 +256,24 @@ def _work_of(plain: Any) -> Work:
 def _made(folder: Path, work: Work) -> Spool | None:
     """A new spool for this work; None for one that is there already."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prune_if_due(folder.parent.parent)
+    if work.tree:
+        with contextlib.suppress(OSError):
+            os.utime(work.tree)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         return None
-    if work.tree:
-        (folder / ORIGINAL).symlink_to(work.tree)
     return _spool(folder)
+
+
+def _remove_old(top: Path) -> None:
+    """Remove from the folder of an executor what nobody has used for long. A worker that lives writes into its spool
+    every few seconds."""
+    for name, kept_s in _KEPT_S.items():
+        for path in (top / name).glob("*"):
+            with contextlib.suppress(LogbookError, OSError):
+                if time.time() - path.stat().st_mtime > kept_s:
+                    remove_tree(path, within=top)
 
 
 def _state(place: Path, *, close: bool) -> dict[str, Any]:

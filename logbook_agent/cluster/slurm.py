@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, pruned, stage_named
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
 from logbook_agent.cluster.shell import Here, Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.contract import (
     MachineFacts,
-    PruneCount,
     Stage,
     Submission,
     Unavailable,
@@ -216,10 +215,6 @@ class Slurm(Remote):
             return alive, None  # it began or ended meanwhile
         taken = job is not None and job.state in _TAKEN
         return ("lost" if has_begun or taken else "never-started"), said
-
-    def prune(self) -> PruneCount:
-        """As `Prunes.prune`."""
-        return pruned(self)
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 

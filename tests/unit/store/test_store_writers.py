@@ -29,7 +29,6 @@ WRITERS = {
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
-    "cluster/pruning.py": "on the other machine, as far.py",
     "cluster/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
     "cluster/remote.py": "an archive of a far machine, in a file without a name",
     "cluster/shell.py": "what a program is given, and what it complained of",
