@@ -42,8 +42,8 @@ _KEPT_S = {"trees": 14 * _DAY_S, "spools": 90 * _DAY_S}
 _LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
 _READ_BYTES = 1 << 16
 # What is fetched of a run, beside the files of its code and those that its command left.
-FOLDERS = (CODE, ARTIFACTS, "files")
-FETCHED = (BEGAN, LOG, CURVES, CURVES_LARGE, CURVES_PART, "changes.diff", ERRORS, FINAL)
+FOLDERS = (CODE, ARTIFACTS)
+FETCHED = (BEGAN, LOG, CURVES, CURVES_LARGE, CURVES_PART, ERRORS, FINAL)
 
 Answer = tuple[dict[str, Any], bytes]
 

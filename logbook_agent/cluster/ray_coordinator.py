@@ -29,7 +29,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 # So much of a work's files travels in the Job's log; more is read from its node.
 _INLINE_BYTES = 48 * 1024
-_FETCHED = ("began.json", "output.log", "changes.diff", "worker.err", "final.json")
+_FETCHED = ("began.json", "output.log", "worker.err", "final.json")
 _POLL_S = 0.5
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0

@@ -106,7 +106,7 @@ class Sent:
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
-    since the epoch), and digests of the secret `values` in it. `signed`: written by earlier versions, and not read.
+    since the epoch), and digests of the secret `values` in it.
     """
 
     format: int = 1
@@ -115,7 +115,6 @@ class Sent:
     name: str = ""
     is_typed: bool = False
     at: float = 0.0
-    signed: str | None = None
     values: tuple[HiddenValue, ...] = ()
 
 

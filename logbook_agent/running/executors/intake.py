@@ -31,8 +31,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import duration
 
-# The last two are of earlier versions.
-_KEPT = (LOG, CODE, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART, "changes.diff", "files")
+_KEPT = (LOG, CODE, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART)
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
