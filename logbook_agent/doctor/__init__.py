@@ -7,7 +7,7 @@ entry_files    names and IDs of entry files, aliases
 damaged        every record below a logbook; those that cannot be read
 runs           folders of runs: of no entry, without a record, in the wrong place; files of code that are gone
 unfinished     runs that nobody finished, and their markers; `--stop`
-leftovers      temporary files, state of earlier versions, logs that are not here; `--prune`
+leftovers      temporary files, logs that are not here; `--prune`
 view_check     the rendered document
 secret_search  secrets in files and in git's history: `--secrets`
 """

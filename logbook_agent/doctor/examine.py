@@ -11,7 +11,7 @@ from typing import TypedDict
 from logbook_agent.doctor.damaged import check_header, check_records
 from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
 from logbook_agent.doctor.examination import Check, Examination
-from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
+from logbook_agent.doctor.leftovers import check_logs, check_moved, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.runs import check_code, check_runs
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
@@ -26,7 +26,6 @@ from logbook_agent.store.workspace import Workspace, naming
 CHECKS: tuple[Check, ...] = (
     check_temporary_files,
     check_header,
-    check_old_state,
     check_merges,
     check_names,
     check_runs,

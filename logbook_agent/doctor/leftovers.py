@@ -1,6 +1,6 @@
-"""What dead processes, earlier versions and an earlier place of the root leave: temporary files, state in the logbook,
-spools; and logs: those that are not here, and those that are not what was written. And `doctor --prune`: old output
-logs are deleted; records, and the excerpts in them, stay for good."""
+"""What dead processes and an earlier place of the root leave: temporary files, spools; and logs: those that are not
+here, and those that are not what was written. And `doctor --prune`: old output logs are deleted; records, and the
+excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -48,24 +48,6 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield from _temporary_files(item.path)
             elif item.name.startswith(".") and item.name.endswith(".tmp"):
                 yield item.path
-
-
-def check_old_state(examination: Examination) -> Iterator[Trouble]:
-    """What is now in the user's folders may still lie in the logbook, where nothing reads it."""
-    book = examination.book
-    folders = [path for path in book.open_folder.glob("*") if path.is_dir()]
-    for path in sorted([*book.folder.glob(".index.sqlite*"), *folders]):
-        text = "left by an earlier version or brought by a branch; such files are in your cache or state folder"
-        fix = functools.partial(_set_aside if path in folders else Examination.remove, examination, path)
-        yield Trouble(
-            "warning", "old-state", path, text, f"{DOCTOR_FIX} removes it; a folder is kept in the backups", fix
-        )
-
-
-def _set_aside(examination: Examination, path: Path) -> str:
-    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / path.name
-    examination.rename(path, kept)
-    return f"moved to {kept}"
 
 
 def check_moved(examination: Examination) -> Iterator[Trouble]:
