@@ -157,7 +157,6 @@ def set_github_pace(
 
 _SIZES = {
     "age of files that are remembered, ns": "logbook_agent.store.index.RACY_NS",
-    "kept leftovers, bytes": "logbook_agent.doctor.leftovers._KEPT_BYTES",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
     "pages of a list of GitHub's": "logbook_agent.issue.github.MOST_PAGES",

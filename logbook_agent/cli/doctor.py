@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from typer import Option
@@ -17,8 +16,7 @@ from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import size_text
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_KEPT_DAYS = 30
 
 
 def doctor_command(
@@ -27,29 +25,24 @@ def doctor_command(
     stop_id: Annotated[
         Text, Option("--stop", metavar="ID", help="Stop this entry's command if its logbook process is gone.")
     ] = None,
-    prune: Annotated[
-        bool, Option("--prune", help="Delete old output logs, the oldest first; head and tail stay in the record.")
-    ] = False,
+    prune: Annotated[bool, Option("--prune", help="Delete old output logs; head and tail stay in the record.")] = False,
     keep_days: Annotated[
-        int | None, Option("--keep-days", metavar="N", help="With --prune: keep logs of the last N days.")
-    ] = None,
-    max_bytes: Annotated[
-        Text,
-        Option("--max-bytes", metavar="SIZE", help="With --prune: stop when all logs fit in this. [4G]"),
+        int | None, Option("--keep-days", metavar="N", help="With --prune: keep logs of the last N days. [30]")
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="With --prune: say what would be done, and do nothing.")] = False,
     common: Common,
 ) -> int:
     """Problems in the store.
 
-    Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --max-bytes 1G
+    Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --keep-days 7
     """
     jobs = {"--fix": fix, "--stop": stop_id is not None, "--prune": prune}
     asked = [name for name, given in jobs.items() if given]
-    _refuse_mixed(asked, keep=keep_days is not None or max_bytes is not None, dry_run=dry_run)
+    _refuse_mixed(asked, keep=keep_days is not None, dry_run=dry_run)
     space = common.space()
     if prune:
-        _prune(space, keep_days=keep_days, max_bytes=max_bytes, dry_run=dry_run, as_json=common.as_json)
+        days = keep_days if keep_days is not None else _KEPT_DAYS
+        _prune(space, days, dry_run=dry_run, as_json=common.as_json)
         return 0
     if stop_id is not None:
         _stop(space, stop_id, as_json=common.as_json)
@@ -71,9 +64,9 @@ def _refuse_mixed(asked: list[str], *, keep: bool, dry_run: bool) -> None:
         )
     if keep and asked != ["--prune"]:
         raise UsageError(
-            "--keep-days and --max-bytes need --prune",
-            cause="they say which logs are kept",
-            hint="logbook doctor --prune --max-bytes 1G",
+            "--keep-days needs --prune",
+            cause="it says which logs are kept",
+            hint="logbook doctor --prune --keep-days 7",
         )
     if dry_run and asked != ["--prune"]:
         raise UsageError(
@@ -124,13 +117,12 @@ def _last_line(data: DoctorAnswer) -> str:
     return f"{data['topic']}: {', '.join([*mended, *counts])}{verdict}"
 
 
-def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dry_run: bool, as_json: bool) -> None:
-    if keep_days is not None and keep_days < 0:
+def _prune(space: Workspace, keep_days: int, *, dry_run: bool, as_json: bool) -> None:
+    if keep_days < 0:
         raise UsageError(
             f"--keep-days {keep_days} is not a number of days", cause="it is negative", hint="--keep-days 30"
         )
-    limit = _bytes(max_bytes) if max_bytes is not None else None
-    done = prune_logs(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
+    done = prune_logs(space, space.book(), keep_days=keep_days, dry_run=dry_run)
     data = done.data(dry_run=dry_run)
     verb = "would delete" if dry_run else "deleted"
     lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]
@@ -139,15 +131,3 @@ def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dr
         f" {done.kept} of {size_text(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
     emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
-
-
-def _bytes(text: str) -> int:
-    """`500M`, `2G`, `1.5GiB`, `4096`: powers of 1024."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(
-            f"--max-bytes {text!r} is not a size",
-            cause="a size is a number, which K, M, G or T may follow",
-            hint="write: 2G",
-        )
-    return int(float(match[1]) * _UNITS[match[2].upper()])

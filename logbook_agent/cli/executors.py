@@ -14,11 +14,10 @@ from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
 from logbook_agent.running.confirmation import confirm, open_claims
 from logbook_agent.running.executors import LOCAL
-from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
+from logbook_agent.running.executors.contract import Installs
 from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted, size_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +50,6 @@ def executors_command(
     install: Annotated[
         bool, Option("--install", help="Create the Python environment for workers on each machine named.")
     ] = False,
-    prune: Annotated[
-        bool, Option("--prune", help="Remove synced trees and files of collected runs from each machine named.")
-    ] = False,
     offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
     common: Common,
 ) -> int:
@@ -73,16 +69,14 @@ def executors_command(
             hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
     done = confirm(space, digest) if digest is not None else None
-    if (install or prune) and not names:
-        option = "--install" if install else "--prune"
+    if install and not names:
         raise UsageError(
-            f"{option} needs the name of an executor",
+            "--install needs the name of an executor",
             cause="it changes files on that machine",
-            hint=f"logbook executors NAME {option}",
+            hint="logbook executors NAME --install",
         )
     for name in names or () if install else ():
         _install_on(space, name)
-    pruned = {name: _prune_on(space, name) for name in names or ()} if prune else {}
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [_checked(space, name, there.get(name), offline=offline) for name in chosen]
     left = open_claims(space)
@@ -90,10 +84,8 @@ def executors_command(
         "executors": [{**asdict(one), "devices": encode(one.devices)} for one in found],
         "confirmed": done.data() if done is not None else None,
         "not_confirmed": [claim.data() for claim in left],
-        "pruned": {name: asdict(count) for name, count in pruned.items()},
     }
     lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
-    lines += [_pruned_text(name, what) for name, what in pruned.items()]
     lines += map(_text, found)
     lines += [
         f"not confirmed: {claim.shown}\n  to allow them: logbook executors --confirm {claim.digest}" for claim in left
@@ -133,24 +125,6 @@ def _install_on(workspace: Workspace, name: str) -> None:
             hint="leave --install out",
         )
     executor.install()
-
-
-def _prune_on(workspace: Workspace, name: str) -> PruneCount:
-    executor = executor_named(workspace, name)
-    if not isinstance(executor, Prunes):
-        raise UsageError(
-            f"nothing to prune on {name}",
-            cause="logbook keeps no files of runs there, or removes them by itself",
-            hint="leave --prune out",
-        )
-    return executor.prune()
-
-
-def _pruned_text(name: str, what: PruneCount) -> str:
-    """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
-    text = f"{name}: removed {counted(what.trees, 'synced tree')} and the files of {counted(what.runs, 'run')}"
-    text += f", {size_text(what.bytes)}"
-    return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
 
 
 def _text(one: Checked) -> str:

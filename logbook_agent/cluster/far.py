@@ -15,20 +15,19 @@ import io
 import json
 import os
 import select
+import signal
 import sys
 import tarfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import logbook_agent
-from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
-from logbook_agent.running.worker.tree import COPY, ORIGINAL
+from logbook_agent.running.worker.tree import COPY
 from logbook_agent.running.worker.work import Work, unfit
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
@@ -36,37 +35,56 @@ from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, L
 
 # An environment of ours, in the folder of an executor.
 VENV_PYTHON = "venv/bin/python"
+# How long synced trees and the files of runs are kept after their last use.
+_DAY_S = 24 * 3600.0
+_KEPT_S = {"trees": 14 * _DAY_S, "spools": 90 * _DAY_S}
 # The pause between two looks while somebody waits for news; longer for many runs.
 _LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
 _READ_BYTES = 1 << 16
 # What is fetched of a run, beside the files of its code and those that its command left.
-FOLDERS = (CODE, ARTIFACTS, "files")
+FOLDERS = (CODE, ARTIFACTS)
 FETCHED = (BEGAN, LOG, CURVES, CURVES_LARGE, CURVES_PART, ERRORS, FINAL)
 
 Answer = tuple[dict[str, Any], bytes]
 
 
-def main(args: Sequence[str] | None = None) -> None:
-    """Work as a worker or as a nursery, or answer requests, as the arguments say."""
-    words = list(sys.argv[1:] if args is None else args)
-    if words == ["serve"]:
-        _take_own_python()
-        FarServer().serve()
-        return
+def main() -> None:
+    """Answer requests, or make a run: as a worker, or as the task of Ray that the process PARENT makes."""
+    match sys.argv[1:]:
+        case ["serve"]:
+            _take_own_python()
+            FarServer().serve()
+        case ["worker", *words]:
+            _work(words)
+        case ["task", folder, parent]:
+            sys.exit(_make_task(folder, int(parent)))
+        case words:
+            sys.exit(f"far: no such call: {' '.join(words)}")
+
+
+def _work(words: Sequence[str]) -> NoReturn:
     # Not loaded to answer: it takes as long again as all else here.
-    from logbook_agent.cluster import nursery
     from logbook_agent.running.worker import entrypoint
 
-    if words[:1] == ["worker"]:
-        code = entrypoint.main(words[1:])
-        sys.stderr.flush()
-        os._exit(code)
-    if words == ["nursery"]:
-        # On a node of Ray, where nobody removes what was collected.
-        prune_if_due(Path(logbook_agent.__file__).parents[3], uncollected_s=KEPT_S)
-        nursery.main()
-    else:
-        sys.exit(f"far: no such call: {' '.join(words)}")
+    code = entrypoint.main(words)
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _make_task(folder: str, parent: int) -> int:
+    """Wait for a worker, and return its exit code. Ray kills what its processes started when they end, too early for a
+    worker to end its command: the worker is one step further away."""
+    from logbook_agent.running.worker import entrypoint
+
+    entrypoint.stop_with_parent()
+    if os.getppid() != parent:
+        return 1
+    if (worker := os.fork()) == 0:
+        _work([folder, "--with-parent"])
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(worker, signal.SIGTERM))
+    code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+    _remove_old(Path(folder).parents[1])
+    return code
 
 
 def _take_own_python() -> None:
@@ -114,23 +132,28 @@ class FarServer:
     def put(self, works: dict[str, Any]) -> Answer:
         """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that
         were not there yet."""
-        made = {text: _made(_path(text), work) for text, work in works.items()}
-        folders = {text: str(spool.folder) for text, spool in made.items() if spool is not None}
+        folders = {}
+        for text, plain in works.items():
+            work = _work_of(plain)
+            if (spool := _made(_path(text), work)) is not None:
+                (spool.folder / WORK).write_text(json.dumps(encode(work)))
+                folders[text] = str(spool.folder)
+        for top in {_path(text).parents[1] for text in works}:
+            _remove_old(top)
         return {"made": folders, "python": sys.executable}, b""
 
     def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
         """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
         ToolError where this machine cannot make runs."""
-        from logbook_agent.cluster import nursery
-
         _check_python()
-        nursery.load()
-        spool = _made(_path(folder), work)
+        found = _work_of(work)
+        spool = _made(_path(folder), found)
+        _remove_old(_path(folder).parents[1])
         claim = spool.claim() if spool is not None else None
         if spool is None or claim is None:
             return {}, b""
         try:
-            nursery.start(spool, claim, secrets)
+            Local(os.environ, [sys.executable, "-P", sys.path[0], "worker"]).start(spool, claim, found, secrets)
         finally:
             os.close(claim)
         return {}, b""
@@ -207,10 +230,6 @@ class FarServer:
             (place / CLOSED).touch()
         return {}, b""
 
-    def prune(self, folder: str) -> Answer:
-        """Remove from the folder of an executor what no run needs any more."""
-        return dataclasses.asdict(prune(_path(folder), kept_s=0.0)), b""
-
 
 def _check_python() -> None:
     """Raises ToolError where this Python cannot make runs."""
@@ -224,24 +243,37 @@ def _is_asked_before(deadline: float, pause_s: float) -> bool:
     return left_s <= 0 or bool(select.select([0], [], [], min(pause_s, left_s))[0])
 
 
-def _made(folder: Path, plain: Any) -> Spool | None:
-    """A new spool for this work; None for one that is there already."""
+def _work_of(plain: Any) -> Work:
+    """The work, with its paths on this machine. Raises ToolError where it cannot be read."""
     try:
         work = decode(Work, plain)
     except CodecError as error:
         raise ToolError(f"the work cannot be read: {error}") from error
     places = {name: os.path.expanduser(getattr(work, name)) for name in ("cwd", "root", "tree")}  # noqa: PTH111
-    work = dataclasses.replace(work, **places)
+    return dataclasses.replace(work, **places)
+
+
+def _made(folder: Path, work: Work) -> Spool | None:
+    """A new spool for this work; None for one that is there already."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prune_if_due(folder.parent.parent)
+    if work.tree:
+        with contextlib.suppress(OSError):
+            os.utime(work.tree)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         return None
-    if work.tree:
-        (folder / ORIGINAL).symlink_to(work.tree)
-    (folder / WORK).write_text(json.dumps(encode(work)))
     return _spool(folder)
+
+
+def _remove_old(top: Path) -> None:
+    """Remove from the folder of an executor what nobody has used for long. A worker that lives writes into its spool
+    every few seconds."""
+    for name, kept_s in _KEPT_S.items():
+        for path in (top / name).glob("*"):
+            with contextlib.suppress(LogbookError, OSError):
+                if time.time() - path.stat().st_mtime > kept_s:
+                    remove_tree(path, within=top)
 
 
 def _state(place: Path, *, close: bool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from logbook_agent import __version__
@@ -376,9 +376,9 @@ class Ray(Remote):
 
 
 def _parts(sent: Sent) -> tuple[str, str]:
-    """The Job of a far spool, and its key there. Earlier versions had a folder for each Job."""
-    above, key = sent.folder.split("/")[-2:]
-    return (key.rpartition(".")[0] if above == "spools" else above), key
+    """The Job of a far spool, and its key there."""
+    place = PurePosixPath(sent.folder)
+    return place.stem, place.name
 
 
 def _package(data: bytes) -> str:

@@ -14,9 +14,7 @@ import fcntl
 import io
 import json
 import os
-import select
 import shutil
-import signal
 import subprocess
 import sys
 import tarfile
@@ -66,63 +64,40 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
     (spool / "work.json").write_text(json.dumps(work))
     link(spool)
     yield {"event": "placed", "node": ray.get_runtime_context().get_node_id(), "said": None}
-    here = nursery(python, folder / plan["code"])
-    worker = here.start(spool)
+    words = [python, "-P", str(folder / plan["code"]), "task", str(spool), str(os.getpid())]
+    worker = start(words, spool / "worker.err")
     try:
-        here.attend(stop_key(plan, given["key"]), worker)
-    except BaseException:
+        attend(stop_key(plan, given["key"]), worker)
+    finally:
         # Whatever ends this task ends its worker.
-        os.kill(worker, signal.SIGTERM)
-        here.answer()
-        raise
+        worker.terminate()
+        worker.wait()
     yield end_event(spool)
 
 
-class Nursery:
-    """A process beside this one that forks the workers of its tasks, one after another. Ray kills what its processes
-    started when they end, too early for a worker to end its command: a worker is one step further away."""
-
-    def __init__(self, python: str, code: Path) -> None:
-        words = [python, "-P", str(code), "nursery"]
-        # Unbuffered: whether there is more to read is asked of the system.
-        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", bufsize=0)
-        self._asks: Any = self._process.stdin
-        self._says: Any = self._process.stdout
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def start(self, spool: Path) -> int:
-        """The pid of a new worker, which has the variables of this process: also those of the devices that it got."""
-        self._asks.write(json.dumps({"folder": str(spool), "environ": dict(os.environ)}).encode() + b"\n")
-        return self.answer()
-
-    def answer(self) -> int:
-        line = self._says.readline()
-        if not line:
-            raise RuntimeError(f"the process that starts workers ended with {self._process.wait()}")
-        return int(line)
-
-    def attend(self, stop: bytes, worker: int) -> None:
-        """Wait for the end of the worker; TERM is sent each time somebody asks for its end."""
-        while not select.select([self._says], [], [], _POLL_S)[0]:
-            if internal_kv._internal_kv_exists(stop):
-                internal_kv._internal_kv_del(stop)
-                os.kill(worker, signal.SIGTERM)
-        self.answer()
+def start(words: list[str], errors: Path) -> subprocess.Popen[bytes]:
+    """Start a worker, which has the variables of this process: also those of the devices that it got."""
+    errors.touch(0o600)
+    with errors.open("ab") as file:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=file,
+            cwd="/",
+            start_new_session=True,
+        )
 
 
-# Of this process of Ray, which makes many works in turn.
-_nurseries: dict[tuple[str, str], Nursery] = {}
-
-
-def nursery(python: str, code: Path) -> Nursery:
-    """The nursery of this process for that code."""
-    found = _nurseries.get((python, str(code)))
-    if found is None or not found.is_alive:
-        found = _nurseries[python, str(code)] = Nursery(python, code)
-    return found
+def attend(stop: bytes, worker: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of the worker; TERM is sent each time somebody asks for its end."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.wait(_POLL_S)
+            return
+        if internal_kv._internal_kv_exists(stop):
+            internal_kv._internal_kv_del(stop)
+            worker.terminate()
 
 
 def end_event(spool: Path) -> Event:

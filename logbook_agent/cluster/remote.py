@@ -30,7 +30,6 @@ from logbook_agent.running.executors.contract import (
     Followed,
     MachineFacts,
     NoAnswer,
-    PruneCount,
     Stage,
     Submission,
     Unavailable,
@@ -424,15 +423,6 @@ class Remote:
 def new_name() -> str:
     """A unique name."""
     return uuid.uuid4().hex[:12]
-
-
-def pruned(machine: Remote) -> PruneCount:
-    """As `Prunes.prune`, for a machine where `far.py` answers."""
-    head, _ = machine.ask({"verb": "prune", "folder": machine.places.folder}, timeout_s=_FETCH_S)
-    found: PruneCount | None = record_of(PruneCount, head)
-    if found is None:
-        raise ToolError(f"cannot tell what was pruned on {machine.name}", cause="its answer is not valid")
-    return found
 
 
 def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:

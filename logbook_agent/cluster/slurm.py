@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, pruned, stage_named
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
 from logbook_agent.cluster.shell import Here, Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.contract import (
     MachineFacts,
-    PruneCount,
     Stage,
     Submission,
     Unavailable,
@@ -44,7 +43,6 @@ FRESH_S = 20.0
 # Slurm is asked no more often than this.
 _ASK_S = 3.0
 _JOB = re.compile(r"\d+(?:_\d+)?")
-_ELEMENT = re.compile(r"(.+-[0-9a-f]{12})\.(\d+)")
 # Slurm ended it, for reasons of its own: the run is to be made again.
 _TAKEN = frozenset(("BOOT_FAIL", "NODE_FAIL", "PREEMPTED"))
 _OVER = _TAKEN | {"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
@@ -217,10 +215,6 @@ class Slurm(Remote):
         taken = job is not None and job.state in _TAKEN
         return ("lost" if has_begun or taken else "never-started"), said
 
-    def prune(self) -> PruneCount:
-        """As `Prunes.prune`."""
-        return pruned(self)
-
     # -- Slurm's commands ----------------------------------------------------------------------------
 
     def _sbatch(self, array: PurePosixPath, *more: str) -> list[str]:
@@ -285,19 +279,17 @@ class Slurm(Remote):
 
 def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
-    name = PurePosixPath(sent.folder).name
-    job, element = told.get(name), _ELEMENT.fullmatch(name)
-    if job is not None or element is None or (array := told.get(element[1])) is None:
+    place = PurePosixPath(sent.folder)
+    job, array = told.get(place.name), told.get(place.stem)
+    if job is not None or array is None:
         return job
     # A number alone would mean all elements.
-    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element[2]}")
+    return dataclasses.replace(array, number=sent.job or f"{array.number}_{place.suffix[1:]}")
 
 
 def name_of(folder: str) -> str:
-    """The name of the job of a far spool; those of earlier versions were no elements of an array."""
-    name = PurePosixPath(folder).name
-    element = _ELEMENT.fullmatch(name)
-    return element[1] if element is not None else name
+    """The name of the job of a far spool."""
+    return PurePosixPath(folder).stem
 
 
 def jobs_of(text: str) -> dict[str, SlurmJob]:

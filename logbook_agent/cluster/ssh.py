@@ -11,10 +11,10 @@ from importlib import metadata
 from pathlib import Path
 
 from logbook_agent.cluster.far import VENV_PYTHON
-from logbook_agent.cluster.remote import Places, Remote, check_places, pruned
+from logbook_agent.cluster.remote import Places, Remote, check_places
 from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, PruneCount, Unavailable
+from logbook_agent.running.executors.contract import NoAnswer, Unavailable
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.programs import find_program
 from logbook_agent.store.workspace import Workspace
@@ -133,10 +133,6 @@ class Detached(Remote):
                 )
         # What answers there now is another Python.
         self.hang_up()
-
-    def prune(self) -> PruneCount:
-        """As `Prunes.prune`."""
-        return pruned(self)
 
 
 def ssh(workspace: Workspace, declared: Declared) -> Detached:

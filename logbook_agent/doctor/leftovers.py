@@ -28,8 +28,6 @@ from logbook_agent.text.times import stamp
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
-# What `--prune` keeps of the logs unless it is told.
-_KEPT_BYTES = 4 * 2**30
 
 
 def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
@@ -156,24 +154,16 @@ class Pruned:
         }
 
 
-def prune(
-    workspace: Workspace, book: Book, *, keep_days: int | None, max_bytes: int | None, dry_run: bool = False
-) -> Pruned:
-    """Delete logs of runs that ended, oldest first.
-
-    `keep_days` protects what is younger; `max_bytes` stops as soon as all logs together fit. With `keep_days`
-    alone everything older goes; with neither, the limit is 4 GiB.
-    """
-    if max_bytes is None and keep_days is None:
-        max_bytes = _KEPT_BYTES
+def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) -> Pruned:
+    """Delete logs of runs that ended before the last `keep_days` days, oldest first."""
     records.read_header(book.header_path)  # a logbook of a newer format is refused
     logs = _logs(book)
     count, total = _all_logs(book)
-    before = None if keep_days is None else stamp(workspace.now() - timedelta(days=keep_days))
+    before = stamp(workspace.now() - timedelta(days=keep_days))
     deleted: list[Log] = []
     copied: set[str] = set()
     for log in sorted(logs, key=lambda found: (found.ended, found.entry, found.run or 0)):
-        if (max_bytes is not None and total <= max_bytes) or (before is not None and log.ended >= before):
+        if log.ended >= before:
             break
         # What is deleted must not live on in a copy.
         copies = _copy(book, log) if log.entry not in copied else []

@@ -170,21 +170,3 @@ class Installs(Protocol):
 
     def install(self) -> None:
         """Make it, or bring it up to date. Raises ToolError."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PruneCount:
-    """How many trees and spools were removed, their size, and how many runs that have ended are not collected yet."""
-
-    trees: int = 0
-    runs: int = 0
-    bytes: int = 0
-    uncollected: int = 0
-
-
-@runtime_checkable
-class Prunes(Protocol):
-    """Optional: the executor can remove what runs have left on its machines."""
-
-    def prune(self) -> PruneCount:
-        """Remove synced trees and the files of collected runs that no run needs. Raises ToolError."""

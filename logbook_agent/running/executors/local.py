@@ -27,19 +27,21 @@ from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, na
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
 _PAUSE_S = 0.02
+# Starts a worker. -P: a folder that a user works in may hold modules of any name.
+_WORKER = (sys.executable, "-P", "-m", "logbook_agent.worker")
 # Processes of ours that may still run: an object that is forgotten would complain of them.
 _started: list[subprocess.Popen[bytes]] = []
 
 
 class Local:
-    """Starts workers with the variables of `environ`."""
+    """Starts workers with the variables of `environ`, by the words of `worker`."""
 
     pace_s = 0.5
     place = None
     devices = ()
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
+    def __init__(self, environ: Mapping[str, str], worker: Sequence[str] = _WORKER) -> None:
+        self._environ, self._worker = environ, worker
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
@@ -52,9 +54,8 @@ class Local:
         remove(spool.folder / ERRORS, within=spool.within)
         errors = create_log(spool.folder / ERRORS, within=spool.within)
         try:
-            # -P: a folder that a user works in may hold modules of any name.
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "logbook_agent.worker", str(spool.folder), "--lock", str(claim)],
+                [*self._worker, str(spool.folder), "--lock", str(claim)],
                 env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,

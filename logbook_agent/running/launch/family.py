@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import StoreError
@@ -161,8 +161,6 @@ def end_group(
     mark: str | None = None,
     *,
     graces: Graces | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> int | None:
     """Signals to all processes of a command until they have ended; the last signal, None when they ended before the
     first. `child` is the command's own process, `mark` what the others carry (None: what `child` carries).
@@ -178,9 +176,9 @@ def end_group(
     family = Family(child.pid, mark_of(child.pid) if mark is None else mark)
     last: int | None = None
     ladder = Ladder(graces or Graces())
-    ladder.begin(clock())
+    ladder.begin(time.monotonic())
     while alive(child.pid, child.started) or (last is not None and family.members()):
-        now = clock()
+        now = time.monotonic()
         if ladder.exhausted(now):
             raise StoreError(
                 f"process {child.pid} does not end",
@@ -191,7 +189,7 @@ def end_group(
         if due is not None:
             last = due
             _signal_or_raise(family, due)
-        sleep(_PAUSE_S)
+        time.sleep(_PAUSE_S)
     return last
 
 

@@ -51,21 +51,17 @@ def main(args: Sequence[str] | None = None) -> int:
         "--with-parent", action="store_true", help="stop the command when the process that started this one dies"
     )
     options = parser.parse_args(args)
-    return work_in(options.folder.absolute(), lock=options.lock, with_parent=options.with_parent)
-
-
-def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False) -> int:
-    """Make the run of the spool in this folder, with the options of the command line, and return the exit code."""
     own_session()
     adopt()
-    if with_parent:
+    if options.with_parent:
         stop_with_parent()
     if (trouble := unfit()) is not None:
         print(trouble, file=sys.stderr)
         return ToolError.exit_code
+    folder = options.folder.absolute()
     spool = Spool(folder=folder, within=folder)
     try:
-        return _work(spool, lock)
+        return _work(spool, options.lock)
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
@@ -98,18 +94,11 @@ def _work(spool: Spool, lock: int | None) -> int:
     except CodecError as error:
         raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
     with StopRequests() as stops:
-        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
+        _make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
     return 0
 
 
-def make(
-    work: Work,
-    spool: Spool,
-    environ: Mapping[str, str],
-    stops: StopRequests,
-    *,
-    patience_s: float = _PATIENCE_S,
-) -> None:
+def _make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
     spool = replace(spool, redactor=lambda: redactor)
@@ -121,7 +110,7 @@ def make(
         within=spool.within,
     )
     watch = SpoolWatch(spool, place.now)
-    tree = OwnTree(work)
+    tree, patience_s = OwnTree(work), _PATIENCE_S
     try:
         with turn(work, environ, stops, watch.waits) as found:
             spool.reserve()

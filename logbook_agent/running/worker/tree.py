@@ -19,8 +19,8 @@ from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import remove_tree
 from logbook_agent.text.phrases import counted
 
-# In a far spool: the copy, and a link to the original, which is needed until the run has ended.
-COPY, ORIGINAL = "tree", "original"
+# The copy in a far spool.
+COPY = "tree"
 _DIGEST_CHARS = 16
 _SHOWN = 5
 _PIECE_BYTES = 1 << 20
@@ -145,7 +145,7 @@ def _check_folder(work: Work) -> None:
 
 def _copied(original: Path, copy: Path) -> dict[str, str]:
     """Copy a folder; the manifest of the copy. Raises OSError."""
-    # It is not pruned as long as it is used; where the time cannot be set, it is synced again.
+    # It stays as long as it is used; where the time cannot be set, it is synced again.
     with contextlib.suppress(OSError):
         os.utime(original)
     return dict(_copy_folder(original, copy, ""))

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -199,27 +198,6 @@ def test_a_log_that_was_cut_keeps_what_was_seen(
     run = run_of(folder)
     assert len(run.rows) == 4
     assert not run.problems
-
-
-def test_words_in_a_folder_of_the_logbook_start_nothing(
-    iris: Cli, folder: Path, tmp_path: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A branch may bring one; it names a program."""
-    set_size(monkeypatch, "wait for the end of a cancelled run, s", 0.5)
-    iris("run", "--", *TYPED, "--", *sh("exec sleep 1"))
-    [words] = Store(folder).state_folder.rglob("work.json")
-    work = json.loads(words.read_text())
-    trap = tmp_path / "trap"
-    work["executable"] = str(trap)
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
-    trap.chmod(0o755)
-    words.write_text(json.dumps(work))
-    (words.parent / "heartbeat.json").unlink(missing_ok=True)
-    (folder / "logbooks/moe/open").mkdir(exist_ok=True)
-    words.parent.rename(folder / "logbooks/moe/open" / words.parent.name)
-    for command in (["list"], ["cancel", "MOE-000"], ["doctor", "--fix"]):
-        iris(*command)
-    assert not (tmp_path / "sprung").exists()
 
 
 def test_a_secret_is_not_handed_to_a_launcher(iris: Cli, folder: Path) -> None:

@@ -90,6 +90,7 @@ def test_the_code_that_was_synced_is_named(synced: SshPlace, started: Cli, folde
     assert first.host.name == os.uname().nodename
 
 
+DAY_S = 24 * 3600.0
 _REWRITES = """n=$(cat count.txt); echo RESULT tflops=$n; echo $((n + 100)) > count.txt; rm bench.sh
 mkdir out; echo kept > out/trace.json; chmod a-w out
 """
@@ -112,16 +113,23 @@ def test_every_run_works_in_a_copy_of_its_own(synced: SshPlace, started: Cli, fo
     [spool] = (synced.engine / "far/spools").glob("MOE-001*")
     left = [path.relative_to(spool / "tree").as_posix() for path in (spool / "tree").rglob("*") if path.is_file()]
     assert sorted(left) == ["count.txt", "out/trace.json"]
-    # On request, what no run needs goes, when it is an hour old.
-    for path in (original, *(synced.engine / "far/spools").glob("*"), *(synced.engine / "far/spools").glob("*/closed")):
-        os.utime(path, (time.time() - 4000,) * 2)
-    assert started("executors", "box", "--prune", "--json").data["pruned"]["box"] | {"bytes": 0} == {
-        "trees": 1,
-        "runs": 2,
-        "bytes": 0,
-        "uncollected": 0,
-    }
-    assert list((synced.engine / "far/spools").iterdir()) == list((synced.engine / "far/trees").iterdir()) == []
+
+
+def test_what_nobody_has_used_for_long_is_removed_there(synced: SshPlace, started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("touch out; echo RESULT tflops=1\n")
+    for size in range(3):
+        (folder / "size").write_text(f"{size}\n")
+        assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
+    codes = [str(runs_of(folder, f"MOE-00{number}")[0].code.synced) for number in range(3)]
+    trees, spools = synced.engine / "far/trees", synced.engine / "far/spools"
+    for path, days in ((trees / codes[0], 15), (trees / codes[1], 13), (trees / codes[2], 15)):
+        os.utime(path, (time.time() - days * DAY_S,) * 2)
+    for number, days in ((0, 91), (1, 89)):
+        [spool] = spools.glob(f"MOE-00{number}*")
+        os.utime(spool, (time.time() - days * DAY_S,) * 2)
+    assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
+    assert {path.name for path in trees.iterdir()} == set(codes[1:])
+    assert sorted(path.name[:7] for path in spools.iterdir()) == ["MOE-001", "MOE-002", "MOE-003"]
 
 
 def test_a_synced_tree_that_was_changed_is_synced_again(synced: SshPlace, started: Cli, folder: Path) -> None:
@@ -168,30 +176,6 @@ def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, how: str) -
     [problem] = [p.text for p in box.ended(run).problems]
     # Three days less what this test took, rounded to minutes.
     assert any(f" is {how} by {length} " in problem for length in ("71 h 59 min", "72 h 00 min")), problem
-
-
-def test_a_spool_that_a_branch_brought_removes_nothing(
-    box: SshPlace, started: Cli, folder: Path, tmp_path: Path, git: Callable[..., str]
-) -> None:
-    """It says that a run of this executor is in some folder there, which it would be fetched from
-    and removed."""
-    started("run", "--on", "box", "--", "true")
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (precious / "output.log").write_text("mine\n")
-    record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
-    new = {"run": 2, "spool": "f" * 16, "exit": None, "ended": None, "child": None, "rows": []}
-    data = json.loads(record.read_text()) | new
-    forged = record.parents[1] / "02/run.json"
-    forged.parent.mkdir()
-    forged.write_text(json.dumps(data))
-    sent = folder / "logbooks/moe/open" / ("f" * 16) / "sent.json"
-    sent.parent.mkdir(parents=True)
-    sent.write_text(json.dumps({"format": 1, "folder": str(precious)}))
-    git("add", "-f", str(sent))
-    for words in (["list"], ["cancel", "MOE-000"], ["doctor", "--fix"]):
-        started(*words)
-    assert sorted(file.name for file in precious.iterdir()) == ["output.log"]
 
 
 def test_runs_take_turns_at_the_devices_there(box: SshPlace, started: Cli, folder: Path) -> None:

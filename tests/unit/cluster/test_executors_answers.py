@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from logbook_agent.cluster import archive, shell
+from logbook_agent.cluster import shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Places, Remote
-from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, run_program
+from logbook_agent.cluster.shell import Conversation, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
-from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.spool import Sent, Spool
 from tests.contract.running.executors.conftest import is_gone, wait_for
@@ -86,35 +85,6 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         (spools[0].folder / "seen.json").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"\xff\xfe\n",
-        b"[" * 100_000 + b"\n",
-        b"null\n",
-        b"9" * 5000 + b"\n",
-        b'{"follows": -1}\n',
-        b'{"follows": 1e9}\n',
-        b"{}\n",
-    ],
-    ids=str,
-)
-def test_a_program_that_does_not_answer_is_not_talked_to(said: bytes) -> None:
-    program = f"import os, time; os.write(1, {said!r}); time.sleep(60)"
-    with pytest.raises(NoAnswer, match=r"did not answer a request"):
-        Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20)
-
-
-def test_a_program_that_ends_or_stalls_is_told_from_one_that_answers() -> None:
-    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
-    with pytest.raises(Hangup, match="no more"):
-        asked(ready + "os.write(1, b'{\"follows\": 9}\\nhalf'); sys.exit('no more')", 20)
-    with pytest.raises(NoAnswer, match=r"did not answer within 0\.2 s"):
-        asked(ready + "time.sleep(60)", 0.2)
-    head, rest = asked(ready + 'os.write(1, b\'{"follows": 4, "x": 1}\\nlast\'); time.sleep(60)', 20)
-    assert (head["x"], rest) == (1, b"last")
-
-
 def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
     slow = ready + "os.write(1, b'{\"follows\": 100}\\nhalf'); time.sleep(60)"
@@ -130,10 +100,6 @@ def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shell, "MOST_BYTES", 99)
     with pytest.raises(NoAnswer, match="box has more than 0 MiB to send"):
         Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
-
-
-def asked(program: str, timeout_s: float) -> tuple[dict[str, Any], bytes]:
-    return Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20).ask({}, timeout_s)
 
 
 @dataclass(slots=True)
@@ -180,17 +146,3 @@ def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Pat
     with pytest.raises(NoAnswer, match="sh did not answer within"):
         run_program(("sh", "-c", script), os.environ, stdin=b"x" * 10**6, timeout_s=0.5)
     wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
-
-
-def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        entry = tarfile.TarInfo("output.log")
-        entry.size = 1001
-        tar.addfile(entry, io.BytesIO(b"x" * 1001))
-    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
-    spool.make()
-    with pytest.raises(StoreError, match="cannot read the files that the run left behind"):
-        archive.bring(spool, archive.members(io.BytesIO(buffer.getvalue())))
-    assert not spool.has("output.log")

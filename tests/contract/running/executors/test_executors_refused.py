@@ -56,9 +56,3 @@ def test_a_run_that_never_started_says_what_to_type_and_nothing_of_its_code(star
     assert all(hint in done.err for hint in ("git init", "sync = false"))
     assert started("list", "--json").data[0]["state"] == "never-started"
     assert "- code: unknown\n" in started("show", "MOE-000").out
-
-
-def test_nothing_is_pruned_on_a_cluster_of_ray(started: Cli, tmp_path: Path) -> None:
-    settings(tmp_path, 'kind = "ray"\naddress = "http://127.0.0.1:1"')
-    refused = started("executors", "box", "--prune", "--json")
-    assert (refused.code, "box" in refused.error["message"]) == (2, True)

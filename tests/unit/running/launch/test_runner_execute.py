@@ -16,7 +16,7 @@ import pytest
 
 from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.execute import execute
-from logbook_agent.running.launch.process import Graces, Job, JobOutcome, exit_status
+from logbook_agent.running.launch.process import Graces, Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 
 pytestmark = pytest.mark.slow
@@ -106,17 +106,6 @@ def test_input_is_empty_and_never_waited_for() -> None:
     assert (outcome.exit, sinks.text()) == (Exit(code=0), b"done\n")
 
 
-def test_timeout_ends_grandchildren_too() -> None:
-    outcome, sinks = sh("sleep 60 & echo $!; sleep 60", timeout_s=0.4)
-    assert outcome.exit.timeout
-    assert not outcome.exit.interrupted
-    assert exit_status(outcome.exit) == 124
-    grandchild = int(sinks.text())
-    assert wait_until(lambda: not is_running(grandchild))
-    assert outcome.problems == ()
-    assert outcome.duration_s < 3
-
-
 @pytest.mark.slow
 def test_child_may_finish_its_work_after_the_first_signal() -> None:
     code = """
@@ -135,14 +124,6 @@ def test_a_stopped_command_gets_the_signal_that_ends_it() -> None:
     """It would only see it once somebody lets it go on."""
     outcome, _ = sh("trap '' INT; kill -STOP $$; sleep 9", timeout_s=1.0)
     assert outcome.exit == Exit(signal="SIGTERM", timeout=True)
-
-
-@pytest.mark.slow
-def test_stubborn_grandchild_is_killed_after_the_child_has_gone() -> None:
-    script = "(trap '' INT TERM; echo $$ ready; while :; do sleep 0.1; done) & wait"
-    outcome, _ = sh(script, timeout_s=0.5)
-    assert outcome.exit.timeout
-    assert outcome.problems == ()
 
 
 def test_left_over_process_that_holds_the_output_is_not_waited_for() -> None:
