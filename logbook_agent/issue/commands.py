@@ -58,7 +58,6 @@ def sync_command(
         Text,
         Option("--offline", metavar="DIR", help="Write what would be sent to files in this folder, and send nothing."),
     ] = None,
-    commit: Annotated[bool, Option("--commit", help="Also commit the folder of logbooks, and nothing else.")] = False,
     max_wait: MaxWaitOption = "15m",
     new_block: Annotated[
         bool, Option("--new-block", help="Add the block to the issue's body again if it was removed.")
@@ -79,13 +78,12 @@ def sync_command(
         labels=label or (),
         entries=entry or (),
         dry_run=dry_run,
-        commit=commit,
         new_block=new_block,
     )
     if offline is not None:
-        if dry_run or commit:
+        if dry_run:
             raise UsageError(
-                f"--offline and --{'dry-run' if dry_run else 'commit'} cannot be used together",
+                "--offline and --dry-run cannot be used together",
                 cause="--offline only writes files",
                 hint="leave one of the two out",
             )
@@ -133,8 +131,6 @@ def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
-        "commit": result.commit,
-        "would_commit": result.would_commit,
     }
 
 
@@ -154,10 +150,6 @@ def sync_text(result: SyncResult, *, dry_run: bool) -> str:
         lines.append(f"not finished, so not posted: {listed(result.waiting, 5)}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
-    if result.would_commit:
-        lines.append("the folder of logbooks would then be committed if it has changed")
-    if result.commit is not None:
-        lines.append(f"committed: {result.commit[:9]} (not pushed: git push, then sync again for links to it)")
     return "\n".join(lines)
 
 

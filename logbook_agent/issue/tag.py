@@ -172,8 +172,8 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
     if lacking:
         workspace.warnings.append(
-            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them, first:"
-            " logbook sync --commit; git push"
+            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them,"
+            " first commit them, then: git push"
         )
 
 
