@@ -15,7 +15,6 @@ from logbook_agent.issue.steps import LOGIN, Comment, LinkBack
 from logbook_agent.issue.updates import ours_of
 from logbook_agent.model.errors import (
     Forbidden,
-    HostNotConfirmed,
     IssueLocked,
     IssueMissing,
     IssueMoved,
@@ -158,11 +157,10 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
     troubles: list[RemoteError] = []
     for step in planned_link_backs(documents):
         try:
-            where = f"the link {step.label!r} in {book.topic}/{book.header_path.name}"
-            calls = connect(workspace, parse_issue(step.url).repository, wire, named_by=where)
+            calls = connect(workspace, parse_issue(step.url).repository, wire)
             wire.say(str(step))
             found = calls.safely(functools.partial(_posted, calls, step, book.header))
-        except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
+        except (Forbidden, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
             troubles.append(_without(error, step, wire.again))
         else:
             if marking.normalised(found.body) != marking.normalised(step.text):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from logbook_agent.issue.apply import Learnt, Sync
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_line, issue_of, named_by
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of
 from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import with_progress
@@ -61,7 +61,7 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
         try:
             issue = issue_of(book) or _open(workspace, book, request, wire, done)
             contents = gather(workspace, book, issue.repository, chosen=request.entries, new_block=request.new_block)
-            calls = connect(workspace, issue.repository, wire, named_by=issue_line(book))
+            calls = connect(workspace, issue.repository, wire)
             applying = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents, done=done)
             applying.remember = lambda learnt: _remember(book, learnt)
             workspace.warnings += applying.run().warnings
@@ -127,7 +127,7 @@ def _preview(workspace: Workspace, book: Book, request: SyncRequest, wire: SendO
         plan = first_plan(contents, repository, request.labels)
         steps = plan.steps
     else:
-        calls = connect(workspace, issue.repository, wire, named_by=issue_line(book), read_only=True)
+        calls = connect(workspace, issue.repository, wire, read_only=True)
         plan = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents).plan()
         steps = (*plan.steps, *planned_link_backs(contents))
     workspace.warnings += plan.warnings
@@ -143,8 +143,7 @@ def _open(workspace: Workspace, book: Book, request: SyncRequest, wire: SendOpti
             cause="none is configured, and no git remote points to one",
             hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
-    who = named_by(workspace, repository, request.repository)
-    calls = connect(workspace, repository, wire, named_by=who)
+    calls = connect(workspace, repository, wire)
     created, issue = create_issue(workspace, book, calls, repository, request.labels)
     done.append(created)
     return issue

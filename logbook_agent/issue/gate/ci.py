@@ -13,7 +13,7 @@ from pathlib import Path
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, named_by
+from logbook_agent.issue.destination import SendOptions, connect, default_repository
 from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
 from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
@@ -213,8 +213,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     repository = actions.repository if actions is not None else default_repository(with_token)
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-    who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
-    calls = connect(with_token, repository, wire, named_by=who)
+    calls = connect(with_token, repository, wire)
     placing = Placing(
         calls=calls,
         number=result.number,
