@@ -154,9 +154,6 @@ def link_command(
     ] = None,
     one_way: Annotated[bool, Option("--one-way", help="Do not post a comment there that links back.")] = False,
     replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
-    trust: Annotated[
-        Texts, Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated.")
-    ] = None,
     common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.
@@ -168,14 +165,14 @@ def link_command(
         raise UsageError(
             "--one-way needs --as", cause="sync always writes to the experiment issue", hint="add: --as 'Related issue'"
         )
-    if label is not None and (replace or trust):
+    if label is not None and replace:
         raise UsageError(
-            f"--as and {'--replace' if replace else '--trust'} cannot be used together",
-            cause="this option is for the experiment issue only",
-            hint=f"logbook link {target}{' --replace' if replace else ''}",
+            "--as and --replace cannot be used together",
+            cause="--replace is for the experiment issue only",
+            hint=f"logbook link {target} --replace",
         )
     space = common.space()
-    book, address = link(space, target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
+    book, address = link(space, target, label=label, one_way=one_way, replace=replace)
     label = space.redactor.text(label) if label is not None else None
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
     text = f"{book.topic}: {label or 'experiment issue'} is {address.web}\nnext: {following}"

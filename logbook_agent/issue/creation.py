@@ -90,7 +90,7 @@ def create_issue(
     # Not the address of the answer: what the header names is where the next token goes.
     address = IssueAddress(repository=repository, number=issue.number)
     with changing(workspace, book):
-        book.change_header(lambda header: adopted(header, address.web, (issue.author,), managed=True))
+        book.change_header(lambda header: adopted(header, address.web, managed=True))
     return create, address
 
 
@@ -102,25 +102,10 @@ def _day_before(stamp: str) -> datetime | None:
         return None
 
 
-def _existing(calls: Calls, book: str, since: datetime | None, login: str | None) -> list[Issue]:
-    """Open issues of this account with the block of this logbook, oldest first.
-
-    Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
-    have opened one and been killed, and since then the logbook may have changed.
-    """
+def _existing(calls: Calls, book: str, since: datetime | None, login: str) -> list[Issue]:
+    """Open issues of this account with the block of this logbook, oldest first."""
     found = calls.reading(lambda: calls.remote.issues_by(login, since))
-    mine = [i for i in found if i.state == "open" and _is_ours(i, book, login)]
-    return sorted(mine, key=lambda i: i.number)
-
-
-def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
-    if login is not None:
-        return issue.author == login and marking.begins(issue.body, book)
-    try:
-        found = marking.find_block(issue.body, book)
-    except MarkersDamaged:
-        return False
-    return found is not None and found.intact
+    return [i for i in found if i.state == "open" and i.author == login and marking.begins(i.body, book)]
 
 
 def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Issue:
@@ -133,20 +118,13 @@ def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Iss
     calls.reading(calls.remote.check_name)
     login = calls.reading(calls.remote.login)
     found = _existing(calls, book, since, login)
-    if found and login is None:
-        calls.say(
-            f"continuing in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
-            " does not say whose this token is"
-        )
     if not found:
         created = calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
         # Lists may lag behind: the one that was just created counts, whether it is listed or not.
         others = [i for i in _existing(calls, book, since, login) if i.number != created.number]
         found = sorted([created, *others], key=lambda i: i.number)
     for younger in found[1:]:
-        # Without a login a block may also be somebody's copy.
-        if younger.author == found[0].author:
-            _close(calls, younger, found[0], book)
+        _close(calls, younger, found[0], book)
     return found[0]
 
 
@@ -181,7 +159,7 @@ def write_offline(
     issue = issue_of(book)
     named = issue.repository if issue is not None else default_repository(workspace, repository)
     documents = gather(workspace, book, named, chosen=entries)
-    documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
+    documents.wanted = dataclasses.replace(documents.wanted, managed=False)
     texts = _texts(first_plan(documents, named, labels))
     within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
     if not folder.strip() or (within.exists() and not within.is_dir()):

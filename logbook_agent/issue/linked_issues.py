@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from shlex import join
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names
 from logbook_agent.issue.pace import Calls, edit_comment
-from logbook_agent.issue.steps import LOGIN, Comment, LinkBack
+from logbook_agent.issue.steps import Comment, LinkBack
 from logbook_agent.issue.updates import ours_of
 from logbook_agent.model.errors import (
     Forbidden,
@@ -41,13 +40,12 @@ def link(
     label: str | None = None,
     one_way: bool = False,
     replace: bool = False,
-    trusted: Sequence[str] = (),
 ) -> tuple[Book, IssueAddress]:
     """Write a link into the header; the logbook and the issue that it leads to. The next sync does the rest. Raises
     UsageError or Taken.
 
-    Without a label the issue becomes the experiment issue, in the place of another one if `replace` says so, and the
-    markers of `trusted` accounts count from now on. With a label it is linked; `one_way` asks for no comment there.
+    Without a label the issue becomes the experiment issue, in the place of another one if `replace` says so.
+    With a label it is linked; `one_way` asks for no comment there.
     """
     book = workspace.book()
     own = issue_of(book)
@@ -63,7 +61,6 @@ def link(
         with changing(workspace, book):
             book.change_header(lambda header: _linked(header, Link(label=name, url=url), one_way=one_way))
         return book, address
-    logins = [_login(text) for text in trusted]
 
     def changed(header: Header) -> Header:
         if header.issue is not None and header.issue.url != url and not replace:
@@ -73,7 +70,7 @@ def link(
                 hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
                 f" logbook link {url} --replace",
             )
-        return adopted(header, url, logins)
+        return adopted(header, url)
 
     before = book.reread_header().issue
     with changing(workspace, book):
@@ -86,29 +83,17 @@ def link(
     return book, address
 
 
-def adopted(header: Header, url: str, trusted: Sequence[str], *, managed: bool = False) -> Header:
+def adopted(header: Header, url: str, *, managed: bool = False) -> Header:
     """The header with an issue as the experiment issue. `managed`: it has the block already."""
     before = header.issue
     kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
-    known = before.trusted if before is not None else ()
-    issue = dataclasses.replace(kept, trusted=tuple(sorted({*known, *trusted})), managed=kept.managed or managed)
+    issue = dataclasses.replace(kept, managed=kept.managed or managed)
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
     if before is not None and before.url != url:
         # The comments that link back lead to the issue there was before.
         links = tuple(dataclasses.replace(x, back=WANTED) if x.back is not None else x for x in links)
     return dataclasses.replace(header, links=links, issue=issue)
-
-
-def _login(text: str) -> str:
-    name = text.strip().removeprefix("@")
-    if not LOGIN.fullmatch(name):
-        raise UsageError(
-            f"{text!r} is not an account",
-            cause="an account is named by its login",
-            hint="--trust octocat, or --trust app[bot]",
-        )
-    return name
 
 
 def _linked(header: Header, new: Link, *, one_way: bool) -> Header:
@@ -191,14 +176,11 @@ def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)
     comments = calls.reading(lambda: calls.remote.comments(number))
-    trusted = [*(header.issue.trusted if header.issue is not None else ()), *([login] if login is not None else [])]
-    ours = next((o for o in ours_of(key, trusted, comments) if o.marked.kind == marking.LINK), None)
-    same = [c for c in comments if marking.normalised(c.body) == marking.normalised(step.text)]
-    if ours is not None and (ours.comment in same or not ours.marked.intact):
-        return ours.comment
-    if ours is None and login is None and same:
-        # The host does not tell whose token it is; this says to the letter what ours would.
-        return same[0]
+    ours = next((o for o in ours_of(key, login, comments) if o.marked.kind == marking.LINK), None)
+    if ours is not None:
+        is_same = marking.normalised(ours.comment.body) == marking.normalised(step.text)
+        if is_same or not ours.marked.intact:
+            return ours.comment
     if issue.locked:
         raise IssueLocked("its conversation is locked", cause="somebody locked it", hint="have it unlocked")
     if ours is not None:

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.apply import Sync
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of
@@ -63,7 +63,7 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
             contents = gather(workspace, book, issue.repository, chosen=request.entries, new_block=request.new_block)
             calls = connect(workspace, issue.repository, wire)
             applying = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents, done=done)
-            applying.remember = lambda learnt: _remember(book, learnt)
+            applying.remember_block = lambda: _remember_block(book)
             workspace.warnings += applying.run().warnings
             done += carry_out_link_backs(contents, wire)
         except RemoteError as error:
@@ -149,15 +149,12 @@ def _open(workspace: Workspace, book: Book, request: SyncRequest, wire: SendOpti
     return issue
 
 
-def _remember(book: Book, learnt: Learnt) -> None:
-    """Keep in the header what a sync has learnt about its issue."""
-    issue = book.header.issue
-    if issue is not None and learnt(issue) != issue:
+def _remember_block(book: Book) -> None:
+    def changed(header: Header) -> Header:
+        issue = header.issue
+        return header if issue is None else dataclasses.replace(header, issue=dataclasses.replace(issue, managed=True))
 
-        def changed(header: Header) -> Header:
-            return header if header.issue is None else dataclasses.replace(header, issue=learnt(header.issue))
-
-        book.change_header(changed)
+    book.change_header(changed)
 
 
 def _result(book: Book, steps: Sequence[Step], contents: BookDocuments) -> SyncResult:

@@ -43,7 +43,7 @@ _COMMENT_FILE = "comment.md"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiRequest:
     """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
-    `number` is a pull request where no event names one; `author` is the account of the token."""
+    `number` is a pull request where no event names one."""
 
     job: JobRequest
     terms: PairTerms
@@ -53,7 +53,6 @@ class CiRequest:
     dry_run: bool = False
     name: str | None = None
     number: int | None = None
-    author: str | None = None
     artifact: str | None = None
 
 
@@ -220,10 +219,8 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
         key=key_of(result.finding.name),
         text=result.text,
         run=actions.run if actions is not None else None,
-        author=gate.request.author,
     )
     placed = placing.place()
-    space.warnings += placing.warnings
     return dataclasses.replace(result, written=placed.written.value, url=placed.url)
 
 

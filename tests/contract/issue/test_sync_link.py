@@ -93,15 +93,12 @@ def test_names_without_a_host_are_where_the_git_remote_leads(cli: Cli, git: Call
 
 
 def test_accounts_that_sync_too(told: Bench) -> None:
-    """What bob posted counts once he is trusted: it is not told again."""
-    issue = told.book.header.issue
-    assert issue.trusted == ["ada"]
+    """What bob posted counts once he writes in the repository: it is not told again."""
     [comment] = told.comments
     told.github.delete_comment(told.repo, comment["id"])
     told.github.comment_as("bob", told.repo, 1, comment["body"])
     assert len(told.sync("--dry-run")["steps"]) == 1
-    link(told, issue.url, "--trust", "@bob", "--trust", "carol")
-    assert told.book.header.issue == {**issue, "trusted": ["ada", "bob", "carol"]}
+    told.github.let_in("bob", told.repo)
     assert told.sync()["steps"] == []
     assert told.told(("ada",)) == []
 
@@ -117,7 +114,6 @@ def test_accounts_that_sync_too(told: Bench) -> None:
         (["acme/moe#1", "--one-way"], "--one-way"),
         (["acme/moe#1", "--as", "x", "--replace"], "--as"),
         (["acme/moe#1", "--as", " "], "label"),
-        (["acme/moe#1", "--trust", "bob bob"], "account"),
     ],
 )  # fmt: skip
 @pytest.mark.sample(5)

@@ -90,10 +90,9 @@ def converge(bench: Bench, other: Machine) -> None:
 def test_the_other_machine_syncs_in_the_middle_of_any_request(
     thirty: Bench, tmp_path: Path, nth: int, user: str
 ) -> None:
-    """With one account, or two that trust each other. Each answer is as it was before the other machine wrote."""
+    """With one account, or two of the repository. Each answer is as it was before the other machine wrote."""
     thirty.adopt()
-    number = thirty.number
-    thirty.ok("link", f"{thirty.repo}#{number}", "--trust", "ada", "--trust", "bob")
+    thirty.github.let_in("bob", thirty.repo)
     other = other_machine(thirty, tmp_path / "other", user)
     assert interleave(thirty, other, nth, applied=True, create=False)
     converge(thirty, other)
