@@ -1,4 +1,4 @@
-"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body. Or write
+"""Open the experiment issue: one that an earlier attempt opened is recognised by the block in its body. Or write
 what would be opened to files (`logbook sync --offline`)."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from logbook_agent.issue.linked_issues import adopted, planned_link_backs
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.plan import first_body, make_plan
 from logbook_agent.issue.steps import Create, Issue, LinkBack, Post, SyncPlan, check_texts
-from logbook_agent.model.errors import MarkersDamaged, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
@@ -102,50 +102,15 @@ def _day_before(stamp: str) -> datetime | None:
         return None
 
 
-def _existing(calls: Calls, book: str, since: datetime | None, login: str) -> list[Issue]:
-    """Open issues of this account with the block of this logbook, oldest first."""
-    found = calls.reading(lambda: calls.remote.issues_by(login, since))
-    return [i for i in found if i.state == "open" and i.author == login and marking.begins(i.body, book)]
-
-
 def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Issue:
-    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
-    older than `since`.
-
-    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
-    older stays; the younger is closed and points to it.
-    """
+    """The issue, created unless an earlier attempt did so: that one is open, by this account, not older than `since`,
+    and has the block of this logbook."""
     calls.reading(calls.remote.check_name)
     login = calls.reading(calls.remote.login)
-    found = _existing(calls, book, since, login)
-    if not found:
-        created = calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
-        # Lists may lag behind: the one that was just created counts, whether it is listed or not.
-        others = [i for i in _existing(calls, book, since, login) if i.number != created.number]
-        found = sorted([created, *others], key=lambda i: i.number)
-    for younger in found[1:]:
-        _close(calls, younger, found[0], book)
-    return found[0]
-
-
-def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
-    calls.say(f"closing {younger.url}, a duplicate of {older.url}")
-    pointer = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
-
-    def write() -> Issue:
-        body = calls.reading(lambda: calls.remote.issue(younger.number)).body
-        return calls.remote.edit_issue(younger.number, body=_replaced(body, book, pointer), state="closed")
-
-    calls.writing(write)
-
-
-def _replaced(body: str, book: str, text: str) -> str:
-    """The body with the text in the place of the block; people may have written around it."""
-    try:
-        found = marking.find_block(body, book)
-    except MarkersDamaged:
-        found = None
-    return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]
+    for issue in calls.reading(lambda: calls.remote.issues_by(login, since)):
+        if issue.state == "open" and issue.author == login and marking.begins(issue.body, book):
+            return issue
+    return calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
 
 
 def write_offline(
