@@ -13,7 +13,7 @@ A token stands in no message, and in the repr of nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logbook_agent.model.errors import NoToken, UsageError
@@ -25,14 +25,6 @@ ENTERPRISE_VARIABLES = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 _GH_TIMEOUT_S = 5.0
 _USABLE = re.compile(r"[\x21-\x7e]+")
 
-# What a program prints, given its words and environment; None when it fails or takes too long.
-Run = Callable[[Sequence[str], Mapping[str, str]], bytes | None]
-
-
-def run_program(argv: Sequence[str], environ: Mapping[str, str]) -> bytes | None:
-    """In a process group of its own, so that a wrapper script that hangs ends with what it started."""
-    return output_of(argv, environ, timeout_s=_GH_TIMEOUT_S)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
@@ -42,14 +34,14 @@ class Token:
     source: str
 
 
-def token_for(host: str, environ: Mapping[str, str], *, run: Run = run_program) -> Token:
+def token_for(host: str, environ: Mapping[str, str]) -> Token:
     """`host` may have a port. Raises NoToken, also for a token that cannot be one."""
     host = host.lower()
     for name in variables(host) if is_named(host, environ) else ():
         value = environ.get(name, "").strip()
         if value:
             return _usable(value, name, f"set {name} again, to the token and nothing else")
-    known = _from_gh(host, environ, run)
+    known = _from_gh(host, environ)
     if known:
         return _usable(known, "gh auth token", f"gh auth login --hostname {host}")
     raise _none(host, environ)
@@ -73,14 +65,15 @@ def _gh_host(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def _from_gh(host: str, environ: Mapping[str, str], run: Run) -> str | None:
+def _from_gh(host: str, environ: Mapping[str, str]) -> str | None:
     program = find_program("gh", environ)
     if program is None:
         return None
     # With a token in its environment gh would repeat that one, whatever host is asked for.
     hidden = {*GITHUB_VARIABLES, *ENTERPRISE_VARIABLES, "GH_HOST", "GH_DEBUG"}
     env = {k: v for k, v in environ.items() if k not in hidden} | {"GH_PROMPT_DISABLED": "1"}
-    out = run([program, "auth", "token", "--hostname", host], env)
+    # In a process group of its own, so that a wrapper script that hangs ends with what it started.
+    out = output_of([program, "auth", "token", "--hostname", host], env, timeout_s=_GH_TIMEOUT_S)
     return None if out is None else out.decode("utf-8", "replace").strip()
 
 
