@@ -152,19 +152,14 @@ def link_command(
     label: Annotated[
         Text, Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'.")
     ] = None,
-    one_way: Annotated[bool, Option("--one-way", help="Do not post a comment there that links back.")] = False,
     replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
     common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.
 
-    The next sync adds the block to the experiment issue, and a comment to the others that links back.
+    The next sync adds the block to the experiment issue, and names the others in it.
     Example: logbook link acme/moe#2704 --as "Prior issue"
     """
-    if label is None and one_way:
-        raise UsageError(
-            "--one-way needs --as", cause="sync always writes to the experiment issue", hint="add: --as 'Related issue'"
-        )
     if label is not None and replace:
         raise UsageError(
             "--as and --replace cannot be used together",
@@ -172,7 +167,7 @@ def link_command(
             hint=f"logbook link {target} --replace",
         )
     space = common.space()
-    book, address = link(space, target, label=label, one_way=one_way, replace=replace)
+    book, address = link(space, target, label=label, replace=replace)
     label = space.redactor.text(label) if label is not None else None
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
     text = f"{book.topic}: {label or 'experiment issue'} is {address.web}\nnext: {following}"

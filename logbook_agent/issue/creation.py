@@ -14,10 +14,10 @@ from pathlib import Path
 from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.destination import default_repository, issue_of
-from logbook_agent.issue.linked_issues import adopted, planned_link_backs
+from logbook_agent.issue.linked_issues import adopted
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.plan import first_body, make_plan
-from logbook_agent.issue.steps import Create, Issue, LinkBack, Post, SyncPlan, check_texts
+from logbook_agent.issue.steps import Create, Issue, Post, SyncPlan, check_texts
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
@@ -29,7 +29,7 @@ from logbook_agent.text.address import IssueAddress, RepositoryAddress
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
 # The files of `--offline`.
-_OURS = re.compile(r"issue\.md|(?:update|snapshot|final|link)-\d{2,}\.md")
+_OURS = re.compile(r"issue\.md|(?:update|snapshot|final)-\d{2,}\.md")
 # A title, in `issue.md`, and the marker that names the logbook.
 _HEAD = r"(?:# [^\n]*\n\n)?<!-- logbook:[a-z]+ \d+ book={}[ >]"
 
@@ -73,7 +73,7 @@ def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, l
     create = Create(repository=where, title=documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(documents.wanted, documents, empty, ())
-    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(documents)))
+    return dataclasses.replace(plan, steps=(create, *plan.steps))
 
 
 def create_issue(
@@ -146,10 +146,9 @@ def _texts(plan: SyncPlan) -> dict[str, str]:
     for step in plan.steps:
         if isinstance(step, Create):
             texts["issue.md"] = f"# {step.title}\n\n{step.text}\n"
-        elif isinstance(step, Post | LinkBack):
-            kind = step.kind if isinstance(step, Post) else "link"
-            counts[kind] += 1
-            texts[f"{kind}-{counts[kind]:02d}.md"] = f"{step.text}\n"
+        elif isinstance(step, Post):
+            counts[step.kind] += 1
+            texts[f"{step.kind}-{counts[step.kind]:02d}.md"] = f"{step.text}\n"
     return texts
 
 

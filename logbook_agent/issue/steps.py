@@ -28,18 +28,6 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkBack:
-    """A comment on another issue that points to ours, unless it is there already."""
-
-    url: str
-    label: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"comment on {self.url} ({self.label}): link back"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBlock:
     """Replace the block in the issue's body, or add it. `old` is its text now, None when there is none."""
 
@@ -101,7 +89,7 @@ class Close:
         return "close the issue"
 
 
-Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close | LinkBack
+Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +113,7 @@ def step_diff(step: Step) -> list[str]:
         return _diff(step.old or "", step.text)
     if isinstance(step, EditStep):
         return _diff(step.old, step.text)
-    return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post | LinkBack) else []
+    return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post) else []
 
 
 def step_values(step: Step) -> dict[str, object]:

@@ -16,7 +16,6 @@ from logbook_agent.issue.apply import Sync
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of
-from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import with_progress
 from logbook_agent.issue.steps import Step
@@ -65,7 +64,6 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
             applying = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents, done=done)
             applying.remember_block = lambda: _remember_block(book)
             workspace.warnings += applying.run().warnings
-            done += carry_out_link_backs(contents, wire)
         except RemoteError as error:
             raise with_progress(error, len(done)) from None
         except KeyboardInterrupt:
@@ -125,13 +123,11 @@ def _preview(workspace: Workspace, book: Book, request: SyncRequest, wire: SendO
     contents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     if issue is None:
         plan = first_plan(contents, repository, request.labels)
-        steps = plan.steps
     else:
         calls = connect(workspace, issue.repository, wire, read_only=True)
         plan = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents).plan()
-        steps = (*plan.steps, *planned_link_backs(contents))
     workspace.warnings += plan.warnings
-    return _result(book, steps, contents)
+    return _result(book, plan.steps, contents)
 
 
 def _open(workspace: Workspace, book: Book, request: SyncRequest, wire: SendOptions, done: list[Step]) -> IssueAddress:

@@ -57,11 +57,9 @@ def metric_named(name: str, declared: Iterable[Metric]) -> Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """`back`: None, or `wanted` when the linked issue shall link back here, or the address of that comment."""
-
     label: str
     url: str
-    back: str | None = None
+    extra: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
