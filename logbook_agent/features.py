@@ -65,7 +65,7 @@ FEATURES = (
         syncs="issue.planned_sync",
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
-            Subcommand("link", "issue.commands", "Link the experiment issue or a related one; confirm a host."),
+            Subcommand("link", "issue.commands", "Link the experiment issue or a related one."),
             Subcommand(
                 "snapshot",
                 "issue.tag",

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.pace import Calls, IssueComments, write_block
 from logbook_agent.issue.plan import make_plan
 from logbook_agent.issue.steps import (
@@ -29,31 +27,24 @@ from logbook_agent.issue.steps import (
     check_texts,
 )
 from logbook_agent.model.errors import AnswerLost, IssueLocked, Rejected, Unreachable
-from logbook_agent.model.header import ExperimentIssue
 
 # Plans that were carried out to their end and still left something to do.
 _MOST_ROUNDS = 4
 
-# A change of what the header keeps of its issue: trusted accounts, and that the block was written.
-Learnt: TypeAlias = Callable[[ExperimentIssue], ExperimentIssue]
-
 
 @dataclass(kw_only=True)
 class Sync:
-    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps in the header what was learnt
-    of the issue."""
+    """One sync of one issue. `done` are the steps that were carried out; `remember_block` keeps in the header that the
+    block stands."""
 
     calls: Calls
     number: int
     wanted: Wanted
     documents: Documents
-    remember: Callable[[Learnt], None] = lambda _: None
+    remember_block: Callable[[], None] = lambda: None
     done: list[Step] = field(default_factory=list)
     # What the plans warned about, each once: the last one, with nothing left to do, has forgotten.
     _warnings: dict[str, None] = field(default_factory=dict)
-    _asked_login: bool = False
-    # The text of a comment whose answer was lost, by which its author is known when the host does not tell.
-    _sent: str | None = None
     # The step whose answer was lost; a plan that lacks it shows that it was carried out.
     _unsure: Step | None = None
 
@@ -64,12 +55,9 @@ class Sync:
         """The plan for the issue as it is now."""
         issue, comments = self._read()
         plan = make_plan(self.wanted, self.documents, issue, comments)
-        if plan.steps and not self._asked_login:
-            self._asked_login = True
-            login = self.calls.reading(self.calls.remote.login)
-            if login is not None and login not in self.wanted.trusted:
-                self.wanted = self.wanted.trusting(login)
-                plan = make_plan(self.wanted, self.documents, issue, comments)
+        if plan.steps and not self.wanted.login:
+            self.wanted = replace(self.wanted, login=self.calls.reading(self.calls.remote.login))
+            plan = make_plan(self.wanted, self.documents, issue, comments)
         if plan.steps and issue.locked:
             raise IssueLocked(
                 f"the conversation of {issue.url} is locked",
@@ -112,16 +100,13 @@ class Sync:
         if marking.find_block(issue.body, self.wanted.book) is None:
             # Another machine's first sync may fall between the two reads: it writes the block before any comment.
             issue = self.calls.reading(lambda: remote.issue(self.number))
-        if self._sent is not None:
-            self._learn_sender(comments)
         if marking.find_block(issue.body, self.wanted.book) is not None and not self.wanted.managed:
             self.wanted = replace(self.wanted, managed=True)
-            self.remember(_with_block)
+            self.remember_block()
         return issue, comments
 
     def _carry_out(self, plan: SyncPlan) -> None:
         check_texts(plan.steps)
-        self.remember(_trusting(self.wanted.trusted))
         for number, step in enumerate(plan.steps, 1):
             self.calls.say(f"{number}/{len(plan.steps)} {step}")
             try:
@@ -135,40 +120,12 @@ class Sync:
         if isinstance(step, WriteBlock):
             write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
             self.wanted = replace(self.wanted, new_block=False, managed=True)
-            self.remember(_with_block)
+            self.remember_block()
         elif isinstance(step, Post):
-            self._sent = step.text
-            comment = self._comments.post(step.text)
-            self._sent = None
-            self._learn(comment.author)
+            self._comments.post(step.text)
         elif isinstance(step, EditStep):
             self._comments.edit(step.comment, old=step.old, new=step.text)
         elif isinstance(step, Delete):
             self._comments.delete(step.comment)
         elif isinstance(step, Close):
             self.calls.writing(lambda: self.calls.remote.edit_issue(self.number, state="closed"))
-
-    def _learn(self, login: str) -> None:
-        if login not in self.wanted.trusted:
-            self.wanted = self.wanted.trusting(login)
-            self.remember(_trusting(frozenset({login})))
-
-    def _learn_sender(self, comments: list[Comment]) -> None:
-        """Trust the author of a comment that is, to the letter, what this process sent without getting an answer."""
-        sent = normalised(self._sent or "")
-        for comment in comments:
-            if normalised(comment.body) == sent:
-                self._learn(comment.author)
-        self._sent = None
-
-
-def _with_block(issue: ExperimentIssue) -> ExperimentIssue:
-    return replace(issue, managed=True)
-
-
-def _trusting(logins: frozenset[str]) -> Learnt:
-    def learnt(issue: ExperimentIssue) -> ExperimentIssue:
-        known = logins.union(issue.trusted)
-        return issue if len(known) == len(issue.trusted) else replace(issue, trusted=tuple(sorted(known)))
-
-    return learnt

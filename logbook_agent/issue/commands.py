@@ -1,9 +1,8 @@
-"""`logbook sync`, and `logbook link`: issues, and the hosts that a token may go to."""
+"""`logbook sync`, and `logbook link`."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
@@ -13,23 +12,13 @@ from typer import Argument, Context, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.issue.creation import write_offline
-from logbook_agent.issue.destination import (
-    ALWAYS,
-    VARIABLE,
-    SendOptions,
-    confirm_host,
-    forget_host,
-    is_confirmed,
-    known_hosts,
-)
+from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.linked_issues import link
 from logbook_agent.issue.steps import step_diff, step_values
 from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.address import IssueAddress
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.redactor import by_shape
@@ -58,7 +47,6 @@ def sync_command(
         Text,
         Option("--offline", metavar="DIR", help="Write what would be sent to files in this folder, and send nothing."),
     ] = None,
-    commit: Annotated[bool, Option("--commit", help="Also commit the folder of logbooks, and nothing else.")] = False,
     max_wait: MaxWaitOption = "15m",
     new_block: Annotated[
         bool, Option("--new-block", help="Add the block to the issue's body again if it was removed.")
@@ -79,13 +67,12 @@ def sync_command(
         labels=label or (),
         entries=entry or (),
         dry_run=dry_run,
-        commit=commit,
         new_block=new_block,
     )
     if offline is not None:
-        if dry_run or commit:
+        if dry_run:
             raise UsageError(
-                f"--offline and --{'dry-run' if dry_run else 'commit'} cannot be used together",
+                "--offline and --dry-run cannot be used together",
                 cause="--offline only writes files",
                 hint="leave one of the two out",
             )
@@ -133,8 +120,6 @@ def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
-        "commit": result.commit,
-        "would_commit": result.would_commit,
     }
 
 
@@ -154,10 +139,6 @@ def sync_text(result: SyncResult, *, dry_run: bool) -> str:
         lines.append(f"not finished, so not posted: {listed(result.waiting, 5)}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
-    if result.would_commit:
-        lines.append("the folder of logbooks would then be committed if it has changed")
-    if result.commit is not None:
-        lines.append(f"committed: {result.commit[:9]} (not pushed: git push, then sync again for links to it)")
     return "\n".join(lines)
 
 
@@ -165,94 +146,30 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {'step' if number == 1 else 'steps'} {what}:"
 
 
-_NO_ISSUE: dict[str, object] = {"logbook": None, "url": None, "label": None}
-
-
 def link_command(
     *,
-    target: Annotated[
-        Text, Argument(metavar="URL|OWNER/REPO#N", help="The issue. [without one, lists the hosts a token may go to]")
-    ] = None,
+    target: Annotated[str, Argument(metavar="URL|OWNER/REPO#N", help="The issue.")],
     label: Annotated[
         Text, Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'.")
     ] = None,
-    one_way: Annotated[bool, Option("--one-way", help="Do not post a comment there that links back.")] = False,
     replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
-    trust: Annotated[
-        Texts, Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated.")
-    ] = None,
-    confirm: Annotated[
-        Text, Option("--confirm-host", metavar="HOST", help="Let your token go to HOST; kept in your state folder.")
-    ] = None,
-    forget: Annotated[Text, Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")] = None,
     common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.
 
-    The next sync adds the block to the experiment issue, and a comment to the others that links back.
+    The next sync adds the block to the experiment issue, and names the others in it.
     Example: logbook link acme/moe#2704 --as "Prior issue"
-
-    A host other than github.com gets a token only after you have named it, in GH_HOST or with --confirm-host.
     """
-    if target is None and (label is not None or one_way or replace or trust):
-        raise UsageError("no issue to link", cause="these options need an issue", hint="logbook link URL ...")
-    if label is None and one_way:
+    if label is not None and replace:
         raise UsageError(
-            "--one-way needs --as", cause="sync always writes to the experiment issue", hint="add: --as 'Related issue'"
+            "--as and --replace cannot be used together",
+            cause="--replace is for the experiment issue only",
+            hint=f"logbook link {target} --replace",
         )
-    if label is not None and (replace or trust):
-        raise UsageError(
-            f"--as and {'--replace' if replace else '--trust'} cannot be used together",
-            cause="this option is for the experiment issue only",
-            hint=f"logbook link {target}{' --replace' if replace else ''}",
-        )
-    lines = _changed_hosts(confirm, forget)
-    data, warnings = dict(_NO_ISSUE), []
-    if target is not None:
-        space = common.space()
-        book, address = link(space, target, label=label, one_way=one_way, replace=replace, trusted=trust or ())
-        data, text = _linked(space, book, address, label)
-        lines.append(text)
-        warnings = space.warnings
-    else:
-        hosts = known_hosts(os.environ)
-        data["hosts"] = [{"host": known.host, "by": known.by} for known in hosts]
-        if not lines:
-            lines += [f"{known.host}: {_why(known.by)}" for known in hosts]
-    emit("link", data, "\n".join(lines), as_json=common.as_json, warnings=warnings)
-
-
-def _changed_hosts(confirm: str | None, forget: str | None) -> list[str]:
-    lines = []
-    if confirm is not None:
-        lines.append(f"confirmed: {confirm_host(os.environ, confirm)} (a token may go there)")
-    if forget is not None:
-        host, was_there = forget_host(os.environ, forget)
-        lines.append(f"no longer confirmed: {host}" if was_there else f"was not confirmed: {host}")
-        if is_confirmed(host, os.environ):
-            still = "github.com needs no confirmation" if host == "github.com" else "GH_HOST names it"
-            lines.append(f"a token may still go there: {still}")
-    return lines
-
-
-def _linked(space: Workspace, book: Book, address: IssueAddress, label: str | None) -> tuple[dict[str, object], str]:
+    space = common.space()
+    book, address = link(space, target, label=label, replace=replace)
     label = space.redactor.text(label) if label is not None else None
-    url = address.web
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
-    host = address.repository.host
-    if not _is_known(host):
-        following = f"logbook link --confirm-host {host}, if the host may have your token; then: {following}"
-    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: {following}"
-    return {"logbook": book.topic, "url": url, "label": label}, text
-
-
-def _is_known(host: str) -> bool:
-    """The link is written by now: settings that cannot be read are an error of the command that needs them."""
-    try:
-        return is_confirmed(host, os.environ)
-    except LogbookError:
-        return False
-
-
-def _why(by: str) -> str:
-    return {ALWAYS: "needs no confirmation", VARIABLE: "named by GH_HOST"}.get(by, f"confirmed by {by}")
+    text = f"{book.topic}: {label or 'experiment issue'} is {address.web}\nnext: {following}"
+    data = {"logbook": book.topic, "url": address.web, "label": label}
+    emit("link", data, text, as_json=common.as_json, warnings=space.warnings)

@@ -65,7 +65,6 @@ def gather(
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
         final_of=_final_of(found, recorded, digests) if recorded.closing is not None else "",
-        trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
         managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
         unreadable=tuple(i for i in found.order if i not in digests),

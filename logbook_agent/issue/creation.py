@@ -1,4 +1,4 @@
-"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body. Or write
+"""Open the experiment issue: one that an earlier attempt opened is recognised by the block in its body. Or write
 what would be opened to files (`logbook sync --offline`)."""
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.destination import default_repository, issue_of
-from logbook_agent.issue.linked_issues import adopted, planned_link_backs
+from logbook_agent.issue.linked_issues import adopted
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.plan import first_body, make_plan
-from logbook_agent.issue.steps import Create, Issue, LinkBack, Post, SyncPlan, check_texts
-from logbook_agent.model.errors import MarkersDamaged, UsageError
+from logbook_agent.issue.steps import Create, Issue, Post, SyncPlan, check_texts
+from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
@@ -29,7 +29,7 @@ from logbook_agent.text.address import IssueAddress, RepositoryAddress
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
 # The files of `--offline`.
-_OURS = re.compile(r"issue\.md|(?:update|snapshot|final|link)-\d{2,}\.md")
+_OURS = re.compile(r"issue\.md|(?:update|snapshot|final)-\d{2,}\.md")
 # A title, in `issue.md`, and the marker that names the logbook.
 _HEAD = r"(?:# [^\n]*\n\n)?<!-- logbook:[a-z]+ \d+ book={}[ >]"
 
@@ -73,7 +73,7 @@ def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, l
     create = Create(repository=where, title=documents.title(), labels=names, text=body)
     empty = Issue(number=0, url="", title="", body=body, author="")
     plan = make_plan(documents.wanted, documents, empty, ())
-    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(documents)))
+    return dataclasses.replace(plan, steps=(create, *plan.steps))
 
 
 def create_issue(
@@ -90,7 +90,7 @@ def create_issue(
     # Not the address of the answer: what the header names is where the next token goes.
     address = IssueAddress(repository=repository, number=issue.number)
     with changing(workspace, book):
-        book.change_header(lambda header: adopted(header, address.web, (issue.author,), managed=True))
+        book.change_header(lambda header: adopted(header, address.web, managed=True))
     return create, address
 
 
@@ -102,72 +102,15 @@ def _day_before(stamp: str) -> datetime | None:
         return None
 
 
-def _existing(calls: Calls, book: str, since: datetime | None, login: str | None) -> list[Issue]:
-    """Open issues of this account with the block of this logbook, oldest first.
-
-    Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
-    have opened one and been killed, and since then the logbook may have changed.
-    """
-    found = calls.reading(lambda: calls.remote.issues_by(login, since))
-    mine = [i for i in found if i.state == "open" and _is_ours(i, book, login)]
-    return sorted(mine, key=lambda i: i.number)
-
-
-def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
-    if login is not None:
-        return issue.author == login and marking.begins(issue.body, book)
-    try:
-        found = marking.find_block(issue.body, book)
-    except MarkersDamaged:
-        return False
-    return found is not None and found.intact
-
-
 def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Issue:
-    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
-    older than `since`.
-
-    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
-    older stays; the younger is closed and points to it.
-    """
+    """The issue, created unless an earlier attempt did so: that one is open, by this account, not older than `since`,
+    and has the block of this logbook."""
     calls.reading(calls.remote.check_name)
     login = calls.reading(calls.remote.login)
-    found = _existing(calls, book, since, login)
-    if found and login is None:
-        calls.say(
-            f"continuing in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
-            " does not say whose this token is"
-        )
-    if not found:
-        created = calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
-        # Lists may lag behind: the one that was just created counts, whether it is listed or not.
-        others = [i for i in _existing(calls, book, since, login) if i.number != created.number]
-        found = sorted([created, *others], key=lambda i: i.number)
-    for younger in found[1:]:
-        # Without a login a block may also be somebody's copy.
-        if younger.author == found[0].author:
-            _close(calls, younger, found[0], book)
-    return found[0]
-
-
-def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
-    calls.say(f"closing {younger.url}, a duplicate of {older.url}")
-    pointer = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
-
-    def write() -> Issue:
-        body = calls.reading(lambda: calls.remote.issue(younger.number)).body
-        return calls.remote.edit_issue(younger.number, body=_replaced(body, book, pointer), state="closed")
-
-    calls.writing(write)
-
-
-def _replaced(body: str, book: str, text: str) -> str:
-    """The body with the text in the place of the block; people may have written around it."""
-    try:
-        found = marking.find_block(body, book)
-    except MarkersDamaged:
-        found = None
-    return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]
+    for issue in calls.reading(lambda: calls.remote.issues_by(login, since)):
+        if issue.state == "open" and issue.author == login and marking.begins(issue.body, book):
+            return issue
+    return calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
 
 
 def write_offline(
@@ -181,7 +124,7 @@ def write_offline(
     issue = issue_of(book)
     named = issue.repository if issue is not None else default_repository(workspace, repository)
     documents = gather(workspace, book, named, chosen=entries)
-    documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
+    documents.wanted = dataclasses.replace(documents.wanted, managed=False)
     texts = _texts(first_plan(documents, named, labels))
     within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
     if not folder.strip() or (within.exists() and not within.is_dir()):
@@ -203,10 +146,9 @@ def _texts(plan: SyncPlan) -> dict[str, str]:
     for step in plan.steps:
         if isinstance(step, Create):
             texts["issue.md"] = f"# {step.title}\n\n{step.text}\n"
-        elif isinstance(step, Post | LinkBack):
-            kind = step.kind if isinstance(step, Post) else "link"
-            counts[kind] += 1
-            texts[f"{kind}-{counts[kind]:02d}.md"] = f"{step.text}\n"
+        elif isinstance(step, Post):
+            counts[step.kind] += 1
+            texts[f"{step.kind}-{counts[step.kind]:02d}.md"] = f"{step.text}\n"
     return texts
 
 

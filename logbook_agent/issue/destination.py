@@ -1,35 +1,26 @@
-"""The repository and issue of a logbook, the connection to its host, and the hosts that the user's token may go to.
-
-Only hosts that the user named outside of the repository get a token: a pulled branch names hosts, too, in its settings,
-in the address of its issue and in its links.
-"""
+"""The repository and issue of a logbook, and the connection to its host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.refusals import IssueHost
-from logbook_agent.issue.token import gh_host, token_for
-from logbook_agent.model.errors import HostNotConfirmed, NoToken
+from logbook_agent.issue.token import is_named, token_for
+from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import create_exclusive, make_folder, remove
-from logbook_agent.store.reading import names_in
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.user_config import made_folder, user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import (
-    GITHUB_HOST,
     IssueAddress,
     RepositoryAddress,
     Site,
     parse_issue,
     parse_remote,
     parse_repository,
-    parse_site,
 )
 
 # Seconds between the starts of two writes, as GitHub asks; and for one answer.
@@ -73,11 +64,6 @@ def issue_of(book: Book) -> IssueAddress | None:
     return parse_issue(book.header.issue.url) if book.header.issue is not None else None
 
 
-def issue_line(book: Book) -> str:
-    """Where the address of the experiment issue stands, for a message."""
-    return f"`issue` in {book.topic}/{book.header_path.name}"
-
-
 def _remote_repository(workspace: Workspace) -> RepositoryAddress | None:
     remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
     return parse_remote(remote.url) if remote is not None else None
@@ -103,25 +89,13 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
     )
 
 
-def named_by(workspace: Workspace, repository: RepositoryAddress, option: str | None = None) -> str:
-    """The option, setting or remote that names the host of a repository, for a message."""
-    if option is not None and "://" in option:
-        return "--repo"
-    settings, file = workspace.config.github, workspace.config.file
-    if settings.host is not None and file is not None and repository.site == settings.site:
-        return f"`host` in {file.name}"
-    return "the git remote"
-
-
 def connect(
-    workspace: Workspace, repository: RepositoryAddress, wire: SendOptions, *, named_by: str, read_only: bool = False
+    workspace: Workspace, repository: RepositoryAddress, wire: SendOptions, *, read_only: bool = False
 ) -> Calls:
     """The way to a repository, with the token of its host and of no other.
 
-    `named_by`: what names the host, for a message. `read_only`: without a token it is read as anybody may read it.
-    Raises HostNotConfirmed before anything is asked for, and NoToken.
+    `read_only`: without a token it is read as anybody may read it. Raises NoToken.
     """
-    check_confirmed(repository.host, workspace.environ, named_by=named_by, again=wire.again)
     value = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github import GitHub
@@ -146,75 +120,13 @@ def connect(
 
 def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only: bool) -> str | None:
     """None: there is none, and reading needs none. Raises NoToken."""
-    environ = workspace.environ
-    confirmed = () if repository.host == GITHUB_HOST else confirmed_hosts(environ)
     try:
-        token = token_for(repository.host, environ, confirmed=confirmed)
+        token = token_for(repository.host, workspace.environ)
     except NoToken as error:
-        if not read_only:
+        # Nothing at all is sent to a host that only the repository names.
+        if not (read_only and is_named(repository.host, workspace.environ)):
             raise
         workspace.warnings.append(f"{error.message}: reading without one ({error.hint})")
         return None
     workspace.learn_secrets({"GH_TOKEN": token.value}, ())
     return token.value
-
-
-ALWAYS, VARIABLE, CONFIRMED = "always", "GH_HOST", "--confirm-host"
-# The folder in the user's state in which a file is called after each confirmed host.
-_HOSTS = "hosts"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownHost:
-    """`by`: `always`, `GH_HOST` or `--confirm-host`."""
-
-    host: str
-    by: str
-
-
-def known_hosts(environ: Mapping[str, str]) -> list[KnownHost]:
-    """All hosts that a token may go to."""
-    found = [(gh_host(environ), VARIABLE), *((host, CONFIRMED) for host in confirmed_hosts(environ))]
-    named = [KnownHost(host=host, by=by) for host, by in found if host not in (None, GITHUB_HOST)]
-    return [KnownHost(host=GITHUB_HOST, by=ALWAYS), *named]
-
-
-def confirmed_hosts(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The hosts that the user confirmed, by name."""
-    state = user_folder(environ, "state")
-    return () if state is None else tuple(sorted(names_in(state / _HOSTS, within=state)))
-
-
-def confirm_host(environ: Mapping[str, str], text: str) -> str:
-    """Confirm a host (or its base URL); the host as it stands in addresses."""
-    host = parse_site(text).host
-    if host != GITHUB_HOST:
-        state = made_folder(user_folder(environ, "state"), "what you confirm")
-        make_folder(state / _HOSTS, within=state)
-        create_exclusive(state / _HOSTS / host, b"", within=state)
-    return host
-
-
-def forget_host(environ: Mapping[str, str], text: str) -> tuple[str, bool]:
-    """Take a confirmation back; the host, and whether it was confirmed."""
-    host = parse_site(text).host
-    was_there = host in confirmed_hosts(environ)
-    if was_there and (state := user_folder(environ, "state")) is not None:
-        remove(state / _HOSTS / host, within=state)
-    return host, was_there
-
-
-def is_confirmed(host: str, environ: Mapping[str, str]) -> bool:
-    """Whether a token may go to this host, to the letter: another port is another host."""
-    return host in (GITHUB_HOST, gh_host(environ)) or host in confirmed_hosts(environ)
-
-
-def check_confirmed(host: str, environ: Mapping[str, str], *, named_by: str, again: str) -> None:
-    """Raises HostNotConfirmed. `named_by`: what of the repository names the host; `again`: what to type then."""
-    if not is_confirmed(host, environ):
-        raise HostNotConfirmed(
-            f"{host} is not confirmed; no request or token was sent to it",
-            cause=f"{named_by} names this host, and a repository does not decide where your token goes",
-            hint=f"if the host may have your token: logbook link --confirm-host {host}, or set GH_HOST={host};"
-            f" then: {again}",
-        )

@@ -1,4 +1,4 @@
-"""The documents that an issue shows: title, body, updates, snapshots, final summary, links from other issues.
+"""The documents that an issue shows: title, body, updates, snapshots, final summary.
 
 Each is the text of a template, made inert as a whole, then cut to its room. The same logbook and links give the same
 bytes, whenever they are rendered.
@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
-from logbook_agent.issue.excerpts import escape, is_address, share, shown
+from logbook_agent.issue.excerpts import is_address, share, shown
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
@@ -27,7 +27,6 @@ from logbook_agent.text import markdown as md
 TITLE_UNITS = 256
 # What a template of a title gets to see of a value.
 _TITLE_VALUE_BYTES = 1024
-_LINK_BYTES = 4096
 
 
 @dataclass(kw_only=True)
@@ -88,14 +87,6 @@ class IssueDocuments:
         }
         return self._rendered("issue_final.md.j2", {"final": said}, room)
 
-    def link_back(self, label: str) -> str:
-        """The comment on a linked issue, which this thread calls `label`. Raises ValueError without an issue."""
-        issue = self.values.header.issue
-        if issue is None:
-            raise ValueError("the thread has no issue")
-        values = {"link": {"label": escape(label), "url": issue.url}}
-        return self._rendered("issue_link.md.j2", values, _LINK_BYTES)
-
     def _rendered(
         self, template: str, values: Mapping[str, object], room: int, declared: frozenset[str] | None = None
     ) -> str:
@@ -117,7 +108,7 @@ def _units(text: str) -> int:
 def _declared(header: Header, links: Links) -> frozenset[str]:
     found = [
         header.issue.url if header.issue is not None else None,
-        *(url for link in header.links for url in (link.url, link.back)),
+        *(link.url for link in header.links),
         *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
         *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
         links.view,

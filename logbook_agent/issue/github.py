@@ -103,13 +103,20 @@ class GitHub:
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def login(self) -> str | None:
-        """Whose token it is; None when the host does not tell this kind of token."""
+    def login(self) -> str:
+        """The account of the token; "" without a token."""
+        if self._token is None:
+            return ""
         call = Call(doing="say whose token this is", about="account of this token")
         try:
-            return self._ask(call, lambda: _login(self._github.get_user()))
+            return self._ask(call, lambda: _login(self._github.get_user().login))
         except (Forbidden, IssueMissing):
-            return None
+            # An app or a workflow has no user; GraphQL names it all the same.
+            return self._ask(call, self._viewer)
+
+    def _viewer(self) -> str:
+        _, answer = self._github.requester.graphql_query("query { viewer { login } }", {})
+        return _login(answer["data"]["viewer"]["login"])
 
     def check_name(self) -> None:
         """Raises IssueMoved where the repository has another name by now."""
@@ -133,10 +140,9 @@ class GitHub:
         """Raises IssueMissing."""
         return self._ask(self._call("read", self._told(comment_id)), lambda: _comment(self._at(comment_id)))
 
-    def issues_by(self, author: str | None, since: datetime | None) -> tuple[Issue, ...]:
+    def issues_by(self, author: str, since: datetime | None) -> tuple[Issue, ...]:
         """Issues (no pull requests), open and closed, that changed since then, ascending by number."""
-        filters: dict[str, Any] = {"state": "all", "sort": "created", "direction": "asc"}
-        filters |= {"creator": author} if author is not None else {}
+        filters: dict[str, Any] = {"state": "all", "sort": "created", "direction": "asc", "creator": author}
         filters |= {"since": since} if since is not None else {}
 
         def listed() -> list[Issue]:
@@ -357,7 +363,7 @@ def _issue(found: GithubIssue) -> Issue:
         url=_address(found.html_url),
         title=_text(found.title),
         body=_text(found.body or ""),
-        author=_login(found.user),
+        author=_author(found),
         state="closed" if found.state == "closed" else "open",
         locked=bool(found.locked),
     )
@@ -365,13 +371,21 @@ def _issue(found: GithubIssue) -> Issue:
 
 def _comment(found: IssueComment) -> Comment:
     return Comment(
-        id=_whole(found.id), url=_address(found.html_url), author=_login(found.user), body=_text(found.body or "")
+        id=_whole(found.id),
+        url=_address(found.html_url),
+        author=_author(found),
+        body=_text(found.body or ""),
+        association=_text(found.author_association or ""),
     )
 
 
-def _login(user: Any) -> str:
-    """The account; it is kept in the header and shown."""
-    name = _GHOST if user is None else _text(user.login)
+def _author(found: GithubIssue | IssueComment) -> str:
+    return _GHOST if found.user is None else _login(found.user.login)
+
+
+def _login(value: object) -> str:
+    """The name of an account; it is shown."""
+    name = _text(value)
     if not LOGIN.fullmatch(name):
         raise ValueError("no login")
     return name

@@ -20,7 +20,7 @@ from logbook_agent.model.record import digest
 
 VERSION = 1
 # The kinds of our comments.
-UPDATE, SNAPSHOT, FINAL, LINK = "update", "snapshot", "final", "link"
+UPDATE, SNAPSHOT, FINAL = "update", "snapshot", "final"
 
 _MARKER = re.compile(r"<!-- logbook:([a-z]+) (\d{1,6})((?: [a-z]+=[A-Za-z0-9._:,/+-]*)+) -->")
 _VALUE = re.compile(r"[A-Za-z0-9._:,/+-]*")

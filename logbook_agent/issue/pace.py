@@ -234,22 +234,6 @@ def with_progress(error: RemoteError, done: int) -> RemoteError:
     return error
 
 
-# GitHub has no write that is refused when the text has changed since it was read. So a text is read again right before
-# it is written, after all waits, and what has changed by then is left alone. One request is left to lose an edit in.
-
-
-def edit_comment(calls: Calls, comment_id: int, *, old: str, new: str) -> Comment:
-    """Replace the text of a comment. Raises Unreachable when it is not `old` any more: to be planned again."""
-
-    def write() -> Comment:
-        there = calls.reading(lambda: calls.remote.comment(comment_id))
-        if normalised(there.body) != normalised(old):
-            raise Unreachable(f"comment {comment_id} was edited while it was synced", cause="somebody else edited it")
-        return calls.remote.edit_comment(comment_id, new)
-
-    return calls.writing(write)
-
-
 @dataclass(kw_only=True)
 class IssueComments:
     """The comments of one issue as this command knows them. A list of the host may lag behind: a comment that was
@@ -269,9 +253,21 @@ class IssueComments:
         return self._keep(self.calls.writing(lambda: self.calls.remote.post_comment(self.number, text)))
 
     def edit(self, comment_id: int, *, old: str, new: str) -> Comment:
-        """As `edit_comment`. Raises Unreachable, too, when it is not there: the next list decides."""
+        """Replace the text of a comment. Raises Unreachable when it is not `old` any more, or not there: the next list
+        decides."""
+
+        # GitHub has no write that is refused when the text has changed since it was read. So a text is read again right
+        # before it is written, after all waits. One request is left to lose an edit in.
+        def write() -> Comment:
+            there = self.calls.reading(lambda: self.calls.remote.comment(comment_id))
+            if normalised(there.body) != normalised(old):
+                raise Unreachable(
+                    f"comment {comment_id} was edited while it was synced", cause="somebody else edited it"
+                )
+            return self.calls.remote.edit_comment(comment_id, new)
+
         try:
-            return self._keep(edit_comment(self.calls, comment_id, old=old, new=new))
+            return self._keep(self.calls.writing(write))
         except IssueMissing as error:
             # Removed since it was read, by another machine for example; or the host is wrong.
             self._confirmed.pop(comment_id, None)

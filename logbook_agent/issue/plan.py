@@ -1,6 +1,6 @@
 """The plan: the steps that bring an issue, as read, to what the logbook has to say. A pure function.
 
-It keeps no state of its own. What was posted is read from the markers of comments by trusted authors, so a plan made
+It keeps no state of its own. What was posted is read from the markers of comments whose author counts, so a plan made
 again after a lost answer, on another machine or in a fresh clone goes on from what is there. When nothing is left to
 do, it has no steps.
 """

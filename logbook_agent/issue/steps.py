@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 # Texts of comments are rendered when they are asked for, once: a long plan is made at once, and the next text in
@@ -25,18 +25,6 @@ class Create:
     def __str__(self) -> str:
         labels = f" with labels {', '.join(self.labels)}" if self.labels else ""
         return f"open an issue in {self.repository}{labels}: {self.title}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkBack:
-    """A comment on another issue that points to ours, unless it is there already."""
-
-    url: str
-    label: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"comment on {self.url} ({self.label}): link back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +89,7 @@ class Close:
         return "close the issue"
 
 
-Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close | LinkBack
+Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +113,7 @@ def step_diff(step: Step) -> list[str]:
         return _diff(step.old or "", step.text)
     if isinstance(step, EditStep):
         return _diff(step.old, step.text)
-    return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post | LinkBack) else []
+    return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post) else []
 
 
 def step_values(step: Step) -> dict[str, object]:
@@ -185,11 +173,11 @@ def marked_name(entry_id: str, mark: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The content that the issue should show. `book` is the logbook's key in markers. `trusted`: whose markers count.
-    `managed`: the block is known to have been written, so it must be there. `chosen`: only these entries go out,
-    whatever their stage. `snapshots`: name and commit of each. `final`: digest of how the thread ended, `final_of` of
-    what it ended with. `unreadable`: entries whose records are damaged; what was told of them stays, and nothing is
-    counted without them."""
+    """The content that the issue should show. `book` is the logbook's key in markers. `login`: the account of the
+    token, once the host was asked. `managed`: the block is known to have been written, so it must be there. `chosen`:
+    only these entries go out, whatever their stage. `snapshots`: name and commit of each. `final`: digest of how the
+    thread ended, `final_of` of what it ended with. `unreadable`: entries whose records are damaged; what was told of
+    them stays, and nothing is counted without them."""
 
     book: str
     entries: tuple[EntryWanted, ...] = ()
@@ -197,13 +185,10 @@ class Wanted:
     snapshots: tuple[tuple[str, str], ...] = ()
     final: str | None = None
     final_of: str = ""
-    trusted: frozenset[str] = frozenset()
+    login: str = ""
     managed: bool = False
     new_block: bool = False
     unreadable: tuple[str, ...] = ()
-
-    def trusting(self, login: str) -> Wanted:
-        return replace(self, trusted=self.trusted | {login})
 
 
 class Documents(Protocol):
@@ -234,11 +219,20 @@ class Issue:
     locked: bool = False
 
 
+# Who is more to a repository than a passer-by.
+_WRITERS = ("OWNER", "MEMBER", "COLLABORATOR")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """IDs ascend with the time a comment was made."""
+    """IDs ascend with the time a comment was made. `association` of its author with the repository, as GitHub says."""
 
     id: int
     url: str
     author: str
     body: str
+    association: str = "NONE"
+
+    def counts(self, login: str) -> bool:
+        """Whether a marker in it may be ours: its author writes in the repository, or is our own account."""
+        return self.association in _WRITERS or self.author == login

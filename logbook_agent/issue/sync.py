@@ -12,16 +12,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.apply import Learnt, Sync
-from logbook_agent.issue.commit import check_commit, commit_root
+from logbook_agent.issue.apply import Sync
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_line, issue_of, named_by
-from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import with_progress
 from logbook_agent.issue.steps import Step
-from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
+from logbook_agent.model.errors import Locked, RemoteError, SyncRunning, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -37,21 +35,18 @@ class SyncRequest:
     labels: Sequence[str] = ()
     entries: Sequence[str] = ()
     dry_run: bool = False
-    commit: bool = False
     new_block: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncResult:
-    """`steps`: those carried out; in a dry run those that would be. `would_commit`: the records, in a dry run."""
+    """`steps`: those carried out; in a dry run those that would be."""
 
     book: Book
     issue: str | None
     steps: tuple[Step, ...]
     links: Links
     waiting: tuple[str, ...] = ()
-    commit: str | None = None
-    would_commit: bool = False
 
 
 def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncResult:
@@ -65,31 +60,17 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
         try:
             issue = issue_of(book) or _open(workspace, book, request, wire, done)
             contents = gather(workspace, book, issue.repository, chosen=request.entries, new_block=request.new_block)
-            calls = connect(workspace, issue.repository, wire, named_by=issue_line(book))
+            calls = connect(workspace, issue.repository, wire)
             applying = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents, done=done)
-            applying.remember = lambda learnt: _remember(book, learnt)
+            applying.remember_block = lambda: _remember_block(book)
             workspace.warnings += applying.run().warnings
-            done += carry_out_link_backs(contents, wire)
         except RemoteError as error:
-            # The network's trouble is no reason to leave the records uncommitted, and git's none to hide it.
-            try:
-                if (commit := _commit(workspace, book, request)) is not None:
-                    wire.say(f"committed: {commit[:9]}")
-            except StoreError as trouble:
-                wire.say(f"nor was the logbook committed: {trouble.message}")
             raise with_progress(error, len(done)) from None
         except KeyboardInterrupt:
             made = "1 write" if len(done) == 1 else f"{len(done)} writes"
             wire.say(f"interrupted after {made}; to send the rest: {wire.again}")
             raise
-        result = _result(book, done, contents)
-        try:
-            return dataclasses.replace(result, commit=_commit(workspace, book, request))
-        except StoreError as error:
-            error.reword(f"{result.issue} is up to date, but the logbook was not committed: {error.message}")
-            if done:
-                error.cause = f"{error.cause}\nwritten before: {'; '.join(map(str, done))}"
-            raise
+        return _result(book, done, contents)
 
 
 def sync_after(workspace: Workspace, wire: SendOptions, done: str) -> SyncResult:
@@ -118,8 +99,6 @@ def _check(workspace: Workspace, book: Book, request: SyncRequest) -> None:
             cause="--repo and --label are for a new one",
             hint="logbook sync; or, to continue elsewhere: logbook link URL --replace",
         )
-    if request.commit:
-        check_commit(workspace.root, workspace.environ)
 
 
 @contextlib.contextmanager
@@ -144,13 +123,11 @@ def _preview(workspace: Workspace, book: Book, request: SyncRequest, wire: SendO
     contents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     if issue is None:
         plan = first_plan(contents, repository, request.labels)
-        steps = plan.steps
     else:
-        calls = connect(workspace, issue.repository, wire, named_by=issue_line(book), read_only=True)
+        calls = connect(workspace, issue.repository, wire, read_only=True)
         plan = Sync(calls=calls, number=issue.number, wanted=contents.wanted, documents=contents).plan()
-        steps = (*plan.steps, *planned_link_backs(contents))
     workspace.warnings += plan.warnings
-    return dataclasses.replace(_result(book, steps, contents), would_commit=request.commit)
+    return _result(book, plan.steps, contents)
 
 
 def _open(workspace: Workspace, book: Book, request: SyncRequest, wire: SendOptions, done: list[Step]) -> IssueAddress:
@@ -162,22 +139,18 @@ def _open(workspace: Workspace, book: Book, request: SyncRequest, wire: SendOpti
             cause="none is configured, and no git remote points to one",
             hint='add: --repo OWNER/REPO, or set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
-    who = named_by(workspace, repository, request.repository)
-    calls = connect(workspace, repository, wire, named_by=who)
+    calls = connect(workspace, repository, wire)
     created, issue = create_issue(workspace, book, calls, repository, request.labels)
     done.append(created)
     return issue
 
 
-def _remember(book: Book, learnt: Learnt) -> None:
-    """Keep in the header what a sync has learnt about its issue."""
-    issue = book.header.issue
-    if issue is not None and learnt(issue) != issue:
+def _remember_block(book: Book) -> None:
+    def changed(header: Header) -> Header:
+        issue = header.issue
+        return header if issue is None else dataclasses.replace(header, issue=dataclasses.replace(issue, managed=True))
 
-        def changed(header: Header) -> Header:
-            return header if header.issue is None else dataclasses.replace(header, issue=learnt(header.issue))
-
-        book.change_header(changed)
+    book.change_header(changed)
 
 
 def _result(book: Book, steps: Sequence[Step], contents: BookDocuments) -> SyncResult:
@@ -189,9 +162,3 @@ def _result(book: Book, steps: Sequence[Step], contents: BookDocuments) -> SyncR
         links=contents.values.links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
-
-
-def _commit(workspace: Workspace, book: Book, request: SyncRequest) -> str | None:
-    if not request.commit:
-        return None
-    return commit_root(workspace.root, f"logbook {book.header.prefix}: records", workspace.environ)

@@ -14,7 +14,7 @@ from typer import Argument, Context, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync import SyncResult, sync_after
@@ -65,7 +65,7 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     )
     made = _recorded(book.header, made) or made
     _warn_unpushed(workspace, book, made)
-    calls = connect(workspace, repository, wire, named_by=named_by(workspace, repository), read_only=request.dry_run)
+    calls = connect(workspace, repository, wire, read_only=request.dry_run)
     # Here, since it must not hold the token, which is known only now.
     _check_no_secret(workspace, request.name)
     tried: list[str] = []
@@ -172,8 +172,8 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
     if lacking:
         workspace.warnings.append(
-            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them, first:"
-            " logbook sync --commit; git push"
+            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them,"
+            " first commit them, then: git push"
         )
 
 

@@ -1,11 +1,11 @@
 """The token for one host, and never for another.
 
 github.com          GH_TOKEN, GITHUB_TOKEN
-any other host      GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN, when they are for that host
-then, for both      what `gh auth token --hostname HOST` knows
+the host in GH_HOST GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN
+then, for any host  what `gh auth token --hostname HOST` knows
 
-The enterprise variables hold one token, for one host: the one that GH_HOST names, else the only one that the user has
-confirmed. Of several, a repository would choose which of them gets the token, so it goes to none.
+So no token goes to a host that only a repository names: a pulled branch names hosts in its settings, in the address of
+its issue and in its links.
 
 A token stands in no message, and in the repr of nothing.
 """
@@ -13,7 +13,7 @@ A token stands in no message, and in the repr of nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from logbook_agent.model.errors import NoToken, UsageError
@@ -25,14 +25,6 @@ ENTERPRISE_VARIABLES = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 _GH_TIMEOUT_S = 5.0
 _USABLE = re.compile(r"[\x21-\x7e]+")
 
-# What a program prints, given its words and environment; None when it fails or takes too long.
-Run = Callable[[Sequence[str], Mapping[str, str]], bytes | None]
-
-
-def run_program(argv: Sequence[str], environ: Mapping[str, str]) -> bytes | None:
-    """In a process group of its own, so that a wrapper script that hangs ends with what it started."""
-    return output_of(argv, environ, timeout_s=_GH_TIMEOUT_S)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
@@ -42,21 +34,17 @@ class Token:
     source: str
 
 
-def token_for(host: str, environ: Mapping[str, str], *, confirmed: Sequence[str] = (), run: Run = run_program) -> Token:
-    """`host` may have a port. `confirmed`: the hosts that the user's own settings name; GH_HOST comes before them.
-
-    Raises NoToken, also for a token that cannot be one.
-    """
+def token_for(host: str, environ: Mapping[str, str]) -> Token:
+    """`host` may have a port. Raises NoToken, also for a token that cannot be one."""
     host = host.lower()
-    named = _enterprise_host(environ, confirmed)
-    for name in variables(host) if host == GITHUB_HOST or _is_named(host, named) else ():
+    for name in variables(host) if is_named(host, environ) else ():
         value = environ.get(name, "").strip()
         if value:
             return _usable(value, name, f"set {name} again, to the token and nothing else")
-    known = _from_gh(host, environ, run)
+    known = _from_gh(host, environ)
     if known:
         return _usable(known, "gh auth token", f"gh auth login --hostname {host}")
-    raise _none(host, environ, named)
+    raise _none(host, environ)
 
 
 def variables(host: str) -> tuple[str, ...]:
@@ -64,7 +52,12 @@ def variables(host: str) -> tuple[str, ...]:
     return GITHUB_VARIABLES if host == GITHUB_HOST else ENTERPRISE_VARIABLES
 
 
-def gh_host(environ: Mapping[str, str]) -> str | None:
+def is_named(host: str, environ: Mapping[str, str]) -> bool:
+    """Whether the user names this host, to the letter: another port is another host."""
+    return host in (GITHUB_HOST, _gh_host(environ))
+
+
+def _gh_host(environ: Mapping[str, str]) -> str | None:
     """The host that GH_HOST names; None when it names none."""
     try:
         return parse_site(environ["GH_HOST"]).host
@@ -72,36 +65,15 @@ def gh_host(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def _enterprise_host(environ: Mapping[str, str], confirmed: Sequence[str]) -> str | None:
-    """The one host that the enterprise variables are for."""
-    # A text that is no host names none, and neither do the settings then: the token is meant for somewhere else.
-    named = gh_host(environ) or environ.get("GH_HOST", "").strip()
-    if named not in ("", GITHUB_HOST):
-        return named
-    return confirmed[0] if len(confirmed) == 1 else None
-
-
-def _is_named(host: str, named: str | None) -> bool:
-    if named is None:
-        return False
-    # A port that only one side names makes no other host.
-    (name, port), (its_name, its_port) = _parts(host), _parts(named)
-    return host == named or (name == its_name and not (port and its_port))
-
-
-def _parts(host: str) -> tuple[str, str]:
-    found = re.fullmatch(r"(.*?)(?::(\d+))?", host, re.DOTALL)
-    return (found[1], found[2] or "") if found else (host, "")
-
-
-def _from_gh(host: str, environ: Mapping[str, str], run: Run) -> str | None:
+def _from_gh(host: str, environ: Mapping[str, str]) -> str | None:
     program = find_program("gh", environ)
     if program is None:
         return None
     # With a token in its environment gh would repeat that one, whatever host is asked for.
     hidden = {*GITHUB_VARIABLES, *ENTERPRISE_VARIABLES, "GH_HOST", "GH_DEBUG"}
     env = {k: v for k, v in environ.items() if k not in hidden} | {"GH_PROMPT_DISABLED": "1"}
-    out = run([program, "auth", "token", "--hostname", host], env)
+    # In a process group of its own, so that a wrapper script that hangs ends with what it started.
+    out = output_of([program, "auth", "token", "--hostname", host], env, timeout_s=_GH_TIMEOUT_S)
     return None if out is None else out.decode("utf-8", "replace").strip()
 
 
@@ -115,17 +87,13 @@ def _usable(value: str, source: str, hint: str) -> Token:
     return Token(value=value, source=source)
 
 
-def _none(host: str, environ: Mapping[str, str], named: str | None) -> NoToken:
+def _none(host: str, environ: Mapping[str, str]) -> NoToken:
     first, second = variables(host)
-    if host == GITHUB_HOST or _is_named(host, named) or not (environ.get(first) or environ.get(second)):
-        cause = f"neither {first} nor {second} is set, and gh knows none for this host"
-        hint = f"set {first}, or: gh auth login --hostname {host}"
-        if host != GITHUB_HOST and not _is_named(host, named):
-            hint = f"set {first} and GH_HOST={host}, or: gh auth login --hostname {host}"
-        return NoToken(f"no token for {host}", cause=cause, hint=hint)
-    said = f"is for {named}" if named is not None else "is sent to no host until GH_HOST names one"
+    if is_named(host, environ):
+        cause = f"neither {first} nor {second} is set, and gh is not logged in to this host"
+        return NoToken(f"no token for {host}", cause=cause, hint=f"set {first}, or: gh auth login --hostname {host}")
     return NoToken(
-        f"no token for {host}",
-        cause=f"{first if environ.get(first) else second} {said}, and gh knows none for {host}",
-        hint=f"if it is meant for {host}, set GH_HOST={host}; else: gh auth login --hostname {host}",
+        f"no token for {host}; nothing was sent to it",
+        cause="a token goes to github.com, to the host in GH_HOST, and to hosts that gh is logged in to",
+        hint=f"if this host may have your token: gh auth login --hostname {host}, or set GH_HOST={host} and {first}",
     )

@@ -6,7 +6,7 @@ An entry belongs to the oldest comment that mentions it; younger ones drop it, a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -61,13 +61,11 @@ class Ours:
         return any(t.how == OPEN for t in self.mentions)
 
 
-def ours_of(book: str, trusted: Iterable[str], comments: Sequence[Comment]) -> list[Ours]:
-    """The comments of this logbook by trusted accounts, oldest first."""
+def ours_of(book: str, login: str, comments: Sequence[Comment]) -> list[Ours]:
+    """The comments of this logbook by accounts whose markers count, oldest first."""
     found = []
-    # Typed by hand they may be in another case.
-    known = {login.casefold() for login in trusted}
     for comment in sorted(comments, key=lambda c: c.id):
-        marked = marking.read_comment(comment.body, book) if comment.author.casefold() in known else None
+        marked = marking.read_comment(comment.body, book) if comment.counts(login) else None
         if marked is not None:
             found.append(Ours(comment=comment, marked=marked, mentions=mentions_of(marked)))
     return found
@@ -95,7 +93,7 @@ class Draft:
         return cls(
             wanted=wanted,
             documents=documents,
-            ours=ours_of(wanted.book, wanted.trusted, comments),
+            ours=ours_of(wanted.book, wanted.login, comments),
             entries={entry.id: entry for entry in wanted.entries},
             named=by_name(wanted.entries),
         )

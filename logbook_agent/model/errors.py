@@ -13,7 +13,6 @@ LogbookError                 1  checked, and does not hold
 │   ├── Unreachable             no answer, or one that says nothing; the next sync may succeed
 │   ├── AnswerLost              a write was sent and no answer came: it may or may not have been applied
 │   ├── RateLimited             refused for now and not applied; says how long to wait when that is known
-│   ├── HostNotConfirmed        the user has not named this host outside of the repository; nothing was sent
 │   ├── NoToken                 no token for this host
 │   ├── BadToken                401: the host does not know the token
 │   ├── Forbidden               403: the token may not do this
@@ -135,10 +134,6 @@ class RateLimited(RemoteError):
     def __init__(self, message: str, *, wait_s: float | None = None, cause: str = "", hint: str = "") -> None:
         super().__init__(message, cause=cause, hint=hint)
         self.wait_s = wait_s
-
-
-class HostNotConfirmed(RemoteError):
-    code = "host_not_confirmed"
 
 
 class NoToken(RemoteError):

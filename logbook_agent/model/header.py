@@ -57,11 +57,9 @@ def metric_named(name: str, declared: Iterable[Metric]) -> Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """`back`: None, or `wanted` when the linked issue shall link back here, or the address of that comment."""
-
     label: str
     url: str
-    back: str | None = None
+    extra: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +193,13 @@ class CommandTemplate:
 class ExperimentIssue:
     """The issue that shows this logbook to others.
 
-    `trusted`: the accounts whose markers are ours; learned from the first write, or listed by hand.
     `managed`: the block in its body has been seen to stand; from then on it must be there. (No time of that: two
     clones that both see it write the same, and merge.)
     """
 
     url: str
-    trusted: tuple[str, ...] = ()
     managed: bool = False
+    extra: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

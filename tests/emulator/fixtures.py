@@ -67,6 +67,10 @@ class Hub:
         self.ask("POST", "/user/repos", {"name": name, "auto_init": True, "private": private})
         return f"ada/{name}"
 
+    def let_in(self, user: str, repo: str) -> None:
+        """As a collaborator."""
+        self.ask("PUT", f"/repos/{repo}/collaborators/{user}", {"permission": "push"})
+
     def head(self, repo: str) -> str:
         return str(self.ask("GET", f"/repos/{repo}/git/ref/heads/main")["object"]["sha"])
 

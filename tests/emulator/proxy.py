@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from tests.emulator.faults import JSON, MAX_BODY_BYTES, Fault, Request, Rules, refusal
 from tests.emulator.server import Emulator, Reply
 
-PREFIX = "/api/v3"
+PREFIX, GRAPHQL = "/api/v3", "/api/graphql"
 # Of one connection, or said anew by this server.
 NOT_PASSED_ON = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 
@@ -99,9 +99,13 @@ class Proxy(ThreadingHTTPServer):
         return Reply(status=reply.status, headers=headers, content=content)
 
     def strict(self, request: Request) -> Reply | None:
-        """Where GitHub refuses and the emulator does not; and commits that were never pushed to the emulator."""
+        """Where GitHub refuses and the emulator does not; commits that were never pushed to the emulator; and whose
+        token it is, which is all that is asked of GraphQL."""
         if request.authorization is not None and request.user is None:
             return refusal(401, "Bad credentials")
+        if request.path == GRAPHQL:
+            account = {"data": {"viewer": {"login": request.user}}}
+            return Reply(status=200, headers={"content-type": JSON}, content=json.dumps(account).encode())
         commit = request.path.rsplit("/git/commits/", 1)[-1]
         if request.method == "GET" and commit in self.pushed:
             return Reply(status=200, headers={"content-type": JSON}, content=json.dumps({"sha": commit}).encode())
@@ -154,7 +158,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests.append(request)
         fault = self.server.rules.fault(request)
         request.fault = None if fault is None else fault.name
-        reply = self.server.answer(request, fault) if target.path.startswith(PREFIX) else refusal(404, "Not Found")
+        reply = (
+            self.server.answer(request, fault)
+            if target.path.startswith((PREFIX, GRAPHQL))
+            else refusal(404, "Not Found")
+        )
         if reply is None:
             self.close_connection = True
             return

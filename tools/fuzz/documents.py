@@ -128,7 +128,7 @@ def _settings(base: Base, random: Random) -> Document:
     data = varied(SETTINGS, SETTINGS, as_toml(SETTINGS), as_toml, random)
     some = (
         *_commands(random, 1, _READING, _CHANGING),
-        ("run", "--on", "tpu", "--json", "--", "true") if random.random() < 0.02 else ("link",),
+        ("run", "--on", "tpu", "--json", "--", "true") if random.random() < 0.02 else ("status",),
     )
     path = "work/logbook.toml" if random.random() < 0.9 else "work/pyproject.toml"
     return Document(kind="settings", path=path, content=data, commands=some)
@@ -137,13 +137,7 @@ def _settings(base: Base, random: Random) -> Document:
 def _user(base: Base, random: Random) -> Document:
     table = {"launchers": SETTINGS["launchers"], "executors": {"box": {"kind": "ssh", "host": "127.0.0.1"}}}
     data = varied(table, SETTINGS, as_toml(table), as_toml, random)
-    host = random.choice(("h.example.org", text(random).replace("\0", "") or "x"))
-    some = (
-        ("link",),
-        ("link", "--confirm-host", host),
-        ("link", "--forget-host", "ghe.example.org", "--json"),
-        ("sync", "--dry-run"),
-    )
+    some = (("executors", "--offline"), ("sync", "--dry-run"))
     return Document(kind="user", path="config/logbook-agent/config.toml", content=data, commands=(random.choice(some),))
 
 

@@ -86,6 +86,7 @@ class Hub:
             "id": number,
             "html_url": f"http://{self.host}/{REPOSITORY}/issues/1#c{number}",
             "user": _USER,
+            "author_association": "OWNER",
             "body": body,
         }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, named_by
+from logbook_agent.issue.destination import SendOptions, connect, default_repository
 from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
 from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
@@ -43,7 +43,7 @@ _COMMENT_FILE = "comment.md"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiRequest:
     """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
-    `number` is a pull request where no event names one; `author` is the account of the token."""
+    `number` is a pull request where no event names one."""
 
     job: JobRequest
     terms: PairTerms
@@ -53,7 +53,6 @@ class CiRequest:
     dry_run: bool = False
     name: str | None = None
     number: int | None = None
-    author: str | None = None
     artifact: str | None = None
 
 
@@ -213,18 +212,15 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     repository = actions.repository if actions is not None else default_repository(with_token)
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-    who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
-    calls = connect(with_token, repository, wire, named_by=who)
+    calls = connect(with_token, repository, wire)
     placing = Placing(
         calls=calls,
         number=result.number,
         key=key_of(result.finding.name),
         text=result.text,
         run=actions.run if actions is not None else None,
-        author=gate.request.author,
     )
     placed = placing.place()
-    space.warnings += placing.warnings
     return dataclasses.replace(result, written=placed.written.value, url=placed.url)
 
 

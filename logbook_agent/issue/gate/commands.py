@@ -62,10 +62,6 @@ def ci_command(
     pull_request: Annotated[
         int | None, Option("--pull-request", metavar="N", help="The pull request to comment on. [that of the event]")
     ] = None,
-    comment_author: Annotated[
-        Text,
-        Option("--comment-author", metavar="LOGIN", help="The account of the token, if the host does not report it."),
-    ] = None,
     artifact: Annotated[
         Text, Option("--artifact", metavar="NAME", help="The artifact that will hold the record; the comment names it.")
     ] = None,
@@ -109,7 +105,6 @@ def ci_command(
         dry_run=dry_run,
         name=name,
         number=pull_request,
-        author=comment_author,
         artifact=artifact,
     )
     result = ci(space, request, LineDisplay(), wire(context, max_wait))

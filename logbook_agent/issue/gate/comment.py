@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from logbook_agent.campaign.trees import OUTSIDE
@@ -180,8 +180,6 @@ def _head(finding: GateFinding) -> str:
 
 
 KIND = "ci"
-# Who posts with the token of a job of GitHub Actions, which does not say whose it is.
-ACTIONS_LOGIN = "github-actions[bot]"
 
 
 class Written(StrEnum):
@@ -201,16 +199,13 @@ class PlacedComment:
 
 @dataclass(kw_only=True)
 class Placing:
-    """One comment of a job. `key` tells the comments of several jobs on a pull request apart; `author` is the account
-    of the token, where the host does not say."""
+    """One comment of a job. `key` tells the comments of several jobs on a pull request apart."""
 
     calls: Calls
     number: int
     key: str
     text: str
     run: tuple[int, int] | None = None
-    author: str | None = None
-    warnings: list[str] = field(default_factory=list)
     _sent: bool = False
 
     def __post_init__(self) -> None:
@@ -218,10 +213,7 @@ class Placing:
 
     def place(self) -> PlacedComment:
         """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
-        login = self.author
-        if login is None:
-            told = self.calls.safely(lambda: self.calls.reading(self.calls.remote.login))
-            login = told or ACTIONS_LOGIN
+        login = self.calls.safely(lambda: self.calls.reading(self.calls.remote.login))
         return self.calls.safely(lambda: self._place(login))
 
     @property
@@ -232,7 +224,8 @@ class Placing:
     def _place(self, login: str) -> PlacedComment:
         ours = self._ours(login)
         if not ours:
-            self._post(login)
+            self._sent = True
+            self._comments.post(self._body)
             # Somebody may have posted at the same moment.
             ours = self._ours(login)
         if not ours:
@@ -244,25 +237,14 @@ class Placing:
         return placed
 
     def _ours(self, login: str) -> list[Comment]:
-        """Ours, the oldest first; also one that this process has sent, to the letter, whatever account it was."""
+        """Ours, the oldest first."""
         return sorted((c for c in self._comments.read() if self._is_ours(c, login)), key=lambda c: c.id)
 
     def _is_ours(self, comment: Comment, login: str) -> bool:
-        if self._sent and marking.normalised(comment.body) == marking.normalised(self._body):
-            return True
         if comment.author.casefold() != login.casefold():
             return False
         marked = marking.read_comment(comment.body, self.key)
         return marked is not None and marked.kind == KIND
-
-    def _post(self, login: str) -> None:
-        self._sent = True
-        comment = self._comments.post(self._body)
-        if comment.author.casefold() != login.casefold():
-            self.warnings.append(
-                f"the comment was posted by {comment.author}, not by {login}, so the next push would post a second one;"
-                f" add: --comment-author '{comment.author}'"
-            )
 
     def _bring_up_to_date(self, comment: Comment) -> PlacedComment:
         marked = marking.read_comment(comment.body, self.key)

@@ -35,7 +35,6 @@ NAMES = (
     "issue_update.md.j2",
     "issue_snapshot.md.j2",
     "issue_final.md.j2",
-    "issue_link.md.j2",
 )
 # What built-in templates include.
 INCLUDED = {

@@ -1,8 +1,8 @@
 """The one place that starts git: cleaned environment, no prompt, limits of time and output.
 
 A repository's configuration may name programs: fsmonitor, hooks, external diffs, text conversion, pagers, transports.
-What reads starts none of them. What writes (`add` and `commit` of the logbook root, on request) runs the user's
-hooks and signs as the user configured. Filters (LFS, git-crypt, nbstripout) run in both: they define what the content
+What reads starts none of them. What writes runs the user's hooks and signs as the user
+configured. Filters (LFS, git-crypt, nbstripout) run in both: they define what the content
 of a file is, and a diff without them would show what they are there to hide.
 """
 

@@ -57,13 +57,8 @@ def is_needed(text: str) -> bool:
     return ADDRESS in text
 
 
-def confirms_host(text: str) -> bool:
-    """Whether a document confirms the host itself, as a user would; for the others GH_HOST names it."""
-    return f"--confirm-host {ADDRESS}" in text
-
-
 @contextlib.contextmanager
-def serving(home: Path, *, confirms_host: bool = False) -> Iterator[Served]:
+def serving(home: Path) -> Iterator[Served]:
     if str(REPOSITORY) not in sys.path:
         sys.path.insert(0, str(REPOSITORY))
     from tests.emulator.proxy import Proxy, public_token
@@ -87,9 +82,8 @@ def serving(home: Path, *, confirms_host: bool = False) -> Iterator[Served]:
             "GIT_CONFIG_GLOBAL": str(settings),
             "NO_PROXY": "127.0.0.1",
             "no_proxy": "127.0.0.1",
+            "GH_HOST": proxy.web.removeprefix("http://"),
         }
-        if not confirms_host:
-            environment["GH_HOST"] = proxy.web.removeprefix("http://")
         yield Served(address=proxy.web.removeprefix("http://"), token=token, environment=environment)
         assert proxy.troubles == []
 

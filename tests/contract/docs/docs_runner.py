@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.contract.docs.docs_github import Served, confirms_host, is_needed, serving
+from tests.contract.docs.docs_github import Served, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TIMEOUT_S = 600
@@ -153,7 +153,7 @@ def environment(home: Path) -> dict[str, str]:
 def run_document(text: str, home: Path, engine: str = "fakes") -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
     before = f"{FAKES}{os.pathsep}" if engine == "fakes" and "tests/contract/cluster/fakes" in text else ""
-    there = serving(home, confirms_host=confirms_host(text)) if is_needed(text) else contextlib.nullcontext()
+    there = serving(home) if is_needed(text) else contextlib.nullcontext()
     with there as served:
         return _run_steps(steps(text, engine), home, served, before)
 

@@ -51,8 +51,8 @@ def test_what_is_sent(pushed: Pushed, matrix: Matrix, other: tuple[str, int, str
     ok("edit", "MOE-001", "--interpretation", matrix.one("edit"))
     pushed.publish()
     ok("sync", "--dry-run")
-    ok("sync", "--commit")
-    pushed.push()
+    ok("sync")
+    pushed.publish()
     ok("snapshot", "moe-20260210", "--message", matrix.one("snapshot --message"))
     for text in matrix.plant("snapshot", matrix.words):
         assert matrix.hear("snapshot", bench.cli("snapshot", text)).code == 2

@@ -109,10 +109,9 @@ class Bench:
         found = marked(self.book, body)
         return list(found.entries) if found is not None and found.kind == "update" else []
 
-    def of_kind(self, kind: str, repo: str | None = None, number: int | None = None) -> list[dict[str, Any]]:
-        """The comments that are marked so, here or in another issue."""
-        comments = self.comments if repo is None else self.github.comments(repo, number or 0)
-        found = [(comment, marked(self.book, comment["body"])) for comment in comments]
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """The comments that are marked so."""
+        found = [(comment, marked(self.book, comment["body"])) for comment in self.comments]
         return [comment for comment, mark in found if mark is not None and mark.kind == kind]
 
     def entries(self, number: int) -> list[str]:

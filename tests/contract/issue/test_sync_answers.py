@@ -54,7 +54,7 @@ def harmless(bench: Bench, *args: str) -> str:
 
 def comment(bench: Bench, number: int, body: str = "text") -> dict[str, Any]:
     url = f"{bench.github.web}/{bench.repo}/issues/1#issuecomment-{number}"
-    return {"id": number, "html_url": url, "user": None, "body": body}
+    return {"id": number, "html_url": url, "user": None, "body": body, "author_association": "NONE"}
 
 
 BAD: dict[str, bytes | dict[str, Any]] = {

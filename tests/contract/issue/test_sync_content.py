@@ -57,7 +57,7 @@ def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
 
 def test_declared_links_are_live(bench: Bench) -> None:
     url = f"{bench.github.web}/{bench.repo}/issues/77"
-    bench.ok("link", url, "--as", "Prior issue", "--one-way")
+    bench.ok("link", url, "--as", "Prior issue")
     bench.note("It refers", "--field", f"See={url}")
     bench.sync("--create")
     assert url in bench.block

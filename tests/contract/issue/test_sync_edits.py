@@ -11,7 +11,6 @@ from tests.contract.issue.pushed_support import refused
 from tests.contract.issue.sync_support import Bench
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request
-from tests.seams import forged_block
 
 pytestmark = pytest.mark.slow
 
@@ -91,22 +90,6 @@ def test_what_a_person_writes_in_a_comment_during_a_sync_stays(changed: Bench) -
     assert [c["body"] for c in changed.comments] == [edited]
     [warning] = json.loads(answer.out)["warnings"]
     assert "MOE-000" in warning
-
-
-def test_what_a_person_wrote_in_an_issue_that_was_opened_twice_stays(bench: Bench) -> None:
-    """The younger of two is closed and points to the older."""
-    bench.note()
-    numbers = [
-        bench.github.open_issue_as("ada", bench.repo, "Experiment: moe", body)
-        for body in (forged_block(bench.book), f"Above.\n\n{forged_block(bench.book)}\n\nBelow.")
-    ]
-    bench.sync("--create")
-    assert bench.number == numbers[0]
-    younger = bench.github.issue(bench.repo, numbers[1])
-    assert younger["state"] == "closed"
-    assert younger["body"].startswith("Above.\n\n")
-    assert bench.book.header.issue.url in younger["body"]
-    assert younger["body"].endswith("\n\nBelow.")
 
 
 def test_no_text_of_the_issue_is_obeyed_by_a_terminal(told: Bench) -> None:

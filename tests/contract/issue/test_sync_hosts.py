@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,53 +15,50 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file in which a `gh` on PATH notes each call; it knows a token for every host."""
-    folder = tmp_path / "gh-bin"
+def gh(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `gh` on PATH that is logged in to the host of the bench once this file is there."""
+    folder, hosts = tmp_path / "gh-bin", tmp_path / "gh-hosts"
     folder.mkdir()
-    calls = tmp_path / "gh-calls"
-    (folder / "gh").write_text(f'#!/bin/sh\necho "$@" >> {calls}\necho token-from-gh\n')
+    (folder / "gh").write_text(
+        f'#!/bin/sh\n[ -e {hosts} ] && [ "$4" = {bench.github.host} ] && echo {bench.github.token}\n'
+    )
     (folder / "gh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{Path(sys.executable).parent}:/usr/bin:/bin")
-    return calls
+    return hosts
 
 
-def unconfirmed(bench: Bench, *args: str) -> dict[str, str]:
-    """The error of a command that asks nothing of the host or of gh."""
+def unnamed(bench: Bench, *args: str) -> None:
+    """A command that ends before anything is asked of the host."""
     before = len(bench.github.requests)
     error = refused(bench, 4, *args)
-    assert error["code"] == "host_not_confirmed", error
+    assert error["code"] == "no_token", error
     assert bench.github.host in error["message"]
     assert f"GH_HOST={bench.github.host}" in error["hint"]
     assert len(bench.github.requests) == before
-    return error
 
 
-def test_a_host_of_the_settings_gets_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch, asked: Path) -> None:
+def test_a_host_of_the_settings_gets_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch, gh: Path) -> None:
     bench.note()
     monkeypatch.delenv("GH_HOST")
-    error = unconfirmed(bench, "sync", "--create")
-    assert "logbook.toml" in error["cause"]
-    assert "logbook sync --create" in error["hint"]
-    assert not asked.exists()
+    unnamed(bench, "sync", "--create")
     assert bench.book.header.issue is None
+    gh.touch()
+    assert len(bench.sync("--create")["steps"]) == 2, "gh is logged in there"
 
 
-def test_an_issue_in_the_header_gets_nothing(told: Bench, monkeypatch: pytest.MonkeyPatch, asked: Path) -> None:
+def test_an_issue_in_the_header_gets_nothing(told: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GH_HOST")
     for words in (("sync", "--dry-run"), ("sync", "--entry", "MOE-000"), ("close", "--conclusion", "It works")):
-        assert "logbook.yaml" in unconfirmed(told, *words)["cause"]
-    assert not asked.exists()
+        unnamed(told, *words)
 
 
-def test_a_git_remote_gets_nothing(published: Pushed, monkeypatch: pytest.MonkeyPatch, asked: Path) -> None:
+def test_a_git_remote_gets_nothing(published: Pushed, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = published.bench
     (bench.folder / "logbook.toml").unlink()
     published.publish()
     monkeypatch.delenv("GH_HOST")
     for words in (("sync", "--create"), ("snapshot", "moe-1"), ("snapshot", "moe-1", "--dry-run")):
-        assert "remote" in unconfirmed(bench, *words)["cause"]
-    assert not asked.exists()
+        unnamed(bench, *words)
 
 
 def test_an_address_that_was_typed_gets_nothing_either(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,23 +66,18 @@ def test_an_address_that_was_typed_gets_nothing_either(bench: Bench, monkeypatch
     (bench.folder / "logbook.toml").unlink()
     monkeypatch.delenv("GH_HOST")
     url = f"{bench.github.web}/{bench.repo}"
-    assert "--repo" in unconfirmed(bench, "sync", "--create", "--repo", url)["cause"]
+    unnamed(bench, "sync", "--create", "--repo", url)
     bench.ok("link", f"{url}/issues/1")
-    unconfirmed(bench, "sync")
-    bench.ok("link", "--confirm-host", bench.github.web)
-    bench.github.open_issue_as("bob", bench.repo)
-    assert len(bench.sync()["steps"]) == 2
-    bench.ok("link", "--forget-host", bench.github.host)
-    unconfirmed(bench, "sync")
+    unnamed(bench, "sync")
 
 
 @pytest.mark.parametrize(
     ("alike", "code"),
     [
-        ("localhost:{port}", "host_not_confirmed"),
-        ("127.0.0.1.evil.example.org:{port}", "host_not_confirmed"),
-        ("github.com.evil.example.org", "host_not_confirmed"),
-        ("github.com:8443", "host_not_confirmed"),
+        ("localhost:{port}", "no_token"),
+        ("127.0.0.1.evil.example.org:{port}", "no_token"),
+        ("github.com.evil.example.org", "no_token"),
+        ("github.com:8443", "no_token"),
         ("gіthub.com", "usage"),
         ("github.com.", "usage"),
         ("127.0.0.1:{port}@evil.example.org", "usage"),
@@ -127,7 +118,7 @@ def test_gh_host_names_a_host(bench: Bench, monkeypatch: pytest.MonkeyPatch, for
 def test_gh_host_names_no_other_host(bench: Bench, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
     bench.note()
     monkeypatch.setenv("GH_HOST", named)
-    unconfirmed(bench, "sync", "--create")
+    unnamed(bench, "sync", "--create")
 
 
 def test_the_token_is_not_sent_in_clear_text_to_a_proxy(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,15 +130,3 @@ def test_the_token_is_not_sent_in_clear_text_to_a_proxy(bench: Bench, monkeypatc
     answer = bench.cli("sync", "--create", "--json")
     assert (answer.code, answer.error["code"]) == (2, "usage")
     assert "NO_PROXY=127.0.0.1" in answer.error["hint"]
-
-
-def test_a_host_of_github_itself_needs_no_settings_of_the_user(
-    bench: Bench, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """They are not even read: nothing in them is about it."""
-    (tmp_path / "config").write_text("a file where a folder is expected")
-    (bench.folder / "logbook.toml").write_text('[github]\nrepository = "a/b"\n')
-    bench.note()
-    answer = bench.cli("sync", "--create", "--json")
-    assert answer.error["code"] == "no_token"
-    assert "github.com" in answer.error["message"]

@@ -93,17 +93,38 @@ def test_names_without_a_host_are_where_the_git_remote_leads(cli: Cli, git: Call
 
 
 def test_accounts_that_sync_too(told: Bench) -> None:
-    """What bob posted counts once he is trusted: it is not told again."""
-    issue = told.book.header.issue
-    assert issue.trusted == ["ada"]
+    """What bob posted counts once he writes in the repository: it is not told again."""
     [comment] = told.comments
     told.github.delete_comment(told.repo, comment["id"])
     told.github.comment_as("bob", told.repo, 1, comment["body"])
     assert len(told.sync("--dry-run")["steps"]) == 1
-    link(told, issue.url, "--trust", "@bob", "--trust", "carol")
-    assert told.book.header.issue == {**issue, "trusted": ["ada", "bob", "carol"]}
+    told.github.let_in("bob", told.repo)
     assert told.sync()["steps"] == []
     assert told.told(("ada",)) == []
+
+
+def test_a_related_issue_is_named_and_left_alone(told: Bench, other: tuple[str, int, str]) -> None:
+    repo, number, url = other
+    data = link(told, f"{repo}#{number}", "--as", "Prior issue")
+    assert (data["url"], data["label"]) == (url, "Prior issue")
+    assert f"- Prior issue: {url}" in told.book.view_path.read_text()
+    before = told.github.issue(repo, number)
+    told.sync()
+    assert f"- [Prior issue]({url})" in told.block
+    # Linked again, also under another label, it stands there once.
+    link(told, url, "--as", "Related issue")
+    assert len(told.sync()["steps"]) == 1
+    assert [link.label for link in told.book.header.links] == ["Related issue"]
+    assert told.github.issue(repo, number) == before
+    assert told.github.comments(repo, number) == []
+
+
+def test_the_issue_before_is_named_when_it_is_replaced(told: Bench) -> None:
+    old = told.book.header.issue
+    new = told.github.open_issue_as("bob", told.repo)
+    assert old.url in told.ok("link", f"#{new}", "--replace").err
+    told.sync()
+    assert told.ok("link", f"#{new}", "--replace").err == "", "said again, it is no change"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +135,8 @@ def test_accounts_that_sync_too(told: Bench) -> None:
         (["acme/moe#0"], "acme/moe#0"),
         (["http://github.com/acme/moe/issues/1"], "http"),
         (["https://user:hunter2@github.com/acme/moe/issues/1"], "password"),
-        (["acme/moe#1", "--one-way"], "--one-way"),
         (["acme/moe#1", "--as", "x", "--replace"], "--as"),
         (["acme/moe#1", "--as", " "], "label"),
-        (["acme/moe#1", "--trust", "bob bob"], "account"),
     ],
 )  # fmt: skip
 @pytest.mark.sample(5)

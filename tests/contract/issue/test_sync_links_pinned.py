@@ -1,4 +1,4 @@
-"""Links lead to the commit that is pushed, and to nothing when there is none; `sync --commit` makes one."""
+"""Links lead to the commit that is pushed, and to nothing when there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import pytest
 
 from tests.contract.issue.pushed_support import Pushed
-from tests.emulator import faults
 
 pytestmark = pytest.mark.slow
 
@@ -70,53 +69,3 @@ def test_links_come_with_the_push_and_stay_where_they_are(pushed: Pushed) -> Non
     assert pushed.steps()[-1] == f"edit comment N: {first}, {second}"
     assert set(entry_links(pushed, bench.comments[0]["body"], last)) == {first, second}
     assert pushed.steps() == []
-
-
-# -- --commit ----------------------------------------------------------------------------------------
-
-
-def dirtied(pushed: Pushed) -> str:
-    """What git shows of the user's own changes: one staged, one staged and changed again, one not, one untracked."""
-    place = pushed.bench.folder
-    (place / "bench.py").write_text("print(2)\n")
-    (place / "staged.py").write_text("staged\n")
-    (place / "twice.py").write_text("one\n")
-    pushed.git("add", "staged.py", "twice.py")
-    (place / "twice.py").write_text("two\n")
-    (place / "untracked.py").write_text("new\n")
-    return outside(pushed)
-
-
-def outside(pushed: Pushed) -> str:
-    spec = ("--", ".", ":(exclude)logbooks")
-    shown = [("status", "--porcelain=v1", "-z", *spec), ("diff", *spec), ("diff", "--cached", *spec)]
-    return "\n".join(pushed.git(*words) for words in shown)
-
-
-def committed_paths(pushed: Pushed) -> set[str]:
-    return set(pushed.git("show", "--name-only", "--format=", "HEAD").splitlines())
-
-
-def test_the_records_are_committed_though_the_host_refuses(pushed: Pushed) -> None:
-    bench = pushed.bench
-    bench.note()
-    bench.sync("--create")
-    pushed.publish()
-    entry_id = bench.note("Another")
-    before, head = dirtied(pushed), pushed.head
-    assert bench.sync("--commit", "--dry-run")["commit"] is None
-    assert pushed.head == head
-    bench.github.rules.add(".*", ".", faults.unauthorized())
-    answer = bench.cli("sync", "--commit")
-    assert answer.code == 4
-    assert pushed.head != head
-    assert pushed.head[:9] in answer.err
-    assert f"logbooks/moe/entries/{entry_id}.yaml" in committed_paths(pushed)
-    assert outside(pushed) == before
-    bench.github.rules.clear()
-    sha = pushed.push()
-    bench.sync()
-    assert entry_id in entry_links(pushed, bench.comments[-1]["body"], sha)
-    bench.ok("render")
-    pushed.commit("All")
-    assert bench.sync("--commit")["commit"] is None, "nothing to commit is fine"

@@ -56,26 +56,6 @@ def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
     assert {label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]} == {"one", "x" * 50}
 
 
-# -- the commit -------------------------------------------------------------------------------------------
-
-
-def hook(bench: Bench) -> None:
-    path = bench.folder / ".git/hooks/pre-commit"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("#!/bin/sh\necho 'no such commits here' >&2\nexit 1\n")
-    path.chmod(0o755)
-
-
-def test_a_commit_that_fails_hides_nothing(published: Pushed) -> None:
-    bench = published.bench
-    bench.note("Another")
-    hook(bench)
-    error = refused(bench, 3, "sync", "--create", "--commit")
-    assert f"{bench.github.web}/{bench.repo}/issues/1" in error["message"]
-    assert "no such commits here" in error["cause"]
-    assert bench.told() == ["MOE-000", "MOE-001"]
-
-
 # -- documents as files -----------------------------------------------------------------------------------
 
 

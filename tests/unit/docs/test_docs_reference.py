@@ -82,7 +82,7 @@ def test_every_public_member_is_in_the_reference() -> None:
         ("header.md", [f.name for f in dataclasses.fields(Baseline)]),
         ("header.md", [f.name for f in dataclasses.fields(Criterion)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Metric)]),
-        ("header.md", [f.name for f in dataclasses.fields(headers.ExperimentIssue)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.ExperimentIssue) if f.name != "extra"]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Snapshot)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.CriterionJudgement)]),
         ("header.md", [f.name for f in dataclasses.fields(headers.Closing)]),

@@ -27,6 +27,7 @@ class Server:
     issues: dict[int, Issue] = field(default_factory=dict)
     comments: dict[int, Comment] = field(default_factory=dict)
     writes: int = 0
+    members: tuple[str, ...] = ("ada", "bob")
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -39,7 +40,13 @@ class Server:
 
     def add_comment(self, author: str, body: str) -> Comment:
         number = next(self.ids)
-        self.comments[number] = Comment(id=number, url=f"https://h/o/r/issues/1#c{number}", author=author, body=body)
+        self.comments[number] = Comment(
+            id=number,
+            url=f"https://h/o/r/issues/1#c{number}",
+            author=author,
+            body=body,
+            association="MEMBER" if author in self.members else "NONE",
+        )
         return self.comments[number]
 
 
@@ -59,7 +66,6 @@ class Client:
     turn: Callable[[], None] = lambda: None
     reads: int = 0
     sent: int = 0
-    knows_itself: bool = True
 
     def _read(self, call: Callable[[], T]) -> T:
         self.turn()
@@ -84,8 +90,8 @@ class Client:
             raise AnswerLost("502")
         return answer
 
-    def login(self) -> str | None:
-        return self._read(lambda: self.user if self.knows_itself else None)
+    def login(self) -> str:
+        return self._read(lambda: self.user)
 
     def issue(self, number: int) -> Issue:
         return self._read(lambda: self.server.issues[number])
@@ -105,8 +111,8 @@ class Client:
     def check_name(self) -> None:
         return None
 
-    def issues_by(self, author: str | None, since: datetime | None) -> tuple[Issue, ...]:
-        return self._read(lambda: tuple(i for i in self.server.issues.values() if author in (None, i.author)))
+    def issues_by(self, author: str, since: datetime | None) -> tuple[Issue, ...]:
+        return self._read(lambda: tuple(i for i in self.server.issues.values() if author == i.author))
 
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
         return self._write(lambda: self.server.add_issue(self.user, title, body))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.apply import Sync
 from logbook_agent.issue.marking import LIMIT_BYTES
 from logbook_agent.issue.pace import Calls, Pace
 from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.header import ExperimentIssue
 from tests.unit.issue.model_server import Client, Killed, Server
 
 BOOK = "MOE.12345678"
@@ -52,12 +51,10 @@ class Clock:
 class Header:
     """What a machine remembers in its logbook's header."""
 
-    trusted: set[str] = field(default_factory=set)
     managed: bool = False
 
-    def remember(self, learnt: Learnt) -> None:
-        issue = learnt(ExperimentIssue(url="", trusted=tuple(self.trusted), managed=self.managed))
-        self.trusted, self.managed = set(issue.trusted), issue.managed
+    def remember_block(self) -> None:
+        self.managed = True
 
 
 def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
@@ -65,7 +62,7 @@ def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
 
 
 def wanted_of(entries: Sequence[EntryWanted], header: Header, **more: object) -> Wanted:
-    base = Wanted(book=BOOK, entries=tuple(entries), trusted=frozenset(header.trusted), managed=header.managed)
+    base = Wanted(book=BOOK, entries=tuple(entries), managed=header.managed)
     return replace(base, **more)  # type: ignore[arg-type]
 
 
@@ -79,7 +76,7 @@ def sync(
         number=1,
         wanted=wanted_of(entries, header, **more),
         documents=Texts({e.id: e for e in entries}),
-        remember=header.remember,
+        remember_block=header.remember_block,
     )
 
 

@@ -87,11 +87,10 @@ def test_a_marker_that_was_removed_or_changed_is_none(change: Callable[[str], st
 
 
 def test_a_marker_of_another_logbook_counts_for_nothing() -> None:
-    server, header, _ = posted(2)
-    other = Wanted(book="MOE.87654321", entries=(entry(0),), trusted=frozenset({"ada"}))
+    server, _, _ = posted(2)
+    other = Wanted(book="MOE.87654321", entries=(entry(0),), login="ada")
     plan = make_plan(other, Texts({"MOE-000": entry(0)}), server.issues[1], list(server.comments.values()))
     assert [type(s) for s in plan.steps] == [WriteBlock, Post]
-    assert header.trusted == {"ada"}
 
 
 def test_a_marker_of_a_newer_version_stops_the_sync() -> None:
@@ -162,14 +161,14 @@ def test_text_of_people_that_leaves_no_room_is_an_error() -> None:
         plan_of(server, entries, header)
 
 
-def test_an_account_that_is_not_told_its_name_is_known_by_what_it_posted() -> None:
+def test_an_account_that_only_its_token_vouches_for_posts_once() -> None:
     server, header = Server(), Header()
     server.add_issue("someone", "t", "")
     entries = [entry(n) for n in range(3)]
-    client = Client(server, "app", {2: "after"}, knows_itself=False)
+    client = Client(server, "app[bot]", {2: "after"})
     sync(client, entries, header).run()
-    assert told(server, "app") == ["MOE-000", "MOE-001", "MOE-002"]
-    assert header.trusted == {"app"}
+    assert sync(client, entries, header).run().steps == ()
+    assert told(server, "app[bot]") == ["MOE-000", "MOE-001", "MOE-002"]
     assert client.sent == 2, "nothing is posted twice"
 
 
@@ -239,13 +238,6 @@ def test_of_two_summaries_the_older_stays() -> None:
     )
     sync(Client(server, "ada"), entries, header, **more).run()
     assert list(server.comments)[1:] == [snapshot, final]
-
-
-def test_an_account_is_known_in_any_case() -> None:
-    server, _, entries = posted(2)
-    server.comments[1] = replace(server.comments[1], author="Ada")
-    assert plan_of(server, entries, Header({"ADA"}, managed=True)) == ()
-    assert len(plan_of(server, entries, Header({"bob"}, managed=True))) == 1
 
 
 def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:

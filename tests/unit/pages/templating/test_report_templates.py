@@ -38,7 +38,7 @@ def test_every_value_is_in_the_reference() -> None:
     header = dataclasses.replace(HEADER, closing=CLOSING)
     made = documents(found, header=header)
     made.templates = recorded
-    made.block(ROOM), made.update(updated(found), ROOM), made.final(ROOM), made.link_back("Prior issue")
+    made.block(ROOM), made.update(updated(found), ROOM), made.final(ROOM)
     made.snapshot(SNAPSHOT, found, ROOM)
     page = (REPOSITORY / "docs/reference/templates.md").read_text(encoding="utf-8")
     words = {
@@ -54,4 +54,4 @@ def test_every_value_is_in_the_reference() -> None:
 
     values = {k: v for k, v in recorded.values.items() if k != "table"}
     assert keys(values) - words == set()
-    assert {"issue", "update", "snapshot", "final", "link", "evidence", "superseded_by", "commit_url"} <= keys(values)
+    assert {"issue", "update", "snapshot", "final", "evidence", "superseded_by", "commit_url"} <= keys(values)
