@@ -11,11 +11,9 @@ from typer import Option
 from logbook_agent.agents.next_answer import next_data, next_proposals
 from logbook_agent.agents.next_steps import Proposal
 from logbook_agent.cli import main
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.confirmation import confirmed_commands
-from logbook_agent.store.workspace import Workspace
 
 _SHOWN = 12
 
@@ -26,9 +24,6 @@ def next_command(
         bool,
         Option("--run", help="Run the first step with a complete command that nobody claims and its budget allows."),
     ] = False,
-    confirm: Annotated[
-        Text, Option("--confirm", metavar="DIGEST", help="With --run: run a command that you did not type here.")
-    ] = None,
     everything: Annotated[bool, Option("--all", help=f"Show all steps, not the first {_SHOWN}.")] = False,
     common: Common,
 ) -> int:
@@ -43,7 +38,7 @@ def next_command(
     book = space.book()
     found = next_proposals(space, book)
     if run:
-        return _carried_out(common, space, found, confirm)
+        return _carried_out(common, found)
     shown = found if everything else found[:_SHOWN]
     data = {"topic": book.topic, **next_data(shown, len(found) - len(shown))}
     emit("next", data, _text(shown, len(found) - len(shown)), as_json=common.as_json, warnings=space.warnings)
@@ -60,8 +55,8 @@ def _text(shown: Sequence[Proposal], left_out: int) -> str:
     return "\n".join([*lines, *([f"and {left_out} more: logbook next --all"] if left_out else [])])
 
 
-def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], confirm: str | None) -> int:
-    """Carry out the first step that can be, once its command is confirmed; the exit code of that."""
+def _carried_out(common: Common, found: Sequence[Proposal]) -> int:
+    """Carry out the first step that can be; the exit code of that."""
     chosen = next((one for one in found if one.can_run), None)
     if chosen is None:
         raise UsageError(
@@ -70,22 +65,6 @@ def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], co
             hint="see what is missing: logbook next",
         )
     words = shlex.split(chosen.step.command)[1:]
-    if chosen.step.kind != "plan":
-        # What a record says was perhaps never typed here. (`run --id` asks for itself.)
-        where = chosen.step.entry or "the next step"
-        confirmed_commands(space, where, [(_to_confirm(words), False)], digest=confirm, again="logbook next --run")
-    elif confirm is not None:
-        words += ["--confirm", confirm]
     say(f"next: {chosen.step.text}\n{chosen.step.command}")
     shared = [*(("-L", common.logbook) if common.logbook else ()), *(("--root", common.root) if common.root else ())]
     return main([words[0], *shared, *(("--json",) if common.as_json else ()), *words[1:]])
-
-
-def _to_confirm(words: Sequence[str]) -> Sequence[str]:
-    """What of a `logbook` command is to be confirmed: the command that a plain `run` starts, else the whole line, whose
-    options say where it starts, and with which variables."""
-    match words:
-        case ["run", "--continues", entry, "--", _, *_] if not entry.startswith("-"):
-            return words[4:]
-        case _:
-            return ["logbook", *words]

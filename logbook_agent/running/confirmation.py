@@ -1,9 +1,7 @@
-"""Confirmation of what a project makes logbook start: tables of its settings, repository files that tables name, and
-commands that a record holds.
+"""Confirmation of what a project makes logbook start: tables of its settings, and repository files that tables name.
 
 Any branch that is pulled may change them. So they work only as long as they have the digest that the user confirmed for
-this root. Confirmed digests are the names of files in the user's state. A command that the user typed here is confirmed
-by that.
+this root. Confirmed digests are the names of files in the user's state.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +22,6 @@ from logbook_agent.store.files import create_exclusive, digest_of, make_folder
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.user_config import load_user_config, made_folder, user_config_file
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.shell_words import command_line
 
 Section = Literal["launchers", "executors", "allocators"]
 SECTIONS: tuple[Section, ...] = ("launchers", "executors", "allocators")
@@ -35,7 +32,6 @@ _SIGN = re.compile(r"[^\w.]")
 _NAME_CHARS = 255
 _MODULE = re.compile(r"-m\s*([\w.]+)")
 _FOLDER = "confirmed"
-_TYPED = "typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,65 +140,6 @@ def _claims(workspace: Workspace, cwd: Path) -> Iterator[Claim]:
 
 def _tables(config: object) -> dict[str, object]:
     return {f"{section}.{name}": table for section in SECTIONS for name, table in getattr(config, section).items()}
-
-
-# -- commands ----------------------------------------------------------------------------------------
-
-
-def remember_command(workspace: Workspace, argv: Sequence[str], *, cwd: Path, shell: bool = False) -> None:
-    """Note that this user typed a command here, in `cwd`, or confirmed it. Without a place for it, it is not noted."""
-    if workspace.places.state is not None and not _is_typed(workspace, digest := _digest_of([(argv, shell)], cwd)):
-        state = _state(workspace)
-        make_folder(state / _TYPED, within=state)
-        create_exclusive(state / _TYPED / digest, b"", within=state)
-
-
-def with_variables(argv: Sequence[str], env: Mapping[str, str], environ: Mapping[str, str]) -> list[str]:
-    """A command behind the variables that are set for it, without those that this environment has."""
-    return [*(f"{name}={value}" for name, value in sorted(env.items()) if environ.get(name) != value), *argv]
-
-
-def confirmed_commands(
-    workspace: Workspace,
-    entry: str,
-    commands: Sequence[tuple[Sequence[str], bool]],
-    *,
-    cwd: Path | None = None,
-    digest: str | None = None,
-    again: str | None = None,
-) -> None:
-    """Raises UsageError for commands of an entry, each with whether it is shell text, that this user did not type on
-    this machine, in `cwd`, unless `digest` is their digest. The error shows them, and with `again` (default: `logbook
-    run --id ENTRY`) what to type."""
-    folder = cwd or workspace.cwd
-    unknown = [one for one in commands if not _is_typed(workspace, _digest_of([one], folder))]
-    if not unknown:
-        return
-    wanted = _digest_of(unknown, folder)
-    if digest != wanted:
-        shown = "; ".join(command_line(argv, shell=shell) for argv, shell in unknown)
-        raise UsageError(
-            f"you did not type {'this command' if len(unknown) == 1 else 'these commands'} of {entry} here: {shown}",
-            cause="a record can come from a branch or from another program, and a command can do all that you can"
-            if digest is None
-            else f"{digest} is the digest of something else: the entry or this folder has changed",
-            hint=f"read it (in full: logbook show {entry}), then type: "
-            f"{again or f'logbook run --id {entry}'} --confirm {wanted}",
-        )
-    _state(workspace)  # there must be a place for it
-    for argv, shell in unknown:
-        remember_command(workspace, argv, cwd=folder, shell=shell)
-
-
-def _is_typed(workspace: Workspace, digest: str) -> bool:
-    state = workspace.places.state
-    return state is not None and os.path.lexists(state / _TYPED / digest)
-
-
-def _digest_of(commands: Sequence[tuple[Sequence[str], bool]], cwd: Path) -> str:
-    """The digest of commands as they would be started in a folder."""
-    plain = json.dumps([[[*argv], shell, os.path.realpath(cwd)] for argv, shell in commands])
-    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
 
 
 # -- files that settings name ------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
-from logbook_agent.text.shell_words import split_env_word, split_env_words
+from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
 
 T = TypeVar("T")
 # Python code of this process as a run: it hands on its output, and says how it ended.
@@ -84,6 +85,11 @@ class Command:
     def words(self) -> tuple[str, ...]:
         """Its words without a launcher's prefix."""
         return self.argv if self.launch is None else self.launch.command
+
+    def shown(self, env: Mapping[str, str] | None = None) -> str:
+        """What is started, as one would type it: folder, variables (with `env`: these) and words."""
+        line = command_line(self.argv, self.env if env is None else env, shell=self.shell)
+        return f"cd {shlex.quote(str(self.cwd))} && {line}"
 
 
 def prepare(

@@ -119,29 +119,6 @@ def test_run_carries_out_the_first_that_can_be(thread: Cli) -> None:
     assert thread("show", "MOE-001", "--json").data["state"] == "failed"
 
 
-def test_run_asks_for_what_was_not_typed_here(thread: Cli, folder: Path) -> None:
-    assert thread("note", "An idea", "--next", "try `touch made`").code == 0
-    refused = thread("next", "--run", "--json")
-    assert refused.code == 2
-    assert not (folder / "made").exists()
-    assert "touch made" in refused.error["message"]
-    assert thread("next", "--run", "--confirm", refused.error["hint"].split()[-1]).code == 0
-    assert (folder / "made").exists()
-    assert all(one["kind"] != "next action" for one in steps(thread))
-
-
-@pytest.mark.parametrize("options", ["--cwd other", "--env PYTHONPATH=other"])
-def test_options_of_a_record_are_confirmed_with_its_command(thread: Cli, folder: Path, options: str) -> None:
-    (folder / "other").mkdir()
-    (folder / "other/bench.py").write_text("open('made', 'w')\n")
-    assert thread("note", "--plan", "Typed", "--command", "python bench.py").code == 0
-    assert thread("note", "An idea", "--next", f"try `logbook run {options} -- python bench.py`").code == 0
-    refused = thread("next", "--run", "--json")
-    assert refused.code == 2
-    assert f"logbook run {options} -- python bench.py" in refused.error["message"]
-    assert not [*folder.rglob("made")]
-
-
 def test_a_refuted_plan_comes_back_when_its_code_has_changed(thread: Cli, folder: Path) -> None:
     def git(*words: str) -> None:
         subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
