@@ -21,7 +21,7 @@ from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
-from logbook_agent.running.executors.table import executor_at_once, executor_named_by
+from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
@@ -250,20 +250,13 @@ def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) 
     for planned in chosen.plan:
         first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
     cases = [prepared_run(workspace, chosen, planned, request.on) for planned in first.values()]
-    check_parallel_sweep(workspace, request)
+    check_parallel(workspace, request.on, request.parallel)
     on = executor_named_by(workspace, request.on)
     setup, teardown = (
         [prepare(workspace, command.argv, on=on, shell=command.shell) for command in commands]
         for commands in (chosen.recipe.setup, chosen.recipe.teardown)
     )
     return [*setup, *cases, *teardown]
-
-
-def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
-    """Raises UsageError where the runs of this sweep cannot be made at once."""
-    if request.parallel == 1:
-        return
-    check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 
 
 def prepared_run(

@@ -1,4 +1,4 @@
-"""`logbook executors`: lists and checks executors, and confirms the tables of a project."""
+"""`logbook executors`: lists and checks executors."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
-from logbook_agent.running.confirmation import confirm, open_claims
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
-from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
+from logbook_agent.running.executors.table import declared, executor_named
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, size_text
@@ -28,8 +27,6 @@ class Checked:
 
     name: str
     kind: str
-    file: str | None = None
-    is_confirmed: bool = True
     is_ready: bool | None = None
     host: str | None = None
     python: str | None = None
@@ -42,12 +39,6 @@ class Checked:
 def executors_command(
     *,
     names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
-    digest: Annotated[
-        Text,
-        Option(
-            "--confirm", metavar="DIGEST", help="Allow the launchers, executors and allocators that have this digest."
-        ),
-    ] = None,
     install: Annotated[
         bool, Option("--install", help="Create the Python environment for workers on each machine named.")
     ] = False,
@@ -57,10 +48,8 @@ def executors_command(
     offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
     common: Common,
 ) -> int:
-    """Each is asked for its host, its Python and its devices.
+    """Each is asked for its host, its Python and its devices. Exit code 1: an executor cannot be used.
 
-    You must confirm launchers, executors and allocators of a project, and files of the repository that they name,
-    before they are used, and again after each change. Exit code 1: an executor cannot be used.
     Example: logbook executors --offline
     """
     space = common.space()
@@ -72,7 +61,6 @@ def executors_command(
             cause=f"executors in the settings: {', '.join(there) or 'none'}",
             hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
-    done = confirm(space, digest) if digest is not None else None
     if (install or prune) and not names:
         option = "--install" if install else "--prune"
         raise UsageError(
@@ -84,34 +72,26 @@ def executors_command(
         _install_on(space, name)
     pruned = {name: _prune_on(space, name) for name in names or ()} if prune else {}
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
-    found = [_checked(space, name, there.get(name), offline=offline) for name in chosen]
-    left = open_claims(space)
+    found = [
+        _checked(space, name, there[name].kind if name in there else LOCAL, offline=offline and name in there)
+        for name in chosen
+    ]
     data = {
         "executors": [{**asdict(one), "devices": encode(one.devices)} for one in found],
-        "confirmed": done.data() if done is not None else None,
-        "not_confirmed": [claim.data() for claim in left],
         "pruned": {name: asdict(count) for name, count in pruned.items()},
     }
-    lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
-    lines += [_pruned_text(name, what) for name, what in pruned.items()]
-    lines += map(_text, found)
-    lines += [
-        f"not confirmed: {claim.shown}\n  to allow them: logbook executors --confirm {claim.digest}" for claim in left
-    ]
+    lines = [*(_pruned_text(name, what) for name, what in pruned.items()), *map(_text, found)]
     emit("executors", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     return 1 if any(one.problem for one in found) else 0
 
 
-def _checked(workspace: Workspace, name: str, declared: Declared | None, *, offline: bool) -> Checked:
-    """Ask an executor, but not one that the user has not confirmed; None: this machine."""
-    known = Checked(name=name, kind=LOCAL)
-    if declared is not None:
-        may_be_used = is_confirmed(workspace, declared)
-        known = Checked(name=name, kind=declared.kind, file=str(declared.file), is_confirmed=may_be_used)
-        if not may_be_used or offline:
-            return known
+def _checked(workspace: Workspace, name: str, kind: str, *, offline: bool) -> Checked:
+    """Ask an executor, unless it is `offline`."""
+    known = Checked(name=name, kind=kind)
+    if offline:
+        return known
     try:
-        answer = (executor_named(workspace, name) if declared is None else made(workspace, declared)).hello()
+        answer = executor_named(workspace, name).hello()
     except LogbookError as error:
         return replace(known, is_ready=False, problem=error.said, hint=error.hint)
     return replace(
@@ -155,9 +135,7 @@ def _pruned_text(name: str, what: PruneCount) -> str:
 
 def _text(one: Checked) -> str:
     """`box  ssh  ok  box: Python 3.11.7, 4 x tpu (TPU v5p)`."""
-    state = (
-        "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "failed"
-    )
+    state = {None: "-", True: "ok", False: "failed"}[one.is_ready]
     parts = [f"Python {one.python}"] if one.python is not None else []
     parts += [_device(device) for device in one.devices]
     what = one.problem or ", ".join(parts)

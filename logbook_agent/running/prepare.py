@@ -117,7 +117,7 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    executor, launched = _carried(workspace, argv, words, local, on, folder, shell=shell)
+    executor, launched = _carried(workspace, argv, words, local, on, shell=shell)
     if launched is not None and launched.submits and timeout_s is not None:
         raise no_timeout(UsageError, launched.launch.name, timeout_s)
     if launched is not None:
@@ -182,19 +182,17 @@ def _carried(
     words: Sequence[str],
     env: Mapping[str, str],
     on: str | None,
-    folder: Path,
     *,
     shell: bool,
 ) -> tuple[str | None, Launched | None]:
-    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command from
-    this folder. Raises UsageError if the user has not confirmed one of them."""
+    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command."""
     if on is None:
         launched = None if shell else recognise(argv)
         return TYPED if launched is not None and launched.submits else None, launched
     # Most commands name none.
     from logbook_agent.running.executors.table import carried_on
 
-    return carried_on(workspace, words, env, on, folder, shell=shell)
+    return carried_on(workspace, words, env, on, shell=shell)
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:
