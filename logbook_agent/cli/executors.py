@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from typer import Argument, Option
@@ -14,20 +14,18 @@ from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
-from logbook_agent.running.executors.table import declared, executor_named
-from logbook_agent.store.reading import manual
+from logbook_agent.running.executors.table import declared, executor_named, named
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, size_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What an executor answered. `is_ready` None: it was not asked. `version` is that of the code that measures there,
-    `python` what it runs in."""
+    """What an executor answered. `version` is that of the code that measures there, `python` what it runs in."""
 
     name: str
     kind: str
-    is_ready: bool | None = None
+    is_ready: bool = False
     host: str | None = None
     python: str | None = None
     version: str | None = None
@@ -45,22 +43,17 @@ def executors_command(
     prune: Annotated[
         bool, Option("--prune", help="Remove synced trees and files of collected runs from each machine named.")
     ] = False,
-    offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
     common: Common,
 ) -> int:
     """Each is asked for its host, its Python and its devices. Exit code 1: an executor cannot be used.
 
-    Example: logbook executors --offline
+    Example: logbook executors box --install
     """
     space = common.space()
     there = declared(space)
-    unknown = [name for name in names or () if name not in there and name != LOCAL]
-    if unknown:
-        raise UsageError(
-            f"no executor {unknown[0]!r}",
-            cause=f"executors in the settings: {', '.join(there) or 'none'}",
-            hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
-        )
+    for name in names or ():
+        if name != LOCAL:
+            named(space, name)
     if (install or prune) and not names:
         option = "--install" if install else "--prune"
         raise UsageError(
@@ -72,10 +65,7 @@ def executors_command(
         _install_on(space, name)
     pruned = {name: _prune_on(space, name) for name in names or ()} if prune else {}
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
-    found = [
-        _checked(space, name, there[name].kind if name in there else LOCAL, offline=offline and name in there)
-        for name in chosen
-    ]
+    found = [_checked(space, name, there[name].kind if name in there else LOCAL) for name in chosen]
     data = {
         "executors": [{**asdict(one), "devices": encode(one.devices)} for one in found],
         "pruned": {name: asdict(count) for name, count in pruned.items()},
@@ -85,17 +75,15 @@ def executors_command(
     return 1 if any(one.problem for one in found) else 0
 
 
-def _checked(workspace: Workspace, name: str, kind: str, *, offline: bool) -> Checked:
-    """Ask an executor, unless it is `offline`."""
-    known = Checked(name=name, kind=kind)
-    if offline:
-        return known
+def _checked(workspace: Workspace, name: str, kind: str) -> Checked:
+    """Ask an executor."""
     try:
         answer = executor_named(workspace, name).hello()
     except LogbookError as error:
-        return replace(known, is_ready=False, problem=error.said, hint=error.hint)
-    return replace(
-        known,
+        return Checked(name=name, kind=kind, problem=error.said, hint=error.hint)
+    return Checked(
+        name=name,
+        kind=kind,
         is_ready=True,
         host=answer.host.name,
         python=answer.python,
@@ -135,7 +123,7 @@ def _pruned_text(name: str, what: PruneCount) -> str:
 
 def _text(one: Checked) -> str:
     """`box  ssh  ok  box: Python 3.11.7, 4 x tpu (TPU v5p)`."""
-    state = {None: "-", True: "ok", False: "failed"}[one.is_ready]
+    state = "ok" if one.is_ready else "failed"
     parts = [f"Python {one.python}"] if one.python is not None else []
     parts += [_device(device) for device in one.devices]
     what = one.problem or ", ".join(parts)
