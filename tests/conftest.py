@@ -93,14 +93,6 @@ class Answer:
 Cli = Callable[..., Answer]
 
 
-def confirm(cli: Cli) -> list[str]:
-    """Confirm what the project brings, as its user would; the digests."""
-    found = [claim["digest"] for claim in cli("executors", "--offline", "--json").data["not_confirmed"]]
-    for digest in found:
-        assert cli("executors", "--offline", "--confirm", digest).code == 0
-    return found
-
-
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Nothing of the developer's machine: no logbook variables, secrets, accelerator flags or git identity."""

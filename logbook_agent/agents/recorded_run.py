@@ -114,11 +114,6 @@ def variables_of(run: Run, environ: Mapping[str, str], relevant: Mapping[str, st
     return values, [name for name in relevant if name not in values]
 
 
-def set_by_record(run: Run) -> dict[str, str]:
-    """The variables whose values come from the record: all but secrets."""
-    return {name: value for name, value in run.env.variables.items() if not _is_hidden(value)}
-
-
 def unlike(run: Run, now: Began, *, is_restored: bool) -> Iterator[str]:
     """In what this machine, and the tree that was made here, are not those of the record. `is_restored`: nothing of its
     code was missing."""

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from logbook_agent.agents.reproduction import reproduce
 from logbook_agent.cli.displays import run_display
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 
 
@@ -17,9 +17,6 @@ def reproduce_command(
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     number: Annotated[
         int | None, Option("--run", metavar="N", help="The run to repeat. [the last that finished]")
-    ] = None,
-    confirm: Annotated[
-        Text, Option("--confirm", metavar="DIGEST", help="Execute a command that you did not type here.")
     ] = None,
     common: Common,
 ) -> int:
@@ -32,6 +29,6 @@ def reproduce_command(
     """
     space = common.space()
     with run_display(all_to_stderr=True) as display:
-        found = reproduce(space, entry_id, display, number=number, confirm=confirm)
+        found = reproduce(space, entry_id, display, number=number)
     emit("reproduce", found.data(), "\n".join(found.lines()), as_json=common.as_json, warnings=space.warnings)
     return 0 if found.outcome == "reproduced" else 1

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from logbook_agent.agents.recorded_run import in_repository, lacking, set_by_record, unlike, variables_of, words_of
+from logbook_agent.agents.recorded_run import in_repository, lacking, unlike, variables_of, words_of
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
 from logbook_agent.campaign.code_axis import command_in
 from logbook_agent.campaign.repeats import RunRequest
@@ -22,7 +22,6 @@ from logbook_agent.model.errors import CommandNotFound, LogbookError, NotExecuta
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Process, Run, UntrackedFile
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.confirmation import confirmed_commands, with_variables
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
@@ -61,12 +60,9 @@ class _Watch:
         self._display.done()
 
 
-def reproduce(
-    workspace: Workspace, entry_id: str, display: Display, *, number: int | None = None, confirm: str | None = None
-) -> Reproduction:
+def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: int | None = None) -> Reproduction:
     """A run made again, like for like beside its record; without a `number`, the last run that finished. Raises
-    NotFound, and UsageError for an entry without such a run, or for a command that this user did not type here, unless
-    `confirm` is its digest."""
+    NotFound, and UsageError for an entry without such a run."""
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
     run = _chosen(record, number)
@@ -75,10 +71,6 @@ def reproduce(
     if commit is None or run.on not in (None, LOCAL):
         return _cannot(run, missing)
     here = checkout_of(workspace.cwd, workspace.environ)
-    again = f"logbook reproduce {record.id} --run {run.run}"
-    typed_in = (here.top / (run.cwd or ".")).resolve()
-    words = with_variables(run.argv, set_by_record(run), workspace.environ)
-    confirmed_commands(workspace, record.id, [(words, run.shell)], cwd=typed_in, digest=confirm, again=again)
     checkout = dataclasses.replace(here, inside=run.cwd or ".")
     if checkout.commit_of(commit) is None:
         lost = f"commit {commit[:12]}: not in the repository {here.top.name}; git fetch may bring it"
@@ -104,7 +96,8 @@ def reproduce(
         missing += unlike(run, facts_now(work, place, code_now(work, place)), is_restored=not not_restored)
         if missing:
             return _cannot(run, missing)
-        display.progress(f"repeating {record.id}/{run.run}")
+        recorded = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
+        display.progress(f"repeating {record.id}/{run.run}: {command.shown(recorded)}")
         with StopRequests() as stops:
             end = perform(work, place, _Watch(display), stops)
     if end.exit.is_cut_off:

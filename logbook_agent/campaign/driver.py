@@ -20,7 +20,6 @@ from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.confirmation import remember_command, with_variables
 from logbook_agent.running.endings import close_dead
 from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
@@ -170,15 +169,10 @@ class Driver:
         self.is_stopped()
 
     def _before(self, order: RunPlan) -> None:
-        """What precedes every run: the view, and a word about a busy machine. Its command needs no confirmation from
-        here on."""
+        """What precedes every run: the view, and a word about a busy machine."""
         self._refresh_now_and_then()
-        command = order.command
-        with_env = with_variables(command.argv, command.env, self.workspace.environ)
-        for argv in (command.argv, with_env) if command.env else (command.argv,):
-            remember_command(self.workspace, argv, cwd=command.cwd, shell=command.shell)
         if not self.runs:
-            self._say_if_busy(command)
+            self._say_if_busy(order.command)
 
     def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""

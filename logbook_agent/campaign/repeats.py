@@ -22,7 +22,6 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, own_benchmark, prepare
 from logbook_agent.running.run_budget import check_budget
@@ -38,8 +37,7 @@ class RunRequest:
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
     is a measurement of noise. `detach`: a single run is submitted, and continues
-    without this process. `frozen`: the runs are made in a checkout of the code as it is at the start. `confirm`: the
-    digest of planned commands that the user did not type here.
+    without this process. `frozen`: the runs are made in a checkout of the code as it is at the start.
     """
 
     argv: Sequence[str] = ()
@@ -61,7 +59,6 @@ class RunRequest:
     noise: bool = False
     detach: bool = False
     frozen: bool = False
-    confirm: str | None = None
 
     @property
     def is_single(self) -> bool:
@@ -121,21 +118,16 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.repeat)
     check_count("--discard", request.discard, least=0)
-    if request.confirm is not None and (request.argv or request.entry_id is None):
-        raise UsageError(
-            "--confirm needs --id, and no command",
-            cause="it allows the planned commands of an entry; a command that you type needs no confirmation",
-            hint="leave it out",
-        )
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:
         commands = _commands_for(workspace, book, request, earlier)
+        # Who named the entry sees what it starts.
+        for command in commands if not request.argv else ():
+            display.progress(f"{earlier.id}: {command.shown()}")
     else:
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-    if request.argv:
-        remember_command(workspace, request.argv, cwd=commands[0].cwd, shell=request.shell)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
     for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
@@ -202,9 +194,6 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     if not pending:
         raise _nothing_planned(record, request)
     found = []
-    planned = [entry.commands[place] for place in pending]
-    folder = (workspace.cwd / request.cwd) if request.cwd is not None else None
-    confirmed_commands(workspace, entry.id, [(c.argv, c.shell) for c in planned], cwd=folder, digest=request.confirm)
     for place in pending:
         c = entry.commands[place]
         command = prepared(workspace, request, c.argv, c.label, shell=c.shell)

@@ -63,9 +63,12 @@ def sweep(
     book, chosen, request = prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    check_commands(workspace, request, chosen)
+    commands = check_commands(workspace, request, chosen)
     for v in prepared.found:
         (tell or workspace.warnings.append)(v.text)
+    # Who named the entry sees what it starts.
+    for command in commands if request.resume is not None and prepared.left else ():
+        display.progress(f"{request.resume}: {command.shown()}")
 
     def found() -> Entry:
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)

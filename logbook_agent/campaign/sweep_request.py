@@ -21,7 +21,7 @@ from logbook_agent.model.gates import gates_of
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
-from logbook_agent.running.executors.table import executor_at_once, executor_named_by
+from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
@@ -243,23 +243,20 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
     return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
 
 
-def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
-    """Raises CommandNotFound for a program that does not exist, before an ID is taken."""
+def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:
+    """The commands of a sweep: of the cases the first of each program. Raises CommandNotFound for a program that does
+    not exist, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
         first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
-    for planned in first.values():
-        prepared_run(workspace, chosen, planned, request.on)
-    check_parallel_sweep(workspace, request)
-    for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
-        prepare(workspace, command.argv, on=executor_named_by(workspace, request.on), shell=command.shell)
-
-
-def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
-    """Raises UsageError where the runs of this sweep cannot be made at once."""
-    if request.parallel == 1:
-        return
-    check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
+    cases = [prepared_run(workspace, chosen, planned, request.on) for planned in first.values()]
+    check_parallel(workspace, request.on, request.parallel)
+    on = executor_named_by(workspace, request.on)
+    setup, teardown = (
+        [prepare(workspace, command.argv, on=on, shell=command.shell) for command in commands]
+        for commands in (chosen.recipe.setup, chosen.recipe.teardown)
+    )
+    return [*setup, *cases, *teardown]
 
 
 def prepared_run(

@@ -13,7 +13,6 @@ from logbook_agent.entries.judging import Judging, change_header
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -65,8 +64,6 @@ def note_command(
         commands=command or () if is_plan else None,
         tell=None if common.as_json else say,
     )
-    for planned in entry.commands:
-        remember_command(space, planned.argv, cwd=space.cwd, shell=planned.shell)
     said = f"noted {entry.id} {entry.title}"
     if is_plan:
         said = f"planned {entry.id} {entry.title}\nrun it with: logbook run --id {entry.id}"

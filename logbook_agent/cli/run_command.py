@@ -136,10 +136,6 @@ def run_command(
         Text,
         Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands."),
     ] = None,
-    confirm: Annotated[
-        Text,
-        Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
-    ] = None,
     detach: DetachOption = False,
     common: Common,
 ) -> int:
@@ -158,7 +154,6 @@ def run_command(
         on=on,
         detach=detach,
         noise=noise,
-        confirm=confirm,
     )
     space = common.space()
     if noise:

@@ -22,7 +22,7 @@ from logbook_agent.cluster.shell import ShellAnswer, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError, ToolError, UsageError
 from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.executors.table import Declared, declared, is_confirmed, named
+from logbook_agent.running.executors.table import Declared, declared, named
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
@@ -294,9 +294,9 @@ def listed(workspace: Workspace, book: Book) -> list[Lease]:
     found = []
     for lease in leases(book):
         one = there.get(lease.allocator)
-        if lease.is_open and (one is None or not is_confirmed(workspace, one)):
+        if lease.is_open and one is None:
             workspace.warnings.append(
-                f"{lease.id}: cannot ask for its state: the settings have no confirmed allocator {lease.allocator!r}"
+                f"{lease.id}: cannot ask for its state: the settings have no allocator {lease.allocator!r}"
             )
         elif lease.is_open and one is not None:
             lease = _polled(workspace, book, Allocator(workspace, one), lease)

@@ -17,9 +17,8 @@ import re
 import shlex
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
@@ -30,7 +29,6 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.confirmation import check_confirmed
 from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, NoAnswer, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
@@ -72,13 +70,10 @@ _STAGES: dict[Fate, Stage] = {
 
 
 class Submitter:
-    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name.
-    `check` raises UsageError where the user has not confirmed what would be started in a folder."""
+    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
 
-    def __init__(
-        self, templates: JobTemplates, *, place: str, environ: Mapping[str, str], check: Callable[[Path], None]
-    ) -> None:
-        self._given, self.place, self._environ, self._check = templates, place, environ, check
+    def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
+        self._given, self.place, self._environ = templates, place, environ
         self.pace_s = templates.poll_s
         self.devices: tuple[str, ...] | None = None
 
@@ -340,12 +335,7 @@ class Submitter:
         most_s: float = float("inf"),
         most_bytes: int = MOST_ANSWER_BYTES,
     ) -> ShellAnswer:
-        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time, and ToolError
-        when its program is not the one that the user confirmed: a branch may have brought another one since."""
-        try:
-            self._check(Path(work.cwd))
-        except UsageError as error:
-            raise ToolError(error.message, cause=f"{error.cause}; {error.hint}") from error
+        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
         own, words = split_env_words(argv)
         hidden = {place.removeprefix("env.") for place in work.hidden}
         env = {name: value for name, value in work.env.items() if name not in hidden}
@@ -370,7 +360,7 @@ class Typed(Submitter):
     about with the words before `job`."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        super().__init__(iris(("iris",)), place="iris", environ=environ, check=lambda _: None)
+        super().__init__(iris(("iris",)), place="iris", environ=environ)
 
     def _templates(self, work: Work) -> JobTemplates:
         return iris((work.executable, *work.argv[1 : _line(work).base]))
@@ -408,8 +398,7 @@ def typed(workspace: Workspace, declared: Declared) -> Typed:
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:
     """The executor of these settings. Raises UsageError where they do not fit."""
     templates = completed(declared.name, declared.read(JobTemplates))
-    check = functools.partial(check_confirmed, workspace, "executors", declared.name)
-    return Submitter(templates, place=declared.name, environ=workspace.environ, check=check)
+    return Submitter(templates, place=declared.name, environ=workspace.environ)
 
 
 def _now() -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
-from logbook_agent.text.shell_words import split_env_word, split_env_words
+from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
 
 T = TypeVar("T")
 # Python code of this process as a run: it hands on its output, and says how it ended.
@@ -85,6 +86,11 @@ class Command:
         """Its words without a launcher's prefix."""
         return self.argv if self.launch is None else self.launch.command
 
+    def shown(self, env: Mapping[str, str] | None = None) -> str:
+        """What is started, as one would type it: folder, variables (with `env`: these) and words."""
+        line = command_line(self.argv, self.env if env is None else env, shell=self.shell)
+        return f"cd {shlex.quote(str(self.cwd))} && {line}"
+
 
 def prepare(
     workspace: Workspace,
@@ -111,7 +117,7 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    executor, launched = _carried(workspace, argv, words, local, on, folder, shell=shell)
+    executor, launched = _carried(workspace, argv, words, local, on, shell=shell)
     if launched is not None and launched.submits and timeout_s is not None:
         raise no_timeout(UsageError, launched.launch.name, timeout_s)
     if launched is not None:
@@ -176,19 +182,17 @@ def _carried(
     words: Sequence[str],
     env: Mapping[str, str],
     on: str | None,
-    folder: Path,
     *,
     shell: bool,
 ) -> tuple[str | None, Launched | None]:
-    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command from
-    this folder. Raises UsageError if the user has not confirmed one of them."""
+    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command."""
     if on is None:
         launched = None if shell else recognise(argv)
         return TYPED if launched is not None and launched.submits else None, launched
     # Most commands name none.
     from logbook_agent.running.executors.table import carried_on
 
-    return carried_on(workspace, words, env, on, folder, shell=shell)
+    return carried_on(workspace, words, env, on, shell=shell)
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:

@@ -62,9 +62,6 @@ class Config:
     secrets: names of further variables whose values are redacted
     secret_rules: tables `[[secret_rules]]`, the shapes of further secrets
     packages: further packages whose versions are recorded
-    launchers: tables `[launchers.NAME]`, or texts, their templates
-    executors: tables `[executors.NAME]`
-    allocators: tables `[allocators.NAME]`
     log_bytes: size limit of one `output.log`; what exceeds it is counted and not kept
     github: table `[github]`, the issue that shows a logbook to others
     code: table `[code]`, which files are code
@@ -79,9 +76,6 @@ class Config:
     secrets: tuple[str, ...] = ()
     secret_rules: tuple[Rule, ...] = ()
     packages: tuple[str, ...] = ()
-    launchers: dict[str, Any] = field(default_factory=dict)
-    executors: dict[str, dict[str, Any]] = field(default_factory=dict)
-    allocators: dict[str, dict[str, Any]] = field(default_factory=dict)
     log_bytes: int = 256 * 1024 * 1024
     github: GitHubConfig = field(default_factory=GitHubConfig)
     code: CodeRules = field(default_factory=CodeRules)
@@ -171,6 +165,8 @@ def _hint(error: CodecError, file: Path) -> str:
     """What to write instead."""
     if error.message != "unknown key":
         return f"correct that value in {file}"
+    if error.path[0] in (".launchers", ".executors", ".allocators"):
+        return "move it to your own settings: ~/.config/logbook-agent/config.toml"
     kind = {".github": GitHubConfig, ".code": CodeRules}.get(error.path[0], Config)
     return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"
 

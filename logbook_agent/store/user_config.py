@@ -74,9 +74,9 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
 class UserConfig:
     """Settings of the user: `$XDG_CONFIG_HOME/logbook-agent/config.toml`, else `~/.config/logbook-agent/config.toml`.
 
-    launchers: launchers of your own, as in a project
-    executors: executors of your own
-    allocators: allocators of your own
+    launchers: tables `[launchers.NAME]`, or texts, their templates
+    executors: tables `[executors.NAME]`
+    allocators: tables `[allocators.NAME]`
     allow_run: folders of logbooks for which `logbook mcp --allow-run` may start commands; absolute, or from `~/`
     """
 
@@ -99,8 +99,7 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
     if path is None or not os.path.lexists(path):
         return UserConfig()
     try:
-        table = parse_toml(read_text(path, within=None, limit=SETTINGS_BYTES))
-        return decode(UserConfig, table)
+        return decode(UserConfig, parse_toml(read_text(path, within=None, limit=SETTINGS_BYTES)))
     except StoreError as error:
         hint = f"correct or remove the file: {path}"
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error

@@ -14,7 +14,7 @@ import yaml
 from tools.fuzz.forms import as_json, as_toml, as_yaml, varied
 from tools.fuzz.known import KNOWN
 from tools.fuzz.mutations import changed, damaged, edited, text
-from tools.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS
+from tools.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS, USER_SETTINGS
 from tools.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
 
 # What the generators start from: files of a store that the tool itself has written, by their path.
@@ -126,18 +126,17 @@ def _header(base: Base, random: Random) -> Document:
 
 def _settings(base: Base, random: Random) -> Document:
     data = varied(SETTINGS, SETTINGS, as_toml(SETTINGS), as_toml, random)
-    some = (
-        *_commands(random, 1, _READING, _CHANGING),
-        ("run", "--on", "tpu", "--json", "--", "true") if random.random() < 0.02 else ("status",),
-    )
+    some = (*_commands(random, 1, _READING, _CHANGING), ("status",))
     path = "work/logbook.toml" if random.random() < 0.9 else "work/pyproject.toml"
     return Document(kind="settings", path=path, content=data, commands=some)
 
 
 def _user(base: Base, random: Random) -> Document:
-    table = {"launchers": SETTINGS["launchers"], "executors": {"box": {"kind": "ssh", "host": "127.0.0.1"}}}
-    data = varied(table, SETTINGS, as_toml(table), as_toml, random)
-    some = (("executors", "--offline"), ("sync", "--dry-run"))
+    data = varied(USER_SETTINGS, USER_SETTINGS, as_toml(USER_SETTINGS), as_toml, random)
+    some = (
+        ("run", "--on", "tpu", "--json", "--", "true") if random.random() < 0.02 else ("executors",),
+        ("sync", "--dry-run"),
+    )
     return Document(kind="user", path="config/logbook-agent/config.toml", content=data, commands=(random.choice(some),))
 
 

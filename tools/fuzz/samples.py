@@ -53,7 +53,6 @@ SETTINGS: dict[str, Any] = {
     "secrets": ["MY_PIN"],
     "secret_rules": [{"id": "acme-token", "regex": "acme_([a-z0-9]{32})", "keywords": ["acme_"]}],
     "packages": ["numpy"],
-    "launchers": {"tpu": {"template": "env {env} {command}", "env_template": "{key}={value}", "target": "t"}},
     "log_bytes": 1000000,
     "github": {
         "repository": "acme/moe",
@@ -61,6 +60,10 @@ SETTINGS: dict[str, Any] = {
         "remote": "origin",
         "labels": ["experiment"],
     },
+}
+USER_SETTINGS: dict[str, Any] = {
+    "launchers": {"tpu": {"template": "env {env} {command}", "env_template": "{key}={value}", "target": "t"}},
+    "executors": {"box": {"kind": "ssh", "host": "127.0.0.1"}},
 }
 RESULT_ROW: dict[str, Any] = {
     "config": {"quant_mode": "none", "topk": 2, "api_key": mutations.SECRET},

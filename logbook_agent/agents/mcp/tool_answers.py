@@ -35,7 +35,6 @@ from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 
@@ -192,12 +191,8 @@ def _prose(asked: Any, *, result: str | None = None) -> Prose:
     )
 
 
-def _plan(desk: Desk, space: Workspace, asked: arguments.PlanArguments) -> Answer:
-    book, entry = note(space, _prose(asked), commands=asked.commands)
-    # Whoever may run commands may plan them; else a person confirms them before they run.
-    for command in entry.commands if desk.allow_run else ():
-        remember_command(space, command.argv, cwd=space.cwd, shell=command.shell)
-    return "plan", written(book, entry)
+def _plan(_: Desk, space: Workspace, asked: arguments.PlanArguments) -> Answer:
+    return "plan", written(*note(space, _prose(asked), commands=asked.commands))
 
 
 # What each action of `record` takes, beyond the texts of an entry.

@@ -20,7 +20,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.submission import Attempts
-from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
+from logbook_agent.running.executors.table import executor_named, executor_of, is_declared, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
@@ -39,8 +39,8 @@ _WAIT_S = 2.0
 _TOGETHER = 200
 
 
-def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None:
-    """Raises UsageError where runs cannot be made at once without sharing a machine or falling apart."""
+def check_parallel(workspace: Workspace, on: str | None, at_most: int) -> None:
+    """Raises UsageError where what `--on` names cannot make runs at once without sharing a machine or falling apart."""
     if at_most < 1:
         raise UsageError(
             f"--parallel {at_most}: expected 1 or more",
@@ -49,19 +49,19 @@ def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None
         )
     if at_most == 1:
         return
-    if name is None:
+    if on is None or not is_declared(workspace, on):
         raise UsageError(
             "--parallel needs an executor on another machine",
             cause="runs at the same time on this machine would disturb each other's measurements",
             hint="add --on NAME; logbook executors lists the names",
         )
-    executor = executor_named(workspace, name)
-    if isinstance(executor, Batch | Pins | Single) or pool_of(workspace, name) is not None:
+    executor = executor_named(workspace, on)
+    if isinstance(executor, Batch | Pins | Single) or pool_of(workspace, on) is not None:
         return
     raise UsageError(
-        f"{name} cannot run several commands at once",
+        f"{on} cannot run several commands at once",
         cause="runs that are compared must be on the same machine, and this executor cannot choose the machine",
-        hint=f"if its machines are equal and no two runs share one, set equivalent = true in [executors.{name}]",
+        hint=f"if its machines are equal and no two runs share one, set equivalent = true in [executors.{on}]",
     )
 
 

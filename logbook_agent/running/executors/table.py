@@ -1,18 +1,17 @@
-"""The executors that `--on` may name: tables of the user's own settings, and those of the project that the user has
-confirmed. What makes an executor of its table is found in the table of features, by its kind."""
+"""The executors that `--on` may name: tables of the user's own settings. What makes an executor of its table is found
+in the table of features, by its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.confirmation import Section, check_confirmed, open_claim
 from logbook_agent.running.executors import LOCAL, TYPED
 from logbook_agent.running.executors.contract import Executor, Launches
 from logbook_agent.running.executors.local import Local
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+Section = Literal["executors", "allocators"]
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
 # What every executor may state.
@@ -35,9 +35,9 @@ _MOST_RETRY_S = 7 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
-    table `[allocators.NAME]`. `is_equivalent`: its machines are declared to be equal, so that runs of different ones
-    may be compared. `retry_start_s`: for how long a refused start is tried again."""
+    """One table `[executors.NAME]`, or `[allocators.NAME]`, of the settings in `file`: its kind, and its other keys as
+    written. `is_equivalent`: its machines are declared to be equal, so that runs of different ones may be compared.
+    `retry_start_s`: for how long a refused start is tried again."""
 
     name: str
     kind: str = ""
@@ -64,38 +64,32 @@ class Declared:
             ) from None
 
 
+def _tables(workspace: Workspace, section: Section = "executors") -> Mapping[str, Mapping[str, Any]]:
+    found: dict[str, dict[str, Any]] = getattr(load_user_config(workspace.environ), section)
+    return found
+
+
 def is_declared(workspace: Workspace, name: str) -> bool:
     """Whether `--on` of this name means an executor."""
-    return name in workspace.config.executors or name in load_user_config(workspace.environ).executors
+    return name in _tables(workspace)
 
 
 def declared(workspace: Workspace, section: Section = "executors") -> dict[str, Declared]:
-    """All of them by name; the user's own table is taken where the project has one of the same name."""
-    user, config = load_user_config(workspace.environ), workspace.config
-    here, own = getattr(config, section), getattr(user, section)
-    found = {name: _declared(section, name, table, config.file) for name, table in here.items()}
-    own_file = user_config_file(workspace.environ)
-    found |= {name: _declared(section, name, table, own_file) for name, table in own.items()}
-    return dict(sorted(found.items()))
+    """All of them by name."""
+    file = user_config_file(workspace.environ)
+    return {name: _declared(section, name, table, file) for name, table in sorted(_tables(workspace, section).items())}
 
 
-def is_confirmed(workspace: Workspace, declared: Declared) -> bool:
-    """Whether the user has confirmed this table as it is now."""
-    return open_claim(workspace, declared.section, declared.name) is None
-
-
-def named(workspace: Workspace, name: str, section: Section = "executors", cwd: Path | None = None) -> Declared:
-    """The executor of this name, for programs that start in `cwd`. Raises UsageError when there is none, or the user
-    has not confirmed it."""
-    there, one = declared(workspace, section), section.removesuffix("s")
+def named(workspace: Workspace, name: str, section: Section = "executors") -> Declared:
+    """The executor, or allocator, of this name. Raises UsageError when there is none."""
+    there = declared(workspace, section)
     if name not in there:
         near = nearest(name, tuple(there))
         raise UsageError(
-            f"no {one} {name!r}",
+            f"no {section.removesuffix('s')} {name!r}",
             cause=f"{section} in the settings: {', '.join(there) or 'none'}",
             hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
-    check_confirmed(workspace, section, name, cwd)
     return there[name]
 
 
@@ -138,8 +132,6 @@ def _declared(section: Section, name: str, table: Mapping[str, object], file: Pa
     )
 
 
-# Those that need no settings.
-EXECUTORS: dict[str, Callable[[Workspace], Executor]] = {LOCAL: lambda workspace: Local(workspace.environ)}
 _MADE = "the executor named"
 
 
@@ -151,14 +143,14 @@ def executor_of(workspace: Workspace, run: Run) -> Executor:
 
 
 def executor_named(workspace: Workspace, name: str) -> Executor:
-    """The executor of this name. Raises UsageError for one that the settings do not have, or that is not confirmed."""
-    if name in EXECUTORS:
-        return EXECUTORS[name](workspace)
+    """The executor of this name. Raises UsageError for one that the settings do not have."""
+    if name == LOCAL:
+        return Local(workspace.environ)
     # One for all that is asked in an invocation: it remembers whether its machine answers.
     key = (_MADE, name)
     if key not in workspace.made:
         declared = Declared(name=TYPED, kind=TYPED, table={}) if name == TYPED else named(workspace, name)
-        workspace.made[key] = made(workspace, declared)
+        workspace.made[key] = _made(workspace, declared)
     found: Executor = workspace.made[key]
     return found
 
@@ -173,7 +165,7 @@ def patience_of(workspace: Workspace, name: str) -> float:
     return named(workspace, name).retry_start_s if is_declared(workspace, name) else PATIENCE_S
 
 
-def made(workspace: Workspace, declared: Declared) -> Executor:
+def _made(workspace: Workspace, declared: Declared) -> Executor:
     """The executor of such settings. Raises UsageError for a kind that this version does not have."""
     feature = next((feature for feature in FEATURES if declared.kind in feature.executors), None)
     if feature is None:
@@ -197,11 +189,10 @@ def made(workspace: Workspace, declared: Declared) -> Executor:
 
 
 def carried_on(
-    workspace: Workspace, words: Sequence[str], env: Mapping[str, str], on: str, folder: Path, *, shell: bool
+    workspace: Workspace, words: Sequence[str], env: Mapping[str, str], on: str, *, shell: bool
 ) -> tuple[str | None, Launched | None]:
-    """The executor, the launcher, or both, that `--on` names for a command in this folder. Raises UsageError where
-    there is none, or the user has not confirmed it."""
-    executor = _executor(workspace, on, folder)
+    """The executor, the launcher, or both, that `--on` names for a command. Raises UsageError where there is none."""
+    executor = executor_named(workspace, on) if is_declared(workspace, on) else None
     if executor is not None and not isinstance(executor, Launches):
         return on, None
     if shell:
@@ -212,32 +203,19 @@ def carried_on(
         )
     if executor is not None:
         return on, executor.launched(words, env, workspace.redactor)
-    launchers = launchers_from({**workspace.config.launchers, **load_user_config(workspace.environ).launchers})
+    launchers = launchers_from(load_user_config(workspace.environ).launchers)
     name, _, target = on.partition(":")
     if name not in launchers:
         raise _unknown(workspace, name, target, launchers)
-    check_confirmed(workspace, "launchers", name, folder)
     launched = wrap(launchers[name], words, env, target or None)
     return TYPED if launched.submits else None, launched
 
 
 def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
     """The executor that `--on` names if it starts workers of logbook, else None."""
-    found = _executor(workspace, on)
-    return on if found is not None and not isinstance(found, Launches) else None
-
-
-def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names; None for a launcher, which makes one run at a time."""
-    return on if _executor(workspace, on) is not None else None
-
-
-def _executor(workspace: Workspace, on: str | None, folder: Path | None = None) -> Executor | None:
-    """The executor that `--on` names, for programs that start in this folder; None for a launcher, and without it."""
-    if on is None or not is_declared(workspace, on):
+    if on is None or not is_declared(workspace, on) or isinstance(executor_named(workspace, on), Launches):
         return None
-    check_confirmed(workspace, "executors", on, folder)
-    return executor_named(workspace, on)
+    return on
 
 
 def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection[str]) -> UsageError:

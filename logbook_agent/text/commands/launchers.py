@@ -62,7 +62,7 @@ class Launched:
 
 
 def launchers_from(table: Mapping[str, object]) -> dict[str, Launcher]:
-    """The `launchers` table of the project's configuration; a plain string is a template.
+    """The `launchers` table of the user's settings; a plain string is a template.
 
     Raises UsageError when a launcher is no table, has an unknown key, or its template cannot work.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, confirm
+from tests.conftest import Cli
 from tests.contract.running.executors.conftest import FAKES, samples, settings
 from tests.seams import Facts, Store
 
@@ -87,7 +87,6 @@ def test_a_script_with_words_of_its_own(tpu: Cli, folder: Path) -> None:
 def test_words_arrive_as_they_were_given(generation: str, end: str, tpu: Cli, folder: Path) -> None:
     program = f"uv run scripts/{generation}/dev_tpu.py --config c.yaml --tpu-name {NAME} execute"
     settings().write_text(f'[launchers]\ntpu = """{program} {{env}} -- {end}"""\n')
-    confirm(tpu)
     words = ("it's", "a  b", "$HOME", "--flag=x y", ";", "'")
     done = tpu("run", "--on", "tpu", "--env", "LIBTPU_INIT_ARGS=a b", "--", "sh", "bench.sh", *words)
     assert done.code == 0, done.err

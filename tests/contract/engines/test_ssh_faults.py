@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, confirm
+from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import runs_of
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.engines.ssh_place import SshPlace, ssh_place
@@ -51,19 +51,6 @@ def test_no_host(started: Cli) -> None:
     checked = started("executors", "box", "--json")
     assert checked.code == 1
     assert "127.0.0.1" in checked.data["executors"][0]["problem"]
-
-
-def test_a_project_cannot_choose_where_commands_go(started: Cli, folder: Path) -> None:
-    (folder / "logbook.toml").write_text('[executors.box]\nkind = "ssh"\nhost = "nowhere.invalid"\n')
-    answer = started("run", "--on", "box", "--", "true")
-    assert answer.code == 2
-    assert "is not confirmed" in answer.err
-    assert started("list", "--json").data == []
-    assert "not confirmed" in started("executors").out
-    confirm(started)
-    assert started("executors", "--offline", "--json").data["executors"][1]["is_confirmed"]
-    (folder / "logbook.toml").write_text('[executors.box]\nkind = "ssh"\nhost = "elsewhere.invalid"\n')
-    assert "is not confirmed" in started("run", "--on", "box", "--", "true").err
 
 
 @pytest.fixture

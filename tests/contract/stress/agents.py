@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -42,10 +41,10 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "job.py").write_text(JOB)
     trees = _trees(folder, worktrees, plans, killed)
-    runs = {tree: [_run_plan(tree, number) for number in range(plans)] for tree in trees}
+    runs = [["run", "--id", f"{PREFIX}-{number:03d}"] for number in range(plans)]
     began = time.monotonic()
     children = {
-        _agent(tree, i, operations // processes, runs[tree]): i
+        _agent(tree, i, operations // processes, runs): i
         for i, tree in ((i, trees[i % worktrees]) for i in range(processes))
     }
     wrong: list[str] = []
@@ -65,7 +64,7 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
                 # Whoever lost its agent starts another one, which does what is left of the plans.
                 i = children[pid]
                 tree = trees[(i + 1) % len(trees)]
-                successor = _agent(tree, processes + i, 4, runs[tree])
+                successor = _agent(tree, processes + i, 4, runs)
                 children[successor] = processes + i
                 left.add(successor)
             elif code:
@@ -73,7 +72,7 @@ def agents(folder: Path, processes: int, operations: int, worktrees: int, plans:
         time.sleep(0.02)
     # Nobody is left who could: the plans that nobody took.
     for tree in trees:
-        for words in runs[tree]:
+        for words in runs:
             fork(words, tree)
     return {
         "seconds": time.monotonic() - began,
@@ -98,16 +97,6 @@ def _trees(folder: Path, worktrees: int, plans: int, killed: int) -> list[Path]:
         trees.append(folder / f"tree-{i}")
         subprocess.run([*git, "worktree", "add", "-q", "-b", f"b{i}", str(trees[-1])], cwd=main_tree, check=True)
     return trees
-
-
-def _run_plan(tree: Path, number: int) -> list[str]:
-    """The words that execute a plan in a worktree: who did not type it there confirms its command."""
-    words = ["run", "--id", f"{PREFIX}-{number:03d}"]
-    if tree.name == "main":
-        return words
-    digest = re.search(r"--confirm (\S+)", answer(tree, *words)["error"]["hint"])
-    assert digest is not None
-    return [*words, "--confirm", digest[1]]
 
 
 def _agent(tree: Path, number: int, operations: int, plans: list[list[str]]) -> int:

@@ -31,17 +31,13 @@ def test_an_error_has_a_code_and_what_to_do(started: Cli, folder: Path) -> None:
         assert (refused["code"], "id" in refused["message"].split()) == ("usage", True)
 
 
-# -- what may run -----------------------------------------------------------------------------------
+# -- runs -------------------------------------------------------------------------------------------
 
 
-def test_a_plan_by_mcp_is_typed_by_nobody_unless_commands_may_run(started: Cli, folder: Path) -> None:
+def test_a_plan_runs_for_whoever_may_run(started: Cli, folder: Path) -> None:
     call(folder, "plan", allow_run=False, title="x", commands=["true three"])
-    assert "--confirm sha256:" in started("run", "--id", "MOE-000").err
-    call(folder, "plan", allow_run=True, title="y", commands=["true four"])
-    assert started("run", "--id", "MOE-001").code == 0
-    refused = call(folder, "run", id="MOE-000")["error"]
-    assert refused["code"] == "usage"
-    assert "--confirm sha256:" in refused["hint"]
+    assert call(folder, "run", id="MOE-000")["data"]["id"] == "MOE-000"
+    assert started("wait", "MOE-000").code == 0
 
 
 def test_a_wait_ends_before_hosts_give_up(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

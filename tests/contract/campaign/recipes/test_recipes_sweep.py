@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, confirm
+from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
+from tests.contract.running.executors.conftest import settings
 from tests.seams import Store
 
 pytestmark = pytest.mark.slow
@@ -137,8 +138,7 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
 
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
-    (folder / "logbook.toml").write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
-    confirm(started)
+    settings().write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
     stop = 'if [ "$1" = 2 ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
     write_recipe(
         folder,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, confirm
 from tests.contract.e2e.golden.golden_support import Story, check, ids
+from tests.contract.running.executors.conftest import settings
 
 LAUNCHER = """\
 [launchers.slice]
@@ -19,11 +19,10 @@ target = "slice-a"
 
 
 @pytest.mark.slow
-def test_ep_against_dp_story(story: Story, cli: Cli) -> None:
-    (story.folder / "logbook.toml").write_text(LAUNCHER)
+def test_ep_against_dp_story(story: Story) -> None:
+    settings().write_text(LAUNCHER)
     (story.folder / ".gitignore").write_text("logbooks/*/.lock\n")
     story.repository("launch.py", "impl_compare.py")
-    confirm(cli)
     stated = story.folder.parent / "header.yaml"
     stated.write_text("baseline: {code_refs: [impl_compare.py]}\n")
     story(

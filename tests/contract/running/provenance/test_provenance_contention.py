@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, confirm
+from tests.conftest import Cli
+from tests.contract.running.executors.conftest import settings
 
 
 def _root(
@@ -50,9 +51,8 @@ def test_run_says_once_that_the_machine_is_busy_and_records_it(started: Cli) -> 
 
 
 @pytest.mark.usefixtures("busy")
-def test_a_run_elsewhere_says_nothing_of_this_machine(started: Cli, folder: Path) -> None:
-    (folder / "logbook.toml").write_text('[launchers]\npod = "sh -c {command}"\n')
-    confirm(started)
+def test_a_run_elsewhere_says_nothing_of_this_machine(started: Cli) -> None:
+    settings().write_text('[launchers]\npod = "sh -c {command}"\n')
     done = started("run", "--on", "pod", *COMMAND)
     assert "busy" not in done.err
     assert "machine" not in started("show", "MOE-000").out
