@@ -1,7 +1,7 @@
 """The one place that changes files: so that nobody ever meets half of one, and nothing outside is touched.
 
 Every function takes the folder `within` which it stays; `reading.py` says what that means. No other module writes
-(`tests/contract/store/test_store_writers.py` holds the list of exceptions).
+(`tests/unit/store/test_store_writers.py` holds the list of exceptions).
 """
 
 from __future__ import annotations

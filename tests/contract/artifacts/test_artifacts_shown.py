@@ -107,16 +107,6 @@ def test_a_forged_record_leads_nowhere(left: Cli, folder: Path, changed: dict[st
     assert all(path.read_bytes() != b"mine" for path in written)
 
 
-def test_a_picture_that_unpacks_to_too_much_is_a_link(started: Cli, folder: Path) -> None:
-    wide = bytearray(PNG)
-    wide[16:24] = (60_000).to_bytes(4, "big") * 2
-    (folder / "bomb.png").write_bytes(wide)
-    assert started("run", "--keep", "bomb.png", "--", "true").code == 0
-    page = page_of(started, folder)
-    assert "<img" not in page
-    assert re.search(r'href="moe/artifacts/[0-9a-f]{16}\.png">bomb\.png<', page)
-
-
 @pytest.mark.slow
 def test_the_live_view_serves_them_closed(left: Cli, folder: Path) -> None:
     with serving(cwd=folder) as served:

@@ -1,6 +1,5 @@
 """Compiling for TPUs that are not there: what needs no compiler, and a few cases that do."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.seams import bench_core as main
+from tests.contract.bench_core.cli_support import Outcome
 
 VMEM_FLAG = "xla_tpu_scoped_vmem_limit_kib"
 SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "2", "--dtype", "float32"]
@@ -17,13 +16,10 @@ needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine 
 
 
 @pytest.fixture
-def bench(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, list[dict], str]]:
+def bench(bench: Callable[..., Outcome]) -> Callable[..., tuple[int, list[dict], str]]:
     def run(*words: str) -> tuple[int, list[dict], str]:
-        with pytest.raises(SystemExit) as exit_:
-            main(["hillclimb", *SIZES, *words])
-        out, err = capsys.readouterr()
-        rows = [json.loads(line.partition(" ")[2]) for line in out.splitlines() if line.startswith("RESULT_JSON ")]
-        return int(exit_.value.code or 0), rows, err
+        outcome = bench("hillclimb", *SIZES, *words)
+        return outcome.code, outcome.rows, outcome.err
 
     return run
 

@@ -61,6 +61,18 @@ BAD: dict[str, str | None] = {
     "--tile 8,128,128": None,
     "--backend tiled --tile 8,128,128": "--tile 8,128,128",
     "--tok 4": "no such option: --tok",
+    "--ep-impl ring": "--ep-impl",
+    "--dp-size 2": "--dp-size",
+    "--parallel-mode ep --dp-impl auto": "--dp-impl",
+    "--parallel-mode dp --dp-impl pmap": "--dp-impl pmap",
+    "--parallel-mode dp --dp-impl auto --queue-mode prequeue": "--queue-mode prequeue",
+    "--parallel-mode dp --ep-size 2": "--ep-size",
+    "--parallel-mode ep --ep-size 0": "--ep-size 0",
+    "--parallel-mode ep --ep-impl star": "--ep-impl star",
+    "--parallel-mode ep --experts 4 --ep-size 3": "4 experts",
+    "--parallel-mode dp --devices 9": "--devices 9",
+    "--parallel-mode ep --ep-impl ring --queue-mode prequeue": "--queue-mode prequeue",
+    "--parallel-mode ep --ep-impl all_to_all --capacity-policy pad --capacity-factor 1": "--capacity-policy pad",
     "forward": "got unexpected extra argument",
 }
 

@@ -19,6 +19,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "hillclimb --tokens 10000000000000000000000": ("--tokens 10000000000000000000000", "2147483647"),
     "hillclimb --tokens 2147483647": ("--tokens 2147483647 x --topk 2", "--tokens 1073741823"),
     "overlap --devices 2 --hidden 2147483647 --mlp-dim 2147483647": ("experts x hidden x mlp_dim", ""),
+    "check --backend cuda": ("--backend cuda", ""),
+    "check --devices 1": ("--devices 1", ""),
+    "check --devices 64": ("--devices 64", ""),
     "compare --devices 2 --batch 10000000000000000000000": ("--tokens 1280000000000000000000000", "2147483647"),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -115,50 +114,6 @@ def test_an_id_of_two_clones(collided: Store, cli: Cli, git: Git, findings: Call
 
 
 @pytest.mark.slow
-def test_markers_that_were_staged(collided: Store, cli: Cli, git: Git, findings: Callable[..., Found]) -> None:
-    """`git add -A` in a hurry: git brings the conflict back, and the mend is the same."""
-    git("add", "-A")
-    found = [f for f in findings() if f["check"] == "merge"]
-    [entry] = [f for f in found if "entries" in f["file"]]
-    assert entry["line"] == collided.entry_path("MOE-001").read_text().split("<<<<<<< ")[0].count("\n") + 1
-    typed = "git checkout --merge -- logbooks/moe"
-    assert entry["mend"].index(typed) < entry["mend"].index("logbook doctor --fix")
-    git(*typed.split()[1:])
-    assert cli("doctor", "--fix").code == 0
-    assert_joined(collided)
-
-
-@pytest.mark.parametrize("count", range(12))
-@pytest.mark.sample(2)
-@pytest.mark.slow
-def test_a_mend_that_is_cut_off_is_gone_on_with(
-    collided: Store, cli: Cli, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The tool dies at any of its writes; the same command does the rest."""
-
-    class Killed(BaseException):
-        pass
-
-    left = [count]
-    replace = Path.replace
-
-    def dying(self: Path, target: Path) -> Path:
-        if left[0] == 0:
-            raise Killed
-        left[0] -= 1
-        return replace(self, target)
-
-    with monkeypatch.context() as context:
-        context.setattr(Path, "replace", dying)
-        with contextlib.suppress(Killed):
-            cli("doctor", "--fix")
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    # A reservation without an entry leaves a gap, here as everywhere.
-    assert_joined(collided, "MOE-004" if count == 1 else "MOE-003")
-
-
-@pytest.mark.slow
 def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli) -> None:
     here, there = clones
     here("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=2")
@@ -177,39 +132,6 @@ def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cl
 
 
 @pytest.mark.slow
-def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli) -> None:
-    """Equal command, equal second: each record is a run of its own, and brings its files."""
-    here, there = clones
-    (folder.parent / "theirs/bench.py").write_text("print('RESULT tflops=5')\n")
-    for add in (here, there):
-        add("run", "--id", "MOE-000", "--repeat", "3", "--", "python", "bench.py")
-    commit(git, folder)
-    book, other = (Store(place) for place in (folder, folder.parent / "theirs"))
-    ours, theirs = book.runs("MOE-000")[1:], other.runs("MOE-000")[1:]
-    assert "CONFLICT" in merge(git, folder)
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    runs = book.runs("MOE-000")
-    assert [r.run for r in runs] == [1, 2, 3, 4, 5, 6, 7]
-    assert runs[1:4] == ours
-    assert [{**r, "run": r.run - 3} for r in runs[4:]] == theirs
-    for run in theirs:
-        kept = (book.folder / run.code.diff_kept).read_bytes()
-        assert kept == (other.folder / run.code.diff_kept).read_bytes()
-    assert cli("doctor", "--fix").code == 0
-    assert book.runs("MOE-000") == runs
-
-
-def joined(git: Git, folder: Path, cli: Cli) -> None:
-    """Merge theirs, mend, commit."""
-    assert "CONFLICT" in merge(git, folder)
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    git("add", "logbooks")
-    git("commit", "-q", "--allow-empty", "-m", "joined")
-
-
-@pytest.mark.slow
 def test_two_versions_of_one_entry_are_left_to_people(
     clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]
 ) -> None:
@@ -225,18 +147,3 @@ def test_two_versions_of_one_entry_are_left_to_people(
         assert found["line"] == 1 + before.split(b"<<<<<<< ")[0].count(b"\n")
         assert found["mend"].endswith("git add -- logbooks/moe/entries/MOE-000.yaml")
     assert path.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_a_header_that_names_an_id_of_two_entries(
-    clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]
-) -> None:
-    """Only its writer knows which of the two is meant."""
-    here, there = clones
-    here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
-    there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
-    there("baseline", "--entry", "MOE-001", "--reason", "first")
-    commit(git, folder)
-    merge(git, folder)
-    [found] = [f for f in findings("--fix") if f["check"] == "merge"]
-    assert all(word in found["mended"] for word in ("logbook.yaml", "MOE-001", "MOE-002", "git add"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,27 +69,6 @@ def test_whatever_a_block_follows_from_is_seen(
     assert stale() == ["MOE-000", "MOE-001", "MOE-002"]
 
 
-@pytest.mark.slow
-def test_blocks_that_are_missing_or_too_many(
-    three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
-) -> None:
-    good = view.read_text()
-    start = good.index("<!-- logbook:block MOE-001")
-    end = good.index("<!-- logbook:block MOE-002")
-    view.write_text(good[:start] + good[end:])
-    [found] = findings()
-    assert found["items"] == ["MOE-001"]
-    healthy()
-    assert view.read_text() == good
-    (book / "entries/MOE-002.yaml").unlink()
-    (book / "runs/MOE-002/01/output.log").unlink()
-    (book / "runs/MOE-002/01/run.json").unlink()
-    [found] = findings()
-    assert found["items"] == ["MOE-002"]
-    healthy()
-    assert "MOE-002" not in view.read_text()
-
-
 def test_a_view_with_conflict_markers_is_built_anew(
     three: Cli, book: Path, view: Path, healthy: Callable[[], None]
 ) -> None:
@@ -101,38 +78,6 @@ def test_a_view_with_conflict_markers_is_built_anew(
     healthy()
     assert view.read_text() == good
     assert len(list((book / "backups").glob("moe.*.md"))) == 1
-
-
-@pytest.mark.parametrize(("new", "name"), [("", "MOE-001"), ("<!-- logbook:end MOE-000 -->", "MOE-000")])
-@pytest.mark.slow
-def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, new: str, name: str) -> None:
-    good = view.read_text()
-    view.write_text(good.replace("<!-- logbook:end MOE-001 -->", f"my own words\n{new}", 1))
-    broken = view.read_text()
-    answer = three("doctor")
-    assert answer.code == 1
-    assert name in answer.out
-    assert three("doctor", "--fix").code == 1
-    assert "my own words" in view.read_text()
-    assert three("render").code == 0
-    assert broken.partition("my own words")[0] in view.read_text()
-    assert three("render", "--discard-edits").code == 0
-    assert view.read_text() == good
-
-
-def test_a_view_that_cannot_be_written(
-    three: Cli, view: Path, findings: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As on a disk that is full."""
-
-    def full(self: Path, target: Path) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
-
-    view.unlink()
-    monkeypatch.setattr(Path, "replace", full)
-    [found] = findings("--fix")
-    assert found["mended"] is None
-    assert os.strerror(errno.ENOSPC) in found["mend"]
 
 
 def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: Path) -> None:
@@ -146,11 +91,3 @@ def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: 
     view.unlink()
     assert "logbook -L moe doctor --fix" in started("doctor", "-L", "moe").out
     assert started("doctor", "-L", "moe", "--fix").code == 0
-
-
-def test_line_ends_of_other_systems_are_no_edits(started: Cli, folder: Path) -> None:
-    header = folder / "logbooks/moe/logbook.yaml"
-    assert started("criteria", "--add", "One").code == 0
-    header.write_text(header.read_text().replace("text: One", 'text: "\\r\\none\\rtwo"'))
-    assert started("render").code == 0
-    assert started("doctor").out == "moe: nothing is wrong\n"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -213,25 +212,3 @@ def test_no_secret_of_a_pulled_record_leaves(cli: Cli, folder: Path, pulled: Mat
     found = pulled.in_answers() | ({way: leaks} if leaks else {})
     if found:
         pytest.fail(json.dumps(found, indent=1), pytrace=False)
-
-
-def test_a_secret_that_becomes_known_after_it_was_listed(
-    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the index keeps of an entry was made before: by the environment, then by the settings."""
-    one, other = "Zx9-known-later-q7Lp2", "acme_q7lp2m4rt8k1wd5b6yh3"
-    assert started("note", "--title", f"first {one}", "--field", f"Notes={other}").code == 0
-    assert started("note", "--title", f"second {other}").code == 0
-    time.sleep(1.1)  # what changed within the last second is not kept
-    assert one in started("list").out
-    assert other in started("list", "--json").out
-    monkeypatch.setenv("LATER_TOKEN", one)
-    (folder / "logbook.toml").write_text("[[secret_rules]]\nid = 'acme'\nregex = 'acme_[a-z0-9]{20}'\n")
-    exits = ("list", "list --json", "status", "list first", "show MOE-000", "sync --offline issue", "report --out site")
-    said = [(words, started(*words.split())) for words in exits]
-    files = [path for top in ("issue", "site") for path in (folder / top).rglob("*") if path.is_file()]
-    texts = {words: answer.out + answer.err for words, answer in said} | {p.name: p.read_text() for p in files}
-    book = Logbook.open()
-    texts["Python"] = repr(book.search("first")) + repr(book.status()) + str(book._repr_html_())
-    assert [name for name, text in texts.items() if one in text or other in text] == []
-    assert "$LATER_TOKEN" in texts["list"]

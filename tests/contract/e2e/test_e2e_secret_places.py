@@ -49,26 +49,6 @@ def test_code_and_where_it_stands(cli: Cli, folder: Path, git: Git, matrix: Matr
 
 
 @pytest.mark.slow
-def test_hand_edits_of_the_view(cli: Cli, folder: Path, matrix: Matrix) -> None:
-    assert cli("start", "moe", "--prefix", "MOE").code == 0
-    assert cli("note", "--title", "a note", "--interpretation", "TO BE REPLACED").code == 0
-    view = folder / "logbooks/moe.md"
-    view.write_text(view.read_text().replace("TO BE REPLACED", matrix.one("view")))
-    for words in (
-        ["status"],
-        ["doctor"],
-        ["render", "--absorb", "--dry-run"],
-        ["render", "--absorb", "--dry-run", "--json"],
-        ["render", "--absorb"],
-    ):
-        matrix.hear(" ".join(words), cli(*words))
-    read_all(cli, matrix, "MOE-000")
-    offline(cli, matrix, folder)
-    matrix.nothing_leaked(folder)
-    assert "keep001" in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
-
-
-@pytest.mark.slow
 def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops").code == 0
     (folder / "recipes").mkdir()

@@ -66,25 +66,6 @@ def test_what_is_sent(pushed: Pushed, matrix: Matrix, other: tuple[str, int, str
     matrix.nothing_leaked(bench.folder)
 
 
-def test_what_a_server_answers(bench: Bench, matrix: Matrix) -> None:
-    bench.note()
-    errors = [{"message": text, "field": text, "code": "custom"} for text in matrix.plant("errors")]
-    for n, text in enumerate(matrix.plant("message")):
-        body = faults.refusal(422, text, errors=errors[n : n + 1])
-        bench.github.rules.add(
-            WRITE, ".", faults.Fault(name="refused", answers=lambda _request, _true, body=body: body)
-        )
-        for more in ((), ("--json",)):
-            answer = matrix.hear("sync", bench.cli("sync", "--create", *more))
-            assert answer.code == 4, answer
-        bench.github.rules.clear()
-    for n, text in enumerate(matrix.plant("location", matrix.words)):
-        bench.github.rules.add(".*", ".", faults.moved(f"https://example.org/repositories/{n}?key={text}"))
-        matrix.hear("sync", bench.cli("sync", "--create"))
-        bench.github.rules.clear()
-    matrix.nothing_leaked(bench.folder)
-
-
 def test_what_people_wrote(bench: Bench, matrix: Matrix) -> None:
     """It stays theirs: in the issue it stands as before, and here it is neither kept nor said."""
     words = matrix.one("people")

@@ -184,15 +184,3 @@ def test_an_entry_that_changed_meanwhile_keeps_both_changes(book: Cli, folder: P
     text = view.read_text()
     assert "3.5" in text
     assert "- Superseded by: MOE-002" in text
-
-
-def test_an_edit_already_in_the_entry_makes_the_block_the_tool_s_again(
-    book: Cli, view: Path, folder: Path, edit: Edit
-) -> None:
-    """As after a kill between the entry and the view."""
-    edit("fast indeed", "slow")
-    assert book("edit", "MOE-000", "--interpretation", "slow").code == 0
-    assert edited(view) == ["MOE-000"]
-    assert book("render", "--absorb").code == 0
-    assert edited(view) == []
-    assert fields_of(folder)["Interpretation"] == "slow"

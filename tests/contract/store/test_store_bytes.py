@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -46,16 +43,3 @@ def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     assert r"a\xff" in (folder / VIEW).read_text()
     assert r"a\\xff" in (folder / MOE / "runs/MOE-002/01/run.json").read_text()
     assert two("doctor").code == 0
-
-
-@pytest.mark.slow
-def test_a_folder_whose_name_is_no_text(folder: Path) -> None:
-    """Its path is shown by answers of every kind, by a process with a real stdout."""
-    place = folder / "w\udcff"
-    place.mkdir()
-    commands = (["start", "moe", "--prefix", "MOE"], ["note", "--title", "n"], ["doctor"], ["status", "--json"])
-    for words in commands:
-        argv = [sys.executable, "-m", "logbook_agent", *words]
-        done = subprocess.run(argv, cwd=place, capture_output=True, timeout=60, check=False)
-        assert done.returncode == 0, (words, done.stderr)
-    assert json.loads(done.stdout)["data"]["view"].endswith("w\udcff/logbooks/moe.md")

@@ -13,7 +13,7 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.slow
 
 MOE = "logbooks/moe"
-HEADER, VIEW, SETTINGS, RECIPE = f"{MOE}/logbook.yaml", "logbooks/moe.md", "logbook.toml", "recipes/mine.yaml"
+SETTINGS, RECIPE = "logbook.toml", "recipes/mine.yaml"
 ENTRY, RUN = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json"
 
 LAUGHS = "a0: &a0 [1,2,3,4,5,6,7,8,9]\n" + "".join(
@@ -56,23 +56,6 @@ def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
-@pytest.mark.sample(4)
-def test_a_header(two: Cli, folder: Path, name: str) -> None:
-    assert two("start", "zoo", "--prefix", "ZOO").code == 0
-    (folder / HEADER).write_bytes(BYTES[name])
-    answer = two("status", "-L", "moe")
-    assert answer.code == 3
-    assert "logbook.yaml" in answer.err
-    assert two("doctor", "-L", "moe").code == 1
-    for words in (["list"], ["status"], ["note", "--title", "n"], ["run", "--", "true"], ["doctor"]):
-        assert (
-            two(*words, "-L", "zoo").code == 0
-            if "--" not in words
-            else two(words[0], "-L", "zoo", *words[1:]).code == 0
-        )
-
-
-@pytest.mark.parametrize("name", BYTES)
 @pytest.mark.sample(5)
 def test_settings(two: Cli, folder: Path, name: str) -> None:
     (folder / SETTINGS).write_bytes(BYTES[name])
@@ -81,16 +64,6 @@ def test_settings(two: Cli, folder: Path, name: str) -> None:
         assert answer.code == 2, words
         assert answer.err.startswith("error: logbook.toml")
         assert answer.err.splitlines()[2].startswith("  next:")
-
-
-@pytest.mark.parametrize(
-    "text", ["tool = 3 # [tool.logbook]", "[[tool]]\n# [tool.logbook\n", "[tool]\nlogbook = 3\n# [tool.logbook"]
-)
-def test_a_table_that_is_none(two: Cli, folder: Path, text: str) -> None:
-    (folder / "pyproject.toml").write_text(text)
-    answer = two("list")
-    assert answer.code == 2
-    assert answer.err.startswith("error: pyproject.toml: ")
 
 
 @pytest.mark.parametrize("name", BYTES)

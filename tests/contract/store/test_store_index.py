@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,18 +34,6 @@ def test_without_a_place_for_a_cache_there_is_no_index(
         monkeypatch.setenv(name, value)
     assert [started(*words).out for words in READING] == wanted
     assert not (folder / "relative").exists()
-
-
-def test_an_index_in_the_logbook_is_not_read(started: Cli, folder: Path) -> None:
-    """A branch may bring one."""
-    started("run", "--", "sh", "-c", "echo RESULT tflops=2")
-    wanted = [started(*words).out for words in READING]
-    old = folder / "logbooks/moe/.index.sqlite"
-    old.write_bytes(Store(folder).index_path.read_bytes())
-    with closing(sqlite3.connect(old)) as database, database:
-        database.execute("UPDATE entries SET summary = replace(summary, 'tflops', 'forged')")
-    Store(folder).index_path.unlink()
-    assert [started(*words).out for words in READING] == wanted
 
 
 def test_two_roots_share_no_index_and_one_by_two_paths_does(started: Cli, folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from tests.conftest import Answer, Cli
-from tests.seams import Store
 
 pytestmark = pytest.mark.slow
 
@@ -93,18 +92,6 @@ def test_a_run_says_where_it_is(one: Cli, folder: Path, change: dict[str, object
     assert listed.code == 0
     assert f"MOE-000/01/run.json: {says}" in listed.err
     assert one("doctor").code == 1
-
-
-@pytest.mark.parametrize("name", ["²", "1", "001", "0", "00", "1" * 200, "x"])
-def test_folders_that_are_no_runs(one: Cli, folder: Path, name: str) -> None:
-    (folder / MOE / "runs/MOE-000" / name).mkdir()
-    (folder / MOE / "open").mkdir(exist_ok=True)
-    (folder / MOE / f"open/MOE-000.{name}").write_text("")
-    book = Store(folder)
-    assert [run.run for run in book.runs("MOE-000")] == [1]
-    assert one("list").code == 0
-    assert one("run", "--id", "MOE-000", "--", "true").code == 0
-    assert one("doctor").out.count(name) >= 1
 
 
 def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, git: object) -> None:

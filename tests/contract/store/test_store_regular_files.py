@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.slow
 
 MOE = "logbooks/moe"
-VIEW, HEADER = "logbooks/moe.md", f"{MOE}/logbook.yaml"
-ENTRY, RUN, LOG = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json", f"{MOE}/runs/MOE-000/01/output.log"
-SETTINGS, RECIPE = "logbook.toml", "recipes/mine.yaml"
+ENTRY, RUN = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json"
+SETTINGS = "logbook.toml"
 
 
 def _fifo(path: Path) -> None:
@@ -27,20 +25,8 @@ def _zero(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-def _loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
 def _folder(path: Path) -> None:
     path.mkdir()
-
-
-def _socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        here = Path.cwd()
-        os.chdir(path.parent)  # its name has at most 100 characters
-        made.bind(path.name)
-        os.chdir(here)
 
 
 def _huge(path: Path) -> None:
@@ -51,9 +37,7 @@ def _huge(path: Path) -> None:
 KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
     "pipe": (_fifo, "is a named pipe"),
     "zero": (_zero, "is a symbolic link"),
-    "loop": (_loop, "is a symbolic link"),
     "folder": (_folder, "is a folder"),
-    "socket": (_socket, "is a socket"),
     "huge": (_huge, "bytes"),
 }
 
@@ -91,23 +75,6 @@ def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
     assert says in answer.out
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
-@pytest.mark.sample(2)
-def test_a_view(two: Cli, folder: Path, kind: str) -> None:
-    says = put(folder / VIEW, kind)
-    for words in (["list"], ["show", "MOE-000"], ["table", "MOE-000"], ["list", "two"]):
-        assert two(*words).code == 0, words
-    for words in (["status"], ["note", "--title", "n"]):
-        answer = two(*words)
-        assert answer.code == 0, (words, answer.err)
-        assert says in answer.err
-    for words in (["render"], ["render", "--absorb"]):
-        assert two(*words).code == 3, words
-    answer = two("doctor")
-    assert answer.code == 1
-    assert says in answer.out
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_settings(two: Cli, folder: Path, kind: str) -> None:
     says = put(folder / SETTINGS, kind)
@@ -131,27 +98,6 @@ def test_settings_behind_a_link(two: Cli, folder: Path, tmp_path: Path, git: obj
         (folder / name).symlink_to("inside")
         assert two("list").code == 0
         (folder / name).unlink()
-
-
-@pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
-@pytest.mark.sample(2)
-def test_a_log(two: Cli, folder: Path, kind: str) -> None:
-    says = put(folder / LOG, kind)
-    answer = two("show", "MOE-000", "--log")
-    assert answer.code == 3
-    assert says in answer.err
-    assert two("doctor").code in (0, 1)
-    assert two("doctor", "--prune", "--keep-days", "0", "--dry-run").code == 0
-
-
-@pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
-@pytest.mark.parametrize("name", [".lock", ".index.sqlite", "open/MOE-000.01", "open/.sync.lock", "backups"])
-@pytest.mark.sample(4)
-def test_the_tool_s_own_files(two: Cli, folder: Path, name: str, kind: str) -> None:
-    put(folder / MOE / name, kind)
-    for words in (["list"], ["status"], ["show", "MOE-000"], ["note", "--title", "n"], ["doctor"]):
-        assert two(*words).code in (0, 1), words
-    assert two("render").code == (3 if name == ".lock" else 0)
 
 
 def test_what_a_command_leaves_as_its_result_file(two: Cli) -> None:

@@ -3,7 +3,6 @@
 python -m tests.contract.stress.driver writers DIR --processes 16 --entries 25 --worktrees 3
 python -m tests.contract.stress.driver kills DIR --count 300 --seed 1
 python -m tests.contract.stress.driver faults DIR --errors 4
-python -m tests.contract.stress.driver agents DIR --processes 8 --worktrees 4 --operations 400 --plans 20 --killed 5
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import json
 import sys
 from pathlib import Path
 
-from tests.contract.stress.agents import agents
 from tests.contract.stress.faults import faults
 from tests.contract.stress.kills import kills
 from tests.contract.stress.writers import writers
@@ -21,7 +19,7 @@ from tests.contract.stress.writers import writers
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("kills", "faults", "writers", "agents"))
+    parser.add_argument("what", choices=("kills", "faults", "writers"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -30,9 +28,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=16)
     parser.add_argument("--entries", type=int, default=25)
     parser.add_argument("--worktrees", type=int, default=1)
-    parser.add_argument("--operations", type=int, default=400)
-    parser.add_argument("--plans", type=int, default=20)
-    parser.add_argument("--killed", type=int, default=5)
     return parser.parse_args()
 
 
@@ -43,9 +38,6 @@ if __name__ == "__main__":
         answer = kills(place, options.count, options.seed)
     elif options.what == "faults":
         answer = faults(place, options.most, options.errors)
-    elif options.what == "agents":
-        counts = options.operations, options.worktrees, options.plans, options.killed
-        answer = agents(place, options.processes, *counts)
     else:
         answer = writers(place, options.processes, options.entries, options.worktrees)
     print(json.dumps(answer, indent=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,35 +52,6 @@ def test_branches_that_each_add_entries_merge_without_conflict_in_the_records(
     started("render")
     assert (folder / "logbooks/moe.md").read_text() == view
     commit(git, "merged")
-
-
-def test_worktrees_share_one_sequence_and_merge(git: Git, started: Cli, folder: Path, tmp_path: Path) -> None:
-    commit(git, "start")
-    tree = tmp_path / "tree"
-    git("worktree", "add", "-q", "-b", "side", str(tree))
-    assert started(*RUN).code == 0
-    os.chdir(tree)
-    assert "MOE-001" in started("note", "--title", "in the other tree").out
-    os.chdir(folder)
-    assert "MOE-002" in started("note", "--title", "here again").out
-    commit(git, "main")
-    commit(git, "side", cwd=tree)
-    subprocess.run(["git", "merge", "-q", "side"], cwd=folder, capture_output=True, check=False)
-    started("render")
-    assert ids_in_view(folder / "logbooks") == ["MOE-000", "MOE-001", "MOE-002"]
-
-
-def test_file_names_differ_by_more_than_their_case(started: Cli, folder: Path) -> None:
-    """So a file system that ignores case holds them all."""
-    (folder / "Bench.py").write_text("print('METRIC tflops=1')")
-    (folder / "bench.PY").write_text("print('METRIC tflops=1')")
-    assert started("run", "--", sys.executable, "Bench.py", "bench.PY").code == 0
-    assert started("start", "moe2", "--prefix", "MOE2").code == 0
-    assert started("-L", "moe2", *RUN).code == 0
-    names = [str(p.relative_to(folder)) for p in (folder / "logbooks").rglob("*")]
-    assert len({n.casefold() for n in names}) == len(names)
-    refused = started("start", "MOE", "--prefix", "M")
-    assert (refused.code, "lower-case" in refused.err) == (2, True)
 
 
 # Permission bits say nothing to root, as long as it may override them: that right is given up for good before the

@@ -34,25 +34,9 @@ def drive(folder: Path, *words: str, timeout_s: float = 600) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entries", [wide(8)] if SCALE == 1 else [25 * SCALE])
-def test_sixteen_writers_in_one_folder(tmp_path: Path, entries: int) -> None:
-    drive(tmp_path, "writers", "--processes", "16", "--entries", str(entries))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("entries", [1, wide(5)] if SCALE == 1 else [25 * SCALE])
 def test_sixteen_writers_in_three_worktrees_of_one_clone(tmp_path: Path, entries: int) -> None:
     drive(tmp_path, "writers", "--processes", "16", "--entries", str(entries), "--worktrees", "3")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("operations", "plans", "killed"), [(32, 4, 1), wide(400, 20, 5)])
-def test_eight_agents_on_four_worktrees_of_one_campaign(
-    tmp_path: Path, operations: int, plans: int, killed: int
-) -> None:
-    counts = ("--operations", str(operations), "--plans", str(plans), "--killed", str(killed))
-    answer = drive(tmp_path, "agents", "--processes", "8", "--worktrees", "4", *counts)
-    assert answer["killed"] >= killed
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.compare import compare
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.shapes import TIMED_DTYPES, DType
-from tests.breadth import wide
 
 ROWS, GROUPS, INNER, OUTER = 700, 6, 11, 7
 """More rows than the largest tile, sizes that are multiples of nothing."""
@@ -85,6 +84,20 @@ def _at(array: Bounded, rows: slice) -> Bounded:
     return Bounded(value=array.value[rows], error=array.error[rows])
 
 
+def traced(backend: GroupedMatmul, dtype: DType, rows: int) -> dict[str, tuple[Callable[..., jax.Array], tuple]]:
+    """The products of a backend, with arguments that have shapes and no numbers."""
+
+    def array(*shape: int) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, dtype.value)
+
+    lhs, rhs, cotangent, sizes = array(rows, 8), array(3, 8, 6), array(rows, 6), jax.ShapeDtypeStruct((3,), jnp.int32)
+    return {
+        "forward": (backend.forward, (lhs, rhs, sizes)),
+        "grad_lhs": (backend.grad_lhs, (cotangent, rhs, sizes)),
+        "grad_rhs": (backend.grad_rhs, (lhs, cotangent, sizes)),
+    }
+
+
 def require_apart(backend: GroupedMatmul, spoilt: int) -> None:
     """A group does not see the rows of the group `spoilt`. Zero times infinity is NaN: masking one operand alone would
     let it through."""
@@ -105,38 +118,6 @@ class BackendContract:
 
     backend: ClassVar[GroupedMatmul]
 
-    @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-    @pytest.mark.parametrize("dtype", [DType.FLOAT32, pytest.param(DType.BFLOAT16, marks=pytest.mark.slow)])
-    @pytest.mark.sample(10)
-    def test_products_of_awkward_groups(self, dtype: DType, sizes: tuple[int, ...]) -> None:
-        given = operands(ROWS, dtype)
-        outputs = computed(self.backend, given, sizes)
-        assert {array.dtype for array in outputs.values()} == {np.dtype(np.float32)}
-        comparison = compare(outputs, expected(self.backend, given, sizes))
-        assert comparison.passed, comparison
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
-    @pytest.mark.parametrize("dtype", TIMED_DTYPES)
-    @pytest.mark.sample(1)
-    def test_few_rows(self, dtype: DType, rows: int) -> None:
-        given = operands(rows, dtype)
-        half = rows // 2
-        for sizes in ((rows, 0, 0, 0, 0, 0), (0, half, 0, 0, 0, rows - half), (0, 0, 0, 0, rows, 0)):
-            comparison = compare(computed(self.backend, given, sizes), expected(self.backend, given, sizes))
-            assert comparison.passed, (sizes, comparison)
-
-    def test_empty_groups_get_zeros(self) -> None:
-        gradient = computed(self.backend, operands(ROWS, DType.FLOAT32), SIZES["empty_between"])["grad_rhs"]
-        assert not gradient[[0, 2, 3, 5]].any()
-        assert gradient[[1, 4]].all()
-
-
-class KernelContract:
-    """The same of a kernel that a CPU runs in interpret mode, with one compilation for each dtype."""
-
-    backend: ClassVar[GroupedMatmul]
-
     @pytest.mark.parametrize("dtype", TIMED_DTYPES)
     @pytest.mark.sample(1)
     def test_products_of_awkward_groups(self, dtype: DType) -> None:
@@ -147,6 +128,10 @@ class KernelContract:
             comparison = compare(outputs, expected(self.backend, given, sizes))
             assert comparison.passed, (name, comparison)
             assert not outputs["grad_rhs"][np.array(sizes) == 0].any()
+
+
+class KernelContract(BackendContract):
+    """What a kernel of this project must do as well."""
 
     def test_a_group_does_not_see_the_rows_of_others(self) -> None:
         require_apart(self.backend, spoilt=3)
@@ -161,3 +146,8 @@ class KernelContract:
             assert not outputs[name][owned:].any()
         found = {"grad_rhs": outputs["grad_rhs"]}
         assert compare(found, {"grad_rhs": expected(self.backend, given, sizes)["grad_rhs"]}).passed
+
+    def test_no_rows(self) -> None:
+        outputs = computed(self.backend, drawn(3, ((0, 8), (3, 8, 6), (0, 6)), DType.FLOAT32), (0, 0, 0))
+        assert [output.shape for output in outputs.values()] == [(0, 6), (0, 8), (3, 8, 6)]
+        assert not outputs["grad_rhs"].any()

@@ -76,9 +76,3 @@ def test_experts_without_rows_move_nothing() -> None:
 def test_a_clock_that_stood_still_has_no_throughput() -> None:
     with pytest.raises(ValueError, match="no throughput"):
         throughput(flops=1, tokens=1, time_s=0.0)
-
-
-def test_every_published_pair_is_there_once() -> None:
-    """A row is a published number of one line; two fractions stand in a line of the null table."""
-    for name, number in (("seed_pairs.csv", 36), ("seed_null_pairs.csv", 18)):
-        assert len({(pair["source"], pair.get("null_target")) for pair in _pairs(name)}) == len(_pairs(name)) == number

@@ -3,24 +3,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bench_core.aot.libtpu import captured_output
-from bench_core.aot.refusals import Reason, Refusal, read_refusal
-from bench_core.aot.remedy import VMEM_FLAG, find_remedy
+from bench_core.aot.refusals import Reason, read_refusal
 from bench_core.aot.targets import TARGETS, choose_target
 from bench_core.device import keep_absent_tpus_quiet
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
-from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.harness.table import choices, table_case
-
-KIB = 1024
 
 needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
 
@@ -42,16 +35,6 @@ def test_the_compiler_knows_every_slice() -> None:
     words += "print([(t.name, len(compile_devices(t)), compile_devices(t)[0].device_kind) for t in TARGETS.values()])"
     said = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True).stdout
     assert said.strip() == str([(t.name, t.chips * t.chip.devices, t.device_kind) for t in TARGETS.values()])
-
-
-names = st.text(st.sampled_from("abcxyz_")).map(lambda text: f"xla_{text}")
-
-
-@given(st.dictionaries(names, st.text(st.sampled_from("abc019=._,"), min_size=1)))
-def test_flags_round_trip(flags: dict[str, str]) -> None:
-    parsed = CompilerFlags.parse([f"{key}={value}" for key, value in flags.items()])
-    assert dict(parsed.pairs) == flags
-    assert CompilerFlags.parse(str(parsed).split()) == parsed
 
 
 REFUSALS = {
@@ -91,43 +74,6 @@ def test_refusals(name: str) -> None:
 
 def _case() -> Case:
     return table_case("ragged_dot", choices(full=False)[0])
-
-
-def _needs(needed_kib: int, last_kib: int) -> Callable[[Case], Refusal | None]:
-    """A compiler whose first kernel needs `needed_kib` and whose last one needs `last_kib`."""
-
-    def attempt(case: Case) -> Refusal | None:
-        limit_kib = int(case.compiler_flags.get(VMEM_FLAG) or 16384)
-        missing = next((kib for kib in (needed_kib, last_kib) if kib > limit_kib), None)
-        sizes = {"needed_bytes": (missing or 0) * KIB, "limit_bytes": limit_kib * KIB}
-        return None if missing is None else Refusal(reason=Reason.VMEM, message="", **sizes)
-
-    return attempt
-
-
-@pytest.mark.parametrize(
-    ("target", "needed_kib", "last_kib", "tried", "helps"),
-    [
-        ("v5p", 30720, 30720, [32768], 32768),
-        ("v5p", 30720, 52838, [32768, 65536], 65536),
-        ("v5p", 30720, 70000, [32768], None),
-        ("v5e", 30720, 70000, [32768, 98304], 98304),
-        ("v4", 30720, 30720, [], None),
-    ],
-)
-@pytest.mark.sample(2)
-def test_more_vmem_is_tried_up_to_what_the_core_has(
-    monkeypatch: pytest.MonkeyPatch, target: str, needed_kib: int, last_kib: int, tried: list[int], helps: int | None
-) -> None:
-    # What compiles is told by its type alone.
-    monkeypatch.setattr("bench_core.aot.remedy.CompiledCase", type(None))
-    attempt = _needs(needed_kib, last_kib)
-    refusal = attempt(_case())
-    assert refusal is not None
-    remedy = find_remedy(_case(), refusal, choose_target(target), attempt)  # type: ignore[arg-type]
-    flag = f"--compiler-flag {VMEM_FLAG}="
-    assert remedy.tried == tuple(f"{flag}{limit}" for limit in tried)
-    assert remedy.helps == (None if helps is None else f"{flag}{helps}")
 
 
 def test_native_output_is_kept_away(capfd: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ FOR_GMM = [row for row in choices(full=False) if row["quant"] != "int8_real" and
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value.values()),
 )
-@pytest.mark.sample(1)
+@pytest.mark.sample(4)
 def test_table_is_green(backend: str, choice: dict[str, str]) -> None:
     outcome = check_case(table_case(backend, choice))
     assert outcome.word in ("passed", "unsupported"), outcome.text

@@ -4,7 +4,7 @@ import pytest
 
 from bench_core.hlo.collectives import Collective, collectives, group_size
 from bench_core.hlo.module import parse, parts, shape_bytes
-from bench_core.hlo.schedule import Between, by_names, turns
+from bench_core.hlo.schedule import by_names, turns
 
 HEADER = "HloModule jit_f, is_scheduled=true, replica_count=1, num_partitions=4"
 ADD = """%add (a: f32[], b: f32[]) -> f32[] {
@@ -25,19 +25,6 @@ def said(one: Collective) -> tuple[str, int, int, bool]:
 GROUPS = "replica_groups={{0,1,2,3}}"
 
 
-MATMUL = "%d = f32[8,8] dot(f32[8,4] %y, f32[4,8] %z), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-KERNEL = '%k = f32[8,8] custom-call(%y), custom_call_target="tpu_custom_call"'
-WORK = f"  {MATMUL}\n  {KERNEL}\n  %t = (f32[8,8]) tuple(%k)"
-BETWEEN = Between(operations=2, matmul_flops=2 * 8 * 4 * 8, kernels=1)
-FLAGS = "u32[]{:S(2)}, u32[]{:S(2)}"
-
-
-def test_an_end_elsewhere_says_nothing_of_what_lies_between() -> None:
-    (one,) = found(f"  %s = bf16[8,4] all-reduce-start(%x), {GROUPS}, to_apply=%add\n{WORK}")
-    assert one.asynchronous
-    assert one.between is None
-
-
 def test_copies_and_other_threads_send_nothing() -> None:
     sparse = """%async_computation.1 (p: s32[4,2]) -> s32[4,2] {
   ROOT %a = s32[4,2] copy(%p)
@@ -48,71 +35,6 @@ def test_copies_and_other_threads_send_nothing() -> None:
   %d = s32[4,2] async-done(%s)
   %h = (bf16[8,4], u32[], token[]) send(%x, %t), channel_id=3, is_host_transfer=true"""
     assert found(text, sparse) == []
-
-
-SCATTER = f"""%all-reduce-scatter (input: bf16[8,4]) -> bf16[3,4] {{
-  %input = bf16[8,4] parameter(0)
-  %pad = bf16[12,4] pad(%input, %zero), padding=0_4x0_0
-  %all-reduce.1 = bf16[12,4] all-reduce(%pad), {GROUPS}, to_apply=%add
-  ROOT %part = bf16[3,4] dynamic-slice(%all-reduce.1, %at, %zero), dynamic_slice_sizes={{3,4}}
-}}
-"""
-
-
-def test_a_tpu_fuses_a_reduce_scatter() -> None:
-    """With the rows that it pads, and sends some of them again to where they belong."""
-    scatter, permute = found(
-        "  %fusion.2 = bf16[3,4] fusion(%x), kind=kCustom, calls=%all-reduce-scatter\n"
-        "  %s = (bf16[1,4], bf16[1,4], u32[], u32[]) collective-permute-start(%i), "
-        "source_target_pairs={{0,1},{1,2},{2,3}}\n  %e = bf16[1,4] collective-permute-done(%s)",
-        SCATTER,
-    )
-    assert said(scatter) == ("reduce-scatter", 96, 4, False)
-    assert scatter.name == "fusion.2"
-    assert said(permute) == ("collective-permute", 8, 4, True)
-    assert permute.between == Between()
-
-
-def test_an_all_reduce_in_a_fusion_is_one_where_all_of_it_is_kept() -> None:
-    whole = SCATTER.replace("ROOT %part", "%part").replace("}\n", "  ROOT %m = bf16[12,4] negate(%all-reduce.1)\n}\n")
-    (one,) = found("  %fusion.2 = bf16[12,4] fusion(%x), kind=kCustom, calls=%all-reduce-scatter", whole)
-    assert said(one) == ("all-reduce", 96, 4, False)
-
-
-GATHER = f"bf16[32,4] all-gather(%p), {GROUPS}, dimensions={{0}}"
-FUSED = f"""%start (p: bf16[8,4]) -> (bf16[8,4], bf16[32,4], u32[]) {{
-  %all-gather.1 = {GATHER}
-  ROOT %s = (bf16[8,4], bf16[32,4], u32[]) custom-call(%all-gather.1), custom_call_target="AsyncCollectiveStart"
-}}
-
-%step (p: bf16[8,4], q: bf16[32,4], y: f32[8,4]) -> (f32[8,8], bf16[8,4], bf16[32,4]) {{
-  {MATMUL}
-  %all-gather.2 = {GATHER}
-  ROOT %t = (f32[8,8], bf16[8,4], bf16[32,4]) tuple(%d, %p, %all-gather.2)
-}}
-
-%done (p: bf16[8,4], q: bf16[32,4]) -> bf16[32,4] {{
-  %all-gather.3 = {GATHER}
-  ROOT %s = bf16[32,4] custom-call(%p, %q, %all-gather.3), custom_call_target="AsyncCollectiveDone"
-}}
-"""
-STEPS = """  %a = (bf16[8,4], bf16[32,4], u32[]) fusion(%x), kind=kCustom, calls=%start
-  %a.0 = bf16[8,4] get-tuple-element(%a), index=0
-  %a.1 = bf16[32,4] get-tuple-element(%a), index=1
-  %b = (f32[8,8], bf16[8,4], bf16[32,4]) fusion(%a.0, %a.1, %y), kind=kCustom, calls=%step
-  %b.0 = f32[8,8] get-tuple-element(%b), index=0
-  %b.1 = bf16[8,4] get-tuple-element(%b), index=1
-  %b.2 = bf16[32,4] get-tuple-element(%b), index=2
-  %e = bf16[32,4] fusion(%b.1, %b.2), kind=kCustom, calls=%done"""
-
-
-def test_what_stands_in_three_fusions_is_one() -> None:
-    """And what is made of the matmul in one of them is another."""
-    one, scatter = found(STEPS + "\n  %f = bf16[3,4] fusion(%b.0), calls=%all-reduce-scatter", FUSED, SCATTER)
-    assert said(one) == ("all-gather", 256, 4, True)
-    assert one.name == "a"
-    assert one.between == Between(operations=1, matmul_flops=512)
-    assert said(scatter) == ("reduce-scatter", 96, 4, False)
 
 
 LOOP = f"""%body (p: (s32[], bf16[8,4])) -> (s32[], bf16[8,4]) {{

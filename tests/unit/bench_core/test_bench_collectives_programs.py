@@ -52,7 +52,6 @@ def scattered(rows: int, group: int, added: int) -> dict[tuple[str, int, int, bo
 EXPECTED: dict[str, dict[tuple[str, int, int, bool], int]] = {
     # The output, and the gradient of the tokens, which are on every device. Without check_vma that of the output, too.
     "psum": {(AR, TOKENS, 4, False): 2},
-    "psum_checked": {(AR, TOKENS, 4, False): 2},
     "psum_unchecked": {(AR, TOKENS, 4, False): 3},
     # Tokens there, the output's gradient back; experts and weights of the slots.
     "ring": {
@@ -114,19 +113,8 @@ EXPECTED: dict[str, dict[tuple[str, int, int, bool], int]] = {
         (AR, 3 * 4 * EXPERT, 4, False): 1,
         (AR, LOSS, 64, False): 1,
     },
-    "ring_v5e": {
-        (AG, TOKENS, 8, False): 2,
-        (AG, SLOTS, 8, False): 2,
-        **scattered(4096, 8, 8),
-        (AR, LOSS, 8, False): 1,
-    },
-    # Four layers of 4096 x 4096, each gathered once, and their gradients scattered; 96 rows are added as above.
-    "gathers": {
-        (AG, 4096 * 4096 * 2, 4, False): 4,
-        (RS, 4 * (1024 + 96) * 4096 * 2, 4, False): 4,
-        (PERMUTE, 3 * 96 * 4096 * 2, 4, True): 4,
-    },
-    # All but the first are gathered beside the matmul of the layer before.
+    # Four layers of 4096 x 4096, each gathered once, and their gradients scattered; 96 rows are added as above. All but
+    # the first are gathered beside the matmul of the layer before.
     "gathers_async": {
         (AG, 4096 * 4096 * 2, 4, False): 1,
         (AG, 4096 * 4096 * 2, 4, True): 3,

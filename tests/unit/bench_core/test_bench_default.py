@@ -32,12 +32,6 @@ def _table(*rows: tuple[str, float | None, str | None]) -> InflationTable:
     return InflationTable(rows=tuple(made), software={"libtpu": "1"})
 
 
-def test_the_worst_program_counts_and_what_is_not_known_counts_for_nothing() -> None:
-    table = _table(("a", 1.0, None), ("a", 3.0, None), ("b", 1.0, None), ("b", None, "vmem"), ("c", None, None))
-    assert table.worst(LITE) == table.worst("TPU v5e") == {"a": 3.0}
-    assert table.worst("TPU v4") == {}
-
-
 @pytest.mark.parametrize(
     ("rows", "names"),
     [

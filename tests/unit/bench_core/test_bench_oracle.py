@@ -114,60 +114,31 @@ def test_oracle_gradients_are_those_of_finite_differences(quant_mode: QuantMode)
         np.testing.assert_allclose(expected[f"grad_{name}"].value, numeric, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-def _swap_tokens(outputs: Arrays) -> None:
-    outputs["output"] = outputs["output"][::-1]
+def _off(array: np.ndarray, at: tuple[int, ...], by: float) -> np.ndarray:
+    found = array.copy()
+    found[at] += by
+    return found
 
 
-def _swap_experts(outputs: Arrays) -> None:
-    outputs["grad_w2"] = outputs["grad_w2"][::-1]
+WRONG: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "tokens swapped": ("output", lambda a: a[::-1]),
+    "experts swapped": ("grad_w2", lambda a: a[::-1]),
+    "no gradient": ("grad_w3", np.zeros_like),
+    "a gradient by a factor": ("grad_x", lambda a: a * 1.25),
+    "one element": ("output", lambda a: _off(a, (3, 4), 2.0)),
+    "one NaN": ("grad_shared_w1", lambda a: _off(a, (0, 1, 1), np.nan)),
+}
 
 
-def _drop_gradient(outputs: Arrays) -> None:
-    outputs["grad_w3"] = np.zeros_like(outputs["grad_w3"])
-
-
-def _scale_input_gradient(outputs: Arrays) -> None:
-    outputs["grad_x"] = outputs["grad_x"] * 1.25
-
-
-def _one_wrong_element(outputs: Arrays) -> None:
-    outputs["output"] = outputs["output"].copy()
-    outputs["output"][3, 4] += 2.0
-
-
-def _one_nan(outputs: Arrays) -> None:
-    outputs["grad_shared_w1"] = outputs["grad_shared_w1"].copy()
-    outputs["grad_shared_w1"][0, 1, 1] = np.nan
-
-
-WRONG = [
-    _swap_tokens,
-    _swap_experts,
-    _drop_gradient,
-    _scale_input_gradient,
-    _one_wrong_element,
-    _one_nan,
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__.strip("_"))
-@pytest.mark.parametrize(
-    ("dtype", "quant_mode"),
-    [
-        (DType.BFLOAT16, QuantMode.INT8),
-        pytest.param(DType.FLOAT32, QuantMode.NONE, marks=pytest.mark.slow),
-        pytest.param(DType.FLOAT32, QuantMode.INT8, marks=pytest.mark.slow),
-        pytest.param(DType.BFLOAT16, QuantMode.NONE, marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.sample(8)
-def test_a_wrong_program_fails(wrong: Callable[[Arrays], None], quant_mode: QuantMode, dtype: DType) -> None:
-    inputs = inputs_of(ODD, dtype)
-    outputs = outputs_of(inputs, ODD, dtype, "baseline", quant_mode)
-    expected = expected_of(inputs, dtype, quant_mode)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_program_fails(wrong: str) -> None:
+    """Also where the bounds are widest."""
+    inputs = inputs_of(ODD, DType.BFLOAT16)
+    outputs = outputs_of(inputs, ODD, DType.BFLOAT16, "baseline", QuantMode.INT8)
+    expected = expected_of(inputs, DType.BFLOAT16, QuantMode.INT8)
     assert compare(outputs, expected).passed
-    wrong(outputs)
-    comparison = compare(outputs, expected)
+    name, spoil = WRONG[wrong]
+    comparison = compare({**outputs, name: spoil(outputs[name])}, expected)
     assert not comparison.passed
     assert comparison.worst_error > comparison.worst_tolerance
 

@@ -18,20 +18,16 @@ from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
-from bench_core.errors import UnsupportedCase
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.default import default_backends
 from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
-from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, ordered, row_tiles
+from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, row_tiles
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import with_default_backend
-from bench_core.harness.run import check_case, load_backend
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
-from tests.breadth import wide
 from tests.unit.bench_core import gmm_contract as contract
 from tests.unit.bench_core.bench_problems import expected_of, inputs_of, with_experts
 
@@ -45,8 +41,8 @@ TRITON = "__gpu$xla.gpu.triton"
 class TestPallasGpu(contract.KernelContract):
     backend: ClassVar[GroupedMatmul] = BACKENDS["pallas_gpu"].load(platform="cpu")
 
-    @pytest.mark.wide
     @pytest.mark.parametrize("dtype", TIMED_DTYPES)
+    @pytest.mark.sample(1)
     def test_several_tiles_of_every_side_and_a_rest(self, dtype: DType) -> None:
         """More tiles of rows than are computed in one band."""
         backend = PallasGpu(interpret=True, blocks=SMALL)
@@ -73,15 +69,6 @@ def test_every_row_is_in_one_tile_of_its_group(sizes: list[int]) -> None:
     assert sorted(found) == list(enumerate(owners))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("first", "second"), [(21, 5), wide(1, 1), wide(8, 3), wide(5, 1)])
-def test_every_tile_is_computed_once(first: int, second: int) -> None:
-    numbers = jnp.arange(first * second, dtype=jnp.int32)
-    rows, columns = jax.vmap(lambda number: ordered(number, first, second))(numbers)
-    places = list(zip(rows.tolist(), columns.tolist(), strict=True))
-    assert sorted(places) == [(i, j) for i in range(first) for j in range(second)]
-
-
 def test_blocks_shrink_to_a_small_product() -> None:
     assert SMALL.within(m=1, n=1, k=1) == SMALL
     own = DEFAULT_BLOCKS[DType.BFLOAT16].within(m=700, n=19, k=33)
@@ -90,18 +77,6 @@ def test_blocks_shrink_to_a_small_product() -> None:
         for size in (blocks.m, blocks.n, blocks.k):
             assert size & (size - 1) == 0
             assert size >= SMALLEST
-
-
-@pytest.mark.slow
-def test_no_rows() -> None:
-    backend = BACKENDS["pallas_gpu"].load(platform="cpu")
-    sizes = jnp.zeros((3,), jnp.int32)
-    lhs, rhs, cotangent = jnp.zeros((0, 8)), jnp.ones((3, 8, 6)), jnp.zeros((0, 6))
-    assert backend.forward(lhs, rhs, sizes).shape == (0, 6)
-    assert backend.grad_lhs(cotangent, rhs, sizes).shape == (0, 8)
-    gradient = backend.grad_rhs(lhs, cotangent, sizes)
-    assert gradient.shape == (3, 8, 6)
-    assert not gradient.any()
 
 
 TILES = MoeShape(tokens=60, hidden=40, mlp_dim=21, experts=3, topk=2)
@@ -150,15 +125,7 @@ def _exported(function: Callable[..., object], *arguments: object) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "precision"), [(DType.FLOAT32, "HIGHEST"), (DType.BFLOAT16, "DEFAULT")])
 def test_products_are_lowered_for_cuda_with_the_precision_of_the_dtype(dtype: DType, precision: str) -> None:
-    def array(*shape: int) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(shape, dtype.value)
-
-    lhs, rhs, cotangent, sizes = array(700, 200), array(5, 200, 90), array(700, 90), jax.ShapeDtypeStruct((5,), "int32")
-    for function, arguments in (
-        (GPU.forward, (lhs, rhs, sizes)),
-        (GPU.grad_lhs, (cotangent, rhs, sizes)),
-        (GPU.grad_rhs, (lhs, cotangent, sizes)),
-    ):
+    for function, arguments in contract.traced(GPU, dtype, 700).values():
         assert _exported(function, *arguments).count(TRITON) == 1
         assert f"Precision.{precision}" in str(jax.jit(function).trace(*arguments).jaxpr)
 
@@ -177,41 +144,9 @@ def test_the_block_is_lowered_for_cuda(dtype: DType, impl: str, kernels: int) ->
     assert text.count(f"@{TRITON}") == kernels
 
 
-@pytest.mark.slow
-@pytest.mark.wide
-def test_it_runs_on_several_devices() -> None:
-    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=2, dp_size=1, devices=2)
-    outcome = check_case(_case(parallel=parallel))
-    assert outcome.word == "passed", outcome.text
-
-
 def _case(**changes: object) -> Case:
     shape = MoeShape(tokens=12, hidden=16, mlp_dim=16, experts=4, topk=2)
     return Case(shape=shape, routing=RoutingRequest(), backend="pallas_gpu", iters=1, **changes)
-
-
-def test_the_platform_of_the_program_decides_how_it_runs() -> None:
-    entry = BACKENDS["pallas_gpu"]
-    assert PallasGpu(interpret=False) == GPU
-    assert hash(entry.load(platform="cpu")) == hash(PallasGpu(interpret=True))
-    assert entry.load(platform="cpu").ran().endswith("through Triton, in interpret mode on CPU: correctness only")
-    assert GPU.ran() == "Pallas kernels for GPUs, through Triton"
-
-
-def test_tpu_is_refused() -> None:
-    request = MatmulRequest(platform="tpu", dtype=DType.BFLOAT16, bench_pass=BenchPass.FORWARD)
-    assert BACKENDS["pallas_gpu"].load(platform="tpu").refusal(request) == (
-        "it is a kernel for GPUs and does not compile for tpu; it needs an NVIDIA GPU and logbook-agent[gpu], "
-        "or JAX_PLATFORMS=cpu to run in interpret mode"
-    )
-    for platform in ("cpu", "gpu"):
-        request = MatmulRequest(platform=platform, dtype=DType.BFLOAT16, bench_pass=BenchPass.FORWARD)
-        assert GPU.refusal(request) is None
-
-
-def test_int8_matmuls_are_refused() -> None:
-    with pytest.raises(UnsupportedCase, match="backend pallas_gpu cannot serve --quant-mode int8_real, ragged_dot can"):
-        load_backend(_case(quant_mode=QuantMode.INT8_REAL), platform="gpu")
 
 
 def test_it_is_no_default_before_it_was_measured() -> None:

@@ -1,6 +1,6 @@
 """Each form against the oracle, where its arrays lie, and what it leaves unwritten."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -17,7 +17,6 @@ from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case, load_backend
 from bench_core.harness.table import forms, spread_case, spread_choices
-from bench_core.parallel.spread import EpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
 from bench_core.routing.distribution import RoutingRequest
@@ -197,8 +196,9 @@ def test_stages_are_programs_of_their_own(form: str) -> None:
 
 
 @pytest.mark.wide
-def test_the_kernel_for_tpu_runs_on_several_devices() -> None:
-    case = _case("psum 2 x 2", backend="gmm", bench_pass=BenchPass.FORWARD_BACKWARD)
+@pytest.mark.parametrize("backend", ["gmm", "pallas_gpu"])
+def test_a_kernel_runs_on_several_devices(backend: str) -> None:
+    case = _case("psum 2 x 2", backend=backend, bench_pass=BenchPass.FORWARD_BACKWARD)
     assert check_case(case).word == "passed"
 
 
@@ -233,33 +233,3 @@ def _reductions(jaxpr: Any) -> Iterator[tuple[str, str]]:
             yield equation.primitive.name, str(equation.outvars[0].aval.dtype)
         for inner in jaxprs_in_params(equation.params):
             yield from _reductions(inner)
-
-
-@pytest.mark.parametrize("impl", [impl for impl in EpImpl if impl is not EpImpl.RAGGED_ALL_TO_ALL])
-def test_each_form_sends_with_its_own_operation(impl: EpImpl, collectives: Callable[[Case], set[str]]) -> None:
-    expected = {
-        EpImpl.PSUM: {"psum_invariant"},
-        EpImpl.RING: {"all_gather", "reduce_scatter"},
-        EpImpl.ALL_TO_ALL: {"all_to_all"},
-    }[impl]
-    assert collectives(_case(f"{impl} 4")) == expected
-
-
-@pytest.fixture
-def collectives() -> Callable[[Case], set[str]]:
-    """The collective operations of a case's forward pass."""
-
-    def found(case: Case) -> set[str]:
-        chosen = np.tile(np.arange(SMALL.topk, dtype=np.int32), (8, 1))
-        built = build_case(
-            case, SMALL, load_backend(case, platform="cpu"), plan_case(case, SMALL, chosen), jax.devices()
-        )
-        x = jnp.zeros((8, SMALL.hidden))
-        weights = {
-            name: jnp.zeros((SMALL.experts, *size)) for name, size in {"w1": (8, 6), "w3": (8, 6), "w2": (6, 8)}.items()
-        }
-        routing = Routing(experts=jnp.asarray(chosen), weights=jnp.zeros(chosen.shape))
-        text = str(jax.make_jaxpr(built.function)(x, weights, routing))
-        return {name for name in ("psum_invariant", "all_gather", "reduce_scatter", "all_to_all") if f"{name}[" in text}
-
-    return found

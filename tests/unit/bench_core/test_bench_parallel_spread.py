@@ -3,10 +3,6 @@
 import pytest
 
 from bench_core.blocks.modes import Sends
-from bench_core.errors import UnsupportedCase
-from bench_core.harness.build import require_form
-from bench_core.harness.environment import make_cpu_devices
-from bench_core.harness.table import spread_case, spread_choices
 from bench_core.parallel.spread import ONE_DEVICE, DpImpl, EpImpl, Parallel, ParallelMode, Spread
 
 EP = ParallelMode.EP
@@ -39,19 +35,6 @@ def test_sizes(parallel: Parallel, spread: Spread) -> None:
     assert said.as_spread(spread) == said
 
 
-@pytest.mark.slow
-def test_only_the_ragged_form_on_cpu_is_refused() -> None:
-    rows = {row["form"]: row for row in spread_choices(4, full=False)}
-    for form, row in rows.items():
-        case = spread_case("ragged_dot", row, 4)
-        require_form(case, platform="tpu")
-        if form.startswith("ragged"):
-            with pytest.raises(UnsupportedCase):
-                require_form(case, platform="cpu")
-        else:
-            require_form(case, platform="cpu")
-
-
 @pytest.mark.parametrize(
     ("spread", "sends"),
     [
@@ -67,38 +50,3 @@ def test_only_the_ragged_form_on_cpu_is_refused() -> None:
 )
 def test_roundings_of_what_is_sent(spread: Spread, sends: Sends) -> None:
     assert spread.sends(topk=2, shared=True) == sends
-
-
-def test_virtual_devices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-
-    def update(_: str, count: int) -> None:
-        made.append(count)
-        raise RuntimeError("JAX has started")
-
-    monkeypatch.setattr("bench_core.harness.environment._update", update)
-    make_cpu_devices(4, {})
-    make_cpu_devices(4, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
-    assert made == [4]
-
-
-@pytest.mark.slow
-def test_every_pair_that_is_possible_meets() -> None:
-    rows = spread_choices(4, full=False)
-    forms = {row["form"] for row in rows}
-    assert {
-        "dp 4",
-        "auto 4",
-        "psum 4",
-        "ring 4",
-        "all_to_all 4",
-        "psum 2 x 2",
-        "ring 2 x 2",
-        "all_to_all 2 x 2",
-    } <= forms
-    assert {"ragged_all_to_all 4", "ragged_all_to_all 2 x 2"} <= forms
-    for form in forms:
-        own = [row for row in rows if row["form"] == form]
-        assert {row["shape"] for row in own} == {"odd", "one token", "one slot", "topk = experts", "topk > devices"}
-        sends_rows = "all_to_all" in form
-        assert {row["capacity"] for row in own} == {"none", "drop", "boundary"} | (set() if sends_rows else {"pad"})

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.quant.fake import fake_quantise, operand
-from bench_core.quant.mode import QuantMode
+from bench_core.quant.fake import fake_quantise
 from bench_core.quant.sums import round_to
 from tests.unit.bench_core.bench_problems import COMPILES
 
@@ -46,9 +45,3 @@ def test_rounding_is_not_dropped_by_the_compiler() -> None:
     compiled = jax.jit(lambda x: round_to(x, jnp.dtype(jnp.bfloat16)).astype(jnp.float32))(values)
     np.testing.assert_array_equal(compiled, values.astype(jnp.bfloat16).astype(jnp.float32))
     assert (compiled != values).any()
-
-
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
-def test_an_unquantised_operand_is_left_alone(dtype) -> None:
-    values = jnp.ones((2, 2), dtype)
-    assert operand(values, QuantMode.NONE, axis=-1, dtype=values.dtype) is values

@@ -10,11 +10,9 @@ from bench_core.harness.case import checked_shape
 from bench_core.harness.record import (
     DeviceGroup,
     Environment,
-    Failure,
     Measurement,
     Row,
     result_file,
-    to_json,
     write_rows,
 )
 from bench_core.shapes import MoeShape
@@ -49,21 +47,6 @@ def test_whole_row() -> None:
         '"software": {"jax": "0"}, "host": "here"}',
     ]
     assert "impl=two words" in shlex.split(_row().lines()[0])
-
-
-def test_failed_row_has_no_result_line() -> None:
-    row = _row(metrics={}, summary={}, failed=Failure(reason="out_of_memory", message="a\nb"))
-    (line,) = row.lines()
-    document = json.loads(line.removeprefix("RESULT_JSON "))
-    assert document["failed"] == {"reason": "out_of_memory", "message": "a\nb"}
-    assert document["metrics"] == {}
-    assert document["config"] == row.config
-
-
-@pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_json_is_strict(number: float) -> None:
-    with pytest.raises(ValueError, match="JSON compliant"):
-        to_json(number)
 
 
 def test_rows_are_replaced_atomically(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from bench_core.accounting import count_bytes
 from bench_core.accounting.chips import Arithmetic
 from bench_core.accounting.roofline import Resource, device_bytes, peaks
 from bench_core.accounting.roofline import roofline as roofline_of
-from bench_core.aot.roofline import case_work, slice_of_devices, with_roofline
+from bench_core.aot.roofline import case_work, with_roofline
 from bench_core.aot.targets import TARGETS
 from bench_core.harness.case import Case
 from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
@@ -134,9 +134,3 @@ def test_devices_without_published_peaks_say_so() -> None:
     assert cpu.labels == {"roofline_unknown": "nothing is published about 'cpu' here"}
     both = with_roofline(row("TPU v5"), replace(CASE, quant_mode=QuantMode.INT8_REAL))
     assert both.labels["roofline_unknown"].startswith("mxu: int8_real multiplies in int8 forwards")
-
-
-def test_slices_by_their_devices() -> None:
-    assert slice_of_devices("TPU v5", 64) == TARGETS["v5p-128"].slice
-    assert slice_of_devices("TPU7x", 8) == TARGETS["tpu7x-8"].slice
-    assert slice_of_devices("NVIDIA H200", 4) is None

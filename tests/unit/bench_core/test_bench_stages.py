@@ -8,7 +8,6 @@ from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
 from bench_core.harness.run import _prepare, load_backend
-from bench_core.harness.stages import time_stages
 from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
@@ -91,12 +90,3 @@ def test_stages_are_the_block_and_only_the_ends_send(
         | {name: set() for name in INNER}
         | ({} if back is None else {"return": back})
     )
-
-
-@pytest.mark.wide
-def test_every_call_of_every_stage_is_kept() -> None:
-    case = _case("psum 2 x 2")
-    prepared = _prepare(case, SHAPE, load_backend(case, platform="cpu"))
-    times = time_stages(prepared.built, prepared.program.arguments, warmup=0, iters=2)
-    assert list(times) == [*INNER, "return"]
-    assert {len(samples) for samples in times.values()} == {2}

@@ -1,9 +1,7 @@
 """Every grouped-matmul backend against float64, and the tiled one on what its tiles could get wrong."""
 
-import functools
-import itertools
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,23 +18,23 @@ from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.device import host_cpu
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
+from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import LARGEST, SMALLEST, RowSizes, ladder
 from bench_core.gmm.tiled import Tiled
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
-from tests.breadth import covering
-from tests.unit.bench_core.bench_problems import COMPILES, ODD, expected_of, inputs_of, with_experts
+from tests.breadth import wide
+from tests.unit.bench_core.bench_problems import COMPILES, expected_of, inputs_of, with_experts
 from tests.unit.bench_core.gmm_contract import (
     GROUPS,
     ROWS,
     SIZES,
     BackendContract,
+    KernelContract,
     computed,
     expected,
     operands,
-    require_apart,
 )
 
 pytestmark = pytest.mark.slow
@@ -46,27 +44,20 @@ class TestRaggedDot(BackendContract):
     backend: ClassVar[GroupedMatmul] = BACKENDS["ragged_dot"].load(platform="cpu")
 
 
-class TestTiled(BackendContract):
+class TestTiled(KernelContract):
     backend: ClassVar[GroupedMatmul] = BACKENDS["tiled"].load(platform="cpu")
 
-    @pytest.mark.parametrize("spoilt", range(GROUPS))
-    def test_a_group_does_not_see_the_rows_of_others(self, spoilt: int) -> None:
-        require_apart(self.backend, spoilt)
 
-    def test_rows_past_the_groups_are_zeros(self) -> None:
-        problem = operands(ROWS, DType.FLOAT32)
-        outputs = computed(self.backend, problem, (3, 40, 0, 130, 0, 450))
-        for name in ("forward", "grad_lhs"):
-            assert outputs[name][:623].all()
-            assert not outputs[name][623:].any()
-
-    def test_other_platforms_are_refused(self) -> None:
-        def refusal(platform: str) -> str | None:
-            request = MatmulRequest(platform=platform, dtype=DType.FLOAT32, bench_pass=BenchPass.FORWARD)
-            return self.backend.refusal(request)
-
-        assert refusal("cpu") is None
-        assert refusal("tpu") == ("it runs one small matmul after another, which is made for CPU and untested on tpu")
+@pytest.mark.parametrize("rows", [1, 33, wide(2), wide(31), wide(32), wide(127), wide(513)])
+@pytest.mark.parametrize("dtype", TIMED_DTYPES)
+@pytest.mark.parametrize("contract", [TestRaggedDot, TestTiled])
+@pytest.mark.sample(2)
+def test_few_rows(contract: type[BackendContract], dtype: DType, rows: int) -> None:
+    given, backend = operands(rows, dtype), contract.backend
+    half = rows // 2
+    for sizes in ((rows, 0, 0, 0, 0, 0), (0, half, 0, 0, 0, rows - half), (0, 0, 0, 0, rows, 0)):
+        comparison = compare(computed(backend, given, sizes), expected(backend, given, sizes))
+        assert comparison.passed, (sizes, comparison)
 
 
 @pytest.mark.parametrize("contract", [TestRaggedDot, TestTiled])
@@ -147,101 +138,55 @@ TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 """Enough assignments for every tile."""
 
 
-@functools.cache
-def _block(
-    impl: str,
-    quant_mode: QuantMode,
-    bench_pass: BenchPass,
-    row_tiles: RowSizes | None = None,
-    narrow: bool = False,
-) -> Callable[..., dict[str, jax.Array]]:
-    spec = BlockSpec(backend=Tiled(row_tiles=row_tiles, narrow=narrow), impl=IMPLS[impl], quant_mode=quant_mode)
-    return jax.jit(pass_function(one_device(spec), bench_pass))
+WIDENING = Tiled(narrow=False)
 
 
-def _block_agrees(
-    inputs: BlockInputs,
-    dtype: DType,
-    impl: str,
-    quant_mode: QuantMode,
-    bench_pass: BenchPass,
-    row_tiles: RowSizes | None = None,
-    narrow: bool = False,
-) -> None:
-    program = _block(impl, quant_mode, bench_pass, row_tiles, narrow)
-    outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
-    arrays = {name: np.asarray(array) for name, array in outputs.items()}
-    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass))
-    assert comparison.passed, comparison
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A block whose experts are computed by the tiled backend."""
+
+    dtype: DType
+    impl: str = "baseline"
+    quant_mode: QuantMode = QuantMode.NONE
+    bench_pass: BenchPass = BenchPass.FORWARD_BACKWARD
+    backend: Tiled = WIDENING
+
+    def __call__(self, inputs: BlockInputs) -> dict[str, np.ndarray]:
+        spec = BlockSpec(backend=self.backend, impl=IMPLS[self.impl], quant_mode=self.quant_mode)
+        program = jax.jit(pass_function(one_device(spec), self.bench_pass))
+        outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing))
+        return {name: np.asarray(array) for name, array in outputs.items()}
 
 
-# `train` has a router beside: test_bench_train.py.
-PASSES = (BenchPass.FORWARD, BenchPass.FORWARD_BACKWARD)
-_TOKENS = np.arange(TILES.tokens)
-UNEVEN = {
-    "two_experts_take_all": np.tile([2, 0], (TILES.tokens, 1)),
-    "first_is_empty": np.stack([1 + _TOKENS % 2, 2 - _TOKENS % 2], axis=1),
-    "skewed": np.stack([np.where(_TOKENS < 7, 0, 1), np.full_like(_TOKENS, 2)], axis=1),
+FIRST = SMALLEST + 1
+"""Rows of the first expert: one is over the smallest tile."""
+SKEWED = np.stack([np.where(np.arange(TILES.tokens) < FIRST, 0, 1), np.full(TILES.tokens, 2)], axis=1)
+BLOCKS = {
+    "float32": Block(dtype=DType.FLOAT32),
+    "forward int8": Block(dtype=DType.BFLOAT16, quant_mode=QuantMode.INT8, bench_pass=BenchPass.FORWARD),
+    "multiplied as bfloat16": Block(dtype=DType.BFLOAT16, impl="fused_w13", backend=Tiled(narrow=True)),
+    "other row tiles": Block(dtype=DType.FLOAT32, backend=Tiled(row_tiles=RowSizes(sizes=(300, 90, 8, 1)))),
+    "one row tile": Block(
+        dtype=DType.FLOAT32, quant_mode=QuantMode.INT8, backend=Tiled(row_tiles=RowSizes(sizes=(200,)))
+    ),
 }
 
 
-@pytest.mark.slow
-def test_odd_block_agrees_with_the_oracle() -> None:
-    inputs = inputs_of(ODD, DType.FLOAT32)
-    _block_agrees(inputs, DType.FLOAT32, "baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+@pytest.mark.sample(3)
+def test_blocks_agree_with_the_oracle(block: Block) -> None:
+    inputs = with_experts(inputs_of(TILES, block.dtype), SKEWED)
+    comparison = compare(block(inputs), expected_of(inputs, block.dtype, block.quant_mode, block.bench_pass))
+    assert comparison.passed, comparison
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("bench_pass", "dtype", "quant_mode", "impl"),
-    covering(
-        list(itertools.product(PASSES, TIMED_DTYPES, [QuantMode.NONE, QuantMode.INT8], ["baseline", "fused_w13"])),
-        lambda case: itertools.combinations(case, 2),
-    ),
-)
-@pytest.mark.sample(1)
-def test_every_block_agrees_with_the_oracle(
-    bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
-) -> None:
-    _block_agrees(inputs_of(TILES, dtype), dtype, impl, quant_mode, bench_pass)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("bench_pass", PASSES)
-@pytest.mark.sample(1)
-def test_blocks_that_multiply_bfloat16_agree_with_the_oracle(bench_pass: BenchPass) -> None:
-    inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
-    _block_agrees(inputs, DType.BFLOAT16, "fused_w13", QuantMode.NONE, bench_pass, narrow=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "quant_mode"), [((96, 7), QuantMode.NONE), ((200,), QuantMode.INT8), ((300, 90, 8, 1), QuantMode.NONE)]
-)
-@pytest.mark.sample(1)
-def test_blocks_of_other_row_tiles_agree_with_the_oracle(sizes: tuple[int, ...], quant_mode: QuantMode) -> None:
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
-    tiles = RowSizes(sizes=sizes)
-    _block_agrees(inputs, DType.FLOAT32, "baseline", quant_mode, BenchPass.FORWARD_BACKWARD, tiles)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
-@pytest.mark.wide
-def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
-    _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-
-
-@pytest.mark.slow
 def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
     """Tiles reach into the rows of the next expert; zero times its infinity is NaN."""
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
-    program = _block("baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-    clean = program(inputs.x, inputs.weights, inputs.routing)
-    # Expert 1 has tokens 7 and on, expert 0 those before.
-    spoilt = program(inputs.x.at[7:].set(np.inf), inputs.weights, inputs.routing)
-    np.testing.assert_array_equal(spoilt["output"][:7], clean["output"][:7])
+    inputs, block = with_experts(inputs_of(TILES, DType.FLOAT32), SKEWED), BLOCKS["float32"]
+    clean = block(inputs)
+    # Expert 1 has the tokens from `FIRST` on, expert 0 those before.
+    spoilt = block(inputs._replace(x=inputs.x.at[FIRST:].set(np.inf)))
+    np.testing.assert_array_equal(spoilt["output"][:FIRST], clean["output"][:FIRST])
     for name in ("grad_w1", "grad_w3", "grad_w2"):
         np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
         assert not np.isfinite(spoilt[name][1]).all()

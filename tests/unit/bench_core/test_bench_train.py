@@ -69,15 +69,6 @@ def test_the_oracle_agrees_with_differences_of_its_own_loss(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [DType.FLOAT64, wide(DType.BFLOAT16)])
-@pytest.mark.parametrize("remat", [RematMode.NONE, wide(RematMode.COMBINE), wide(RematMode.EXPERT_MLP)])
-@pytest.mark.parametrize("backend", ["ragged_dot", "tiled"])
-def test_one_device_against_the_oracle(backend: str, remat: RematMode, dtype: DType) -> None:
-    outcome = check_case(_case(backend=backend, remat_mode=remat, dtype=dtype))
-    assert outcome.word == "passed", outcome.text
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [f if f in ("psum 2 x 4", "all_to_all 8") else wide(f) for f in forms(8)])
 def test_every_form_on_eight_devices_against_the_oracle(form: str) -> None:
     choice = {

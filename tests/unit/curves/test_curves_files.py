@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-import random
 from array import array
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.curves.chart import thinned
 from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record
-from logbook_agent.curves.point_sink import RunPoints
 from logbook_agent.curves.reduction import standing
-from logbook_agent.running.results.curve_points import CurvePoint, PointRow, Reduced
 
 NUMBERS = st.floats(width=64, allow_nan=False)
 STEPS = st.one_of(
@@ -46,34 +42,6 @@ def test_a_file_that_was_cut_off_holds_what_stood_before(length: int) -> None:
     reader = PointReader()
     assert reader.feed(whole[:length]) or length < len(FIRST_LINE)
     assert [len(series.steps) for series in reader.series] in ([], [0], [2], [3])
-
-
-@given(st.binary(max_size=200), st.integers(0, 100))
-def test_a_damaged_file_raises_nothing(junk: bytes, at: int) -> None:
-    whole = file_of([1.0, 2.0], [3.0, 4.0])
-    PointReader().feed(whole[:at] + junk + whole[at:])
-    PointReader().feed(junk)
-
-
-def test_a_point_takes_less_than_10_bytes_and_the_file_grows_while_they_come(tmp_path: Path) -> None:
-    now = [0.0]
-    sink = RunPoints(tmp_path, tmp_path, clock=lambda: now[0])
-    sink.add(
-        PointRow(config={}, points=(CurvePoint(name="x", over="step", step=0, value=0.0),), labels={}),
-        "METRIC x=0 step=0",
-    )
-    numbers, part = random.Random(1), tmp_path / "curves.part"
-    for step in range(1, 100_000):
-        assert sink.line(f"METRIC x={numbers.random()!r} step={step}")
-        if step == 1_000:
-            now[0] += 2
-            sink.flush()
-            small = part.stat().st_size
-    assert small > 5_000
-    [curve], problems = sink.finish(lambda name: Reduced(how="last", direction=None, unit=None))
-    assert (curve.count, problems) == (100_000, [])
-    assert not part.exists()
-    assert (tmp_path / "curves.large.points").stat().st_size < 100_000 * 10
 
 
 def test_a_picture_shows_every_peak() -> None:

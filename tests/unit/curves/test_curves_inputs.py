@@ -26,15 +26,3 @@ def test_event_files_of_tensors() -> None:
         ("epoch_loss", 1, 0.25),
         ("epoch_loss", 2, 0.5),
     ]
-
-
-def test_a_damaged_event_file_gives_what_stood_before(tmp_path: Path) -> None:
-    data = (HERE / "events/train/events.out.tfevents.1").read_bytes()
-    for length in range(0, len(data), 7):
-        (tmp_path / "tfevents").write_bytes(data[:length] + b"\xff" * 5)
-        assert len([*event_points(tmp_path)]) <= 10
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "tfevents").symlink_to(HERE / "events/train/events.out.tfevents.1")
-    assert [*event_points(tmp_path)] == []

@@ -184,17 +184,3 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
 )
 def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
     assert PointRules.of(KnownKeys(argv=argv)).step_keys() == (() if is_flag else ("step",))
-
-
-def test_points_that_the_log_of_a_killed_run_has_no_more_are_taken_from_their_file(tmp_path: Path) -> None:
-    """The log ended at its limit; the file of points went on until the kill."""
-    now = [0.0]
-    sink = sinks.RunPoints(tmp_path, tmp_path, clock=lambda: now[0])
-    reader = ResultReader(lambda plain: plain, KnownKeys(declared=[LOSS]), lambda: sink)
-    for step in range(5):
-        reader.feed(f"RESULT step={step} loss={step}")
-    now[0] += 2
-    sink.flush()
-    reading = read(tmp_path, "RESULT step=0 loss=0", "RESULT step=1 loss=1", declared=[LOSS])
-    assert [row.metrics["loss"].samples for row in reading.rows] == [(4.0,)]
-    assert stored(tmp_path)["loss"] == [(step, step) for step in range(5)]

@@ -28,10 +28,6 @@ def own(record: Record) -> EntryText:
     return read_own(record, BLOCKS.sections(record), BLOCKS.entry(record))
 
 
-def with_fields(record: Record, fields: list[Field]) -> Record:
-    return dataclasses.replace(record, entry=dataclasses.replace(record.entry, fields=tuple(fields)))
-
-
 def taken(now: Record, first: Record, standing: str) -> TakenEdit:
     """What is taken from a block that was written for `first` and stands so, while the entry is `now`."""
     written = digest(protect(BLOCKS.entry(first).strip("\n")))
@@ -66,26 +62,6 @@ def test_an_edit_of_one_field_goes_into_that_field_alone(record: Record, data: s
     assert dataclasses.replace(found.entry, fields=()) == dataclasses.replace(record.entry, fields=())
     if len({one_line(f.label) for f in fields}) == len(fields):
         assert found.changed == ((fields[at].label,) if clean(text) != clean(fields[at].text) else ())
-
-
-@examples(60)
-@given(RECORDS, st.data(), TEXT, TEXT)
-@pytest.mark.slow
-def test_changes_of_two_sides_are_told_apart(record: Record, data: st.DataObject, text: str, later: str) -> None:
-    fields = shown(record)
-    assume(len(fields) >= 2 and len({one_line(f.label).casefold() for f in fields}) == len(fields))
-    mine, theirs = data.draw(st.permutations(range(len(fields))))[:2]
-    assume(clean(text) != clean(fields[mine].text))
-    was = own(record)
-    edited = prose(record, was)[mine]
-    standing = text_of(was.head, [bullet(fields[mine].label, text) if p is edited else p.raw for p in was.parts])
-    changed = [dataclasses.replace(f, text=later) if i == theirs else f for i, f in enumerate(fields)]
-    after = iter(changed)
-    now = with_fields(record, [next(after) if clean(f.text).strip() else f for f in record.entry.fields])
-    found = taken(now, record, standing)
-    assert found.refused == ()
-    wanted = [dataclasses.replace(f, text=clean(text)) if i == mine else f for i, f in enumerate(changed)]
-    assert [f for f in found.entry.fields if clean(f.text).strip()] == wanted
 
 
 @examples(100)

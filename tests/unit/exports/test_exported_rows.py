@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import struct
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -23,22 +22,13 @@ from logbook_agent.text.cells import neutral_cell
 from logbook_agent.text.redaction.names import is_secret_name
 from tests.breadth import examples
 from tests.contract.exports.full_store import original_cell
-from tests.unit.exports.exported_support import add, all_rows, new_book, table
+from tests.unit.exports.exported_support import add, all_rows, new_book
 
 FORMULAS = "=+-@\t\r\n＝＋－＠"
 
 
 def bits(value: float) -> bytes:
     return struct.pack("<d", value)
-
-
-def test_whole_numbers_that_no_column_holds_stay_as_they_are(tmp_path: Path) -> None:
-    book = new_book(tmp_path / "logbooks")
-    add(book, [Row(config={"a": 2**63, "b": 2**53 + 1, "c": -(2**63)}), Row(config={"a": 1, "b": 0.5, "c": 1})])
-    found = table(book)
-    assert (found["config.a"].type, found["config.a"].values) == ("text", ("9223372036854775808", "1"))
-    assert (found["config.b"].type, found["config.b"].values) == ("text", ("9007199254740993", "0.5"))
-    assert (found["config.c"].type, found["config.c"].values) == ("int", (-(2**63), 1))
 
 
 # -- CSV -------------------------------------------------------------------------------------------

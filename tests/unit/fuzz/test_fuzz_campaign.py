@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -12,11 +11,10 @@ import pytest
 
 from tests.breadth import wide
 from tools.fuzz.arena import REPOSITORY
-from tools.fuzz.campaign import as_plain, signature
 from tools.fuzz.harness import Answer, judged
 from tools.fuzz.known import KNOWN
 from tools.fuzz.mutations import CANARY, SECRET
-from tools.fuzz.values import Document, Words
+from tools.fuzz.values import Words
 
 
 def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
@@ -42,19 +40,6 @@ def test_a_short_campaign(tmp_path: Path, documents: int) -> None:
     assert commands is not None
     assert int(commands[1]) > sum(len(document.commands) for document in KNOWN)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_what_is_written_outside_is_found(tmp_path: Path) -> None:
-    document = Document(
-        kind="entry", path=None, content=b"", commands=(("sync", "--offline", "{top}/outside"), ("list", "--json"))
-    )
-    path = tmp_path / "document.json"
-    path.write_text(json.dumps({"kind": "entry", **as_plain(document)}))
-    done = fuzz("--replay", str(path))
-    assert done.returncode == 1, done.stderr
-    assert "changed: outside/" in done.stdout
 
 
 def answer(code: int = 0, out: bytes = b"", err: bytes = b"", cpu_s: float = 0.0, crash: str | None = None) -> Answer:
@@ -86,33 +71,3 @@ def test_what_is_wrong_with_an_answer(words: Words, given: Answer, problem: str)
     found = list(judged(words, given))
     assert found
     assert found[0].startswith(problem)
-
-
-# In a process of its own: a signal that came late would hit whatever the tests do then.
-SPINS = """
-import time
-from tools.fuzz import harness
-harness.LONGEST_S = 0.05
-try:
-    with harness.limited():
-        until = time.monotonic() + 10
-        while time.monotonic() < until:
-            pass
-except harness.TooSlow:
-    print("ended")
-"""
-
-
-@pytest.mark.slow
-def test_what_takes_too_long_is_ended() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SPINS], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout == "ended\n", done.stderr
-
-
-def test_like_problems_have_one_signature() -> None:
-    first = "list --json: KeyError: 'a' at store/book.py:12 runs < cli/reading.py:3 f"
-    other = "show MOE-001: KeyError: 'b' at store/book.py:12 runs < cli/x.py:9 g"
-    assert signature("run", first) == signature("run", other) == "run: KeyError at store/book.py:12 runs"
-    assert signature("run", "list: not listed: ['MOE-001']") == signature("run", "status: not listed: ['MOE-002']")

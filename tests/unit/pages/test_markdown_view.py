@@ -57,13 +57,3 @@ def test_splice_replaces_inserts_in_order_and_keeps_the_rest() -> None:
     assert new.startswith("My own words.\n")
     assert new.endswith("\nat the end\n")
     assert render_block("a", "ONE") + "\n\n" + render_block("b", "two") + "\n\n" in new
-
-
-@given(st.permutations(list("abcdef")), st.lists(HOSTILE, min_size=6, max_size=6))
-def test_splicing_one_by_one_in_any_order_gives_the_whole(order: list[str], texts: list[str]) -> None:
-    blocks = dict(zip("abcdef", texts, strict=True))
-    view = ""
-    for name in order:
-        view, kept = splice(view, {name: blocks[name]}, "abcdef")
-        assert kept == ()
-    assert view == build(blocks.items())

@@ -68,12 +68,6 @@ def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> N
     assert [(v.id, v.at) for v in found] == [("MOE-001", "2026-02-10"), ("MOE-999", "2026-02-10"), ("MOE-1000", None)]
 
 
-def test_roots_of_one_repository_have_places_of_their_own(git: Git, folder: Path) -> None:
-    places = [reservations_of(folder / root, "MOE") for root in ("a/b", "a%2Fb", "a%252Fb")]
-    assert len({p.folder for p in places}) == 3
-    assert {p.within for p in places} == {folder / ".git"}
-
-
 @pytest.mark.parametrize(
     ("refused", "is_own"), [(errno.EROFS, True), (errno.EACCES, True), (errno.EPERM, True), (errno.ENOSPC, False)]
 )

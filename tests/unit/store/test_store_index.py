@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.index import RACY_NS, Index, Stamp, TriedIndex
-from tests.conftest import REPOSITORY
 
 KEYS = {"MOE-000": [("k", 1)]}
 
@@ -35,15 +30,6 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, statement: str
     assert found(index) == []
     TriedIndex(index).keep(KEYS)
     assert found(index) == ["MOE-000"]
-
-
-def test_an_index_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = tmp_path / "cache/moe.sqlite"
-    TriedIndex(index).keep(KEYS)
-    with monkeypatch.context() as patch:
-        patch.setattr("logbook_agent.store.index.code_key", lambda: "other")
-        assert found(index) == []
-    assert found(index) == []
 
 
 def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
@@ -76,25 +62,3 @@ def test_a_summary_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> N
     index.save({i: (stamp, {"id": i, "title": title}) for i, title in (("A-0", "plain"), ("A-1", 'x"y-z'))}, [])
     index.load([b'x\\"y-z'])
     assert list(index.known) == ["A-0"]
-
-
-@pytest.mark.slow
-def test_other_code_has_another_key(tmp_path: Path) -> None:
-    shutil.copytree(REPOSITORY / "logbook_agent", tmp_path / "logbook_agent")
-    keys = [key_in(tmp_path), key_in(tmp_path)]
-    with (tmp_path / "logbook_agent/findings/best.py").open("a") as file:
-        file.write("# more\n")
-    keys.append(key_in(tmp_path))
-    # Of a wheel, its own list of what it holds says it.
-    (tmp_path / "logbook_agent-1.dist-info").mkdir()
-    for listed in ("a", "b"):
-        (tmp_path / "logbook_agent-1.dist-info/RECORD").write_text(listed)
-        keys.append(key_in(tmp_path))
-    assert [keys.index(key) for key in keys] == [0, 0, 2, 3, 4]
-
-
-def key_in(folder: Path) -> str:
-    """The key that the code below a folder gives, in a process of its own."""
-    asked = [sys.executable, "-P", "-c", "from logbook_agent.store.index import code_key; print(code_key())"]
-    environ = {"PYTHONPATH": str(folder), "PATH": os.environ["PATH"]}
-    return subprocess.run(asked, env=environ, check=True, capture_output=True, text=True).stdout

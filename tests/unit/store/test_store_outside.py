@@ -16,6 +16,7 @@ from tests.contract.store.test_store_outside import picture
 ACTS: dict[str, Callable[[Path, Path], object]] = {
     "write": lambda path, top: files.write_atomic(path, b"x", within=top),
     "text": lambda path, top: files.write_text(path, "x", within=top),
+    "together": lambda path, top: files.write_together([(path, b"x")], within=top),
     "create": lambda path, top: files.create_exclusive(path, b"x", within=top),
     "log": lambda path, top: files.create_log(path, within=top),
     "lock": lambda path, top: locked(path, within=top).__enter__(),

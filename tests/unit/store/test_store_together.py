@@ -72,14 +72,3 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         write_atomic(*wanted[0], within=tmp_path)
     assert [path.read_text() for path, _ in wanted] == ["old"] * 3
     assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_none_is_written_outside(tmp_path: Path) -> None:
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    (tmp_path / "outside").mkdir()
-    (inside / "link").symlink_to(tmp_path / "outside")
-    with pytest.raises(StoreError):
-        write_together([(inside / "one", b"1"), (inside / "link/two", b"2")], within=inside)
-    assert list((tmp_path / "outside").iterdir()) == []
-    assert not (inside / "one").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -49,21 +48,3 @@ def test_a_file_that_does_not_fit(tmp_path: Path, data: bytes, kind: type[Logboo
     assert said in told
     assert str(path) in told
     assert len(told) < 1_000
-
-
-@pytest.mark.parametrize("what", ["folder", "fifo", "device", "unreadable"])
-def test_what_is_no_regular_file(tmp_path: Path, what: str) -> None:
-    path, environ = config(tmp_path, b"")
-    path.unlink()
-    if what == "folder":
-        path.mkdir()
-    elif what == "fifo":
-        os.mkfifo(path)
-    elif what == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.symlink_to(path.name)
-    with pytest.raises(StoreError, match="cannot read your settings") as caught:
-        load_user_config(environ)
-    assert caught.value.cause
-    assert caught.value.hint == f"correct or remove the file: {path}"

@@ -1,9 +1,8 @@
-"""Files are changed in `store/files.py` alone, and those of a repository are read in `reading.py` alone."""
+"""Files are changed in `store/files.py` alone."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,25 +41,6 @@ WRITERS = {
     "report/publish/hub_space.py": "the temporary folder of what is uploaded",
     "report/publish/pages_branch.py": "the temporary folder of a working tree",
 }
-READERS = {
-    "store/reading.py": "the one place",
-    "store/index.py": "the files of this package",
-    "store/repository.py": "the files of git itself",
-    "store/processes.py": "/proc",
-    "running/provenance/machine.py": "/proc and /sys",
-    "running/provenance/contention.py": "/proc and /sys",
-    "running/provenance/software.py": "the environment of the command",
-    "running/provenance/git.py": "the files that the user's command names",
-    "running/provenance/inputs.py": "the inputs that the user's command names",
-    "running/provenance/worktrees.py": "who made a checkout, among temporary files",
-    "cluster/archive.py": "the user's working tree, and this package",
-    "cluster/ray.py": "this package",
-    "pages/templating/sandbox.py": "/proc",
-    "entries/stated.py": "--from names the file",
-    "cli/options.py": "@FILE names the file",
-    "cli/__init__.py": "/dev/null",
-    "cli/detach.py": "/dev/null",
-}
 
 
 def called(node: ast.Call) -> tuple[str, str]:
@@ -70,18 +50,16 @@ def called(node: ast.Call) -> tuple[str, str]:
     return "", ast.unparse(node.func)
 
 
-def opens(node: ast.Call, *, to_write: bool) -> bool:
+def opens_to_write(node: ast.Call) -> bool:
     owner, name = called(node)
     # An archive in memory is no file.
     if name != "open" or owner == "Logbook" or any(keyword.arg == "fileobj" for keyword in node.keywords):
         return False
-    if owner == "os" and name == "open":
-        # Whatever the flags are called: who calls it is on one of the two lists.
-        return to_write == any(flag in ast.unparse(node) for flag in ("O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"))
+    if owner == "os":
+        return any(flag in ast.unparse(node) for flag in ("O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"))
     words = [*node.args[:2], *(k.value for k in node.keywords if k.arg == "mode")]
     texts = [w.value for w in words if isinstance(w, ast.Constant) and isinstance(w.value, str)]
-    writing = any(len(mode) <= 3 and set(mode) & set("wax+") for mode in texts)
-    return writing == to_write
+    return any(len(mode) <= 3 and set(mode) & set("wax+") for mode in texts)
 
 
 def writes(node: ast.Call) -> bool:
@@ -91,49 +69,22 @@ def writes(node: ast.Call) -> bool:
     # A bare name is one of `store/files.py`; that no module imports those of os and shutil is seen below.
     changes = bool(owner) and name in WRITES
     return ast.unparse(node.func) not in NO_WRITERS and (
-        changes or (owner, name) in OF_MODULES or replaces or opens(node, to_write=True)
+        changes or (owner, name) in OF_MODULES or replaces or opens_to_write(node)
     )
-
-
-def reads(node: ast.Call) -> bool:
-    owner, name = called(node)
-    return (bool(owner) and name in ("read_text", "read_bytes")) or opens(node, to_write=False)
-
-
-def calls(trees: dict[str, ast.Module], is_one: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
-    """By file the lines with such a call."""
-    found = {
-        file: [f"{n.lineno}: {ast.unparse(n)}" for n in ast.walk(tree) if isinstance(n, ast.Call) and is_one(n)]
-        for file, tree in trees.items()
-    }
-    return {file: lines for file, lines in found.items() if lines}
 
 
 @pytest.mark.slow
-def test_files_are_changed_and_read_in_one_place() -> None:
+def test_files_are_changed_in_one_place() -> None:
     """And no exception is left over, and no module imports a writer by its name."""
     trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
-    changing, reading = calls(trees, writes), calls(trees, reads)
-    assert {file: lines for file, lines in changing.items() if file not in WRITERS} == {}
-    assert {file: lines for file, lines in reading.items() if file not in READERS | WRITERS} == {}
-    assert changing.keys() >= WRITERS.keys()
-    assert reading.keys() >= READERS.keys()
+    changing = {
+        file: f"{node.lineno}: {ast.unparse(node)}"
+        for file, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and writes(node)
+    }
+    assert {file: call for file, call in changing.items() if file not in WRITERS} == {}
+    assert changing.keys() == WRITERS.keys()
     for file, tree in trees.items():
         froms = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         assert not {"os", "shutil", "tempfile", "io"} & {*froms}, file
-
-
-def test_what_is_found() -> None:
-    lines = (
-        "p.write_text('')",
-        "os.replace(a, b)",
-        "open('x', 'w')",
-        "p.open('ab')",
-        "p.replace(q)",
-        "p.open(mode='r+')",
-    )
-    for line in lines:
-        [statement] = ast.parse(line).body
-        assert isinstance(statement, ast.Expr)
-        assert isinstance(statement.value, ast.Call)
-        assert writes(statement.value), line

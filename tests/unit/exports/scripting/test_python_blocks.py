@@ -9,7 +9,6 @@ import pytest
 from logbook_agent import Logbook
 from logbook_agent.exports.scripting.functions import place_of
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.run import Exit
 
 
 @pytest.fixture
@@ -22,24 +21,6 @@ def test_a_record_that_cannot_be_written_is_told(book: Logbook, folder: Path, mo
     monkeypatch.setattr("logbook_agent.exports.scripting.blocks.run_here", _refused)
     with pytest.raises(LogbookError, match="disk full"), book.experiment():
         raise AssertionError("not to be reached")
-
-
-def test_what_stops_the_run_stops_the_block(book: Logbook, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr("logbook_agent.exports.scripting.blocks.here", _refused)
-        with pytest.raises(LogbookError, match="disk full"), book.experiment():
-            raise AssertionError("not to be reached")
-    block = book.experiment()
-    monkeypatch.setattr(block._has_begun, "wait", _stopped)
-    with pytest.raises(KeyboardInterrupt), block:
-        raise AssertionError("not to be reached")
-    block._thread.join(timeout=60)
-    assert block.run is not None
-    assert block.run.exit == Exit(signal="SIGINT", interrupted=True)
-
-
-def _stopped(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _refused(*_: object) -> None:

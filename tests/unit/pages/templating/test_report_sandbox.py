@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
+from logbook_agent.pages.templating.sandbox import TemplateLimits
 from logbook_agent.pages.templating.templates import Templates
 
 pytestmark = pytest.mark.slow
@@ -62,24 +61,6 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
 @pytest.mark.slow
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(own(tmp_path, text), x="a")
-
-
-def test_nothing_of_the_fork_is_left(tmp_path: Path) -> None:
-    def held() -> tuple[int, str]:
-        """Open files and children of this thread."""
-        return len(os.listdir("/dev/fd")), Path("/proc/thread-self/children").read_text()  # noqa: PTH208
-
-    before = held()
-    for text in ("{{ x }}", LOOP):
-        templates = own(tmp_path, text)
-        assert templates.render(NAME, {"x": 1}) == "1" if text == "{{ x }}" else refusal(templates) == CPU
-    assert held() == before
-
-
-def test_a_fork_that_waits_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one does that wants a lock which another thread held at the fork."""
-    monkeypatch.setattr(Sandbox, "_answer_of", lambda *_: time.sleep(600))
-    assert refusal(own(tmp_path, "x", TemplateLimits(wall_s=0.2))) == "template footer.md.j2 takes more than 0.2 s"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -72,18 +71,3 @@ def test_files_that_are_no_templates(own: Path, name: str) -> None:
     (own / NAME).unlink()
     (own / NAME).symlink_to(name)
     assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
-
-
-@pytest.mark.slow
-def test_what_is_no_regular_file(own: Path) -> None:
-    os.mkfifo(own / NAME)
-    assert refused(own) == f"template {NAME} is a named pipe"
-    (own / NAME).unlink()
-    (own / NAME).mkdir()
-    assert refused(own) == f"template {NAME} is a folder"
-    (own / NAME).rmdir()
-    (own / NAME).symlink_to(NAME)
-    assert refused(own) == f"template {NAME} is a symbolic link"
-    (own / NAME).unlink()
-    (own / NAME).symlink_to("/dev/zero")
-    assert refused(own) == f"template {NAME} is a link that points outside the template folder"

@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy
 from logbook_agent.model.run import Contention
-from logbook_agent.running.provenance.contention import counters, load_now, until_now
+from logbook_agent.running.provenance.contention import counters, until_now
 
 
 def _root(
@@ -48,15 +48,6 @@ def test_what_the_run_itself_took_is_not_of_others(tmp_path: Path) -> None:
     found = until_now(Contention(cores=2), before, root)
     ticks = 5 * os.sysconf("SC_CLK_TCK")
     assert found.others == pytest.approx((1000 - ticks) / 1880, abs=0.02)
-
-
-@pytest.mark.parametrize("stat", ["", "intr 1 2 3\n", "cpu  a b c d e f g\n", "cpu  1 2\n"])
-def test_a_system_that_tells_less(tmp_path: Path, stat: str) -> None:
-    root = _root(tmp_path, loadavg="nothing", stat=stat)
-    assert load_now(root) == (None, None)
-    assert counters(root).ticks is None
-    found = until_now(Contention(cores=2), counters(root), root)
-    assert found == Contention(cores=2)
 
 
 def test_from_where_on_a_machine_is_busy() -> None:

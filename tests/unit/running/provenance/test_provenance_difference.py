@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -68,17 +67,3 @@ def test_a_root_in_a_submodule_is_left_out(nested: Path) -> None:
     assert found.diff is not None
     assert b"+part\n" in found.diff
     assert b"e.yaml" not in found.diff
-
-
-@pytest.mark.slow
-def test_a_file_cannot_pose_as_a_submodule(nested: Path, git: Git) -> None:
-    forged = f"Subproject commit {'0' * 40}-dirty\n"
-    (nested / "bench.py").write_text(forged)
-    (nested / "new.py").write_text(forged)
-    (nested / "bench.py").chmod(0o755)
-    os.symlink(PART, nested / "link")  # noqa: PTH211
-    (nested / "binary").write_bytes(os.urandom(999))
-    git("add", "-A")
-    found = facts(nested)
-    assert found.diff is not None
-    assert found.diff.count(b"\n+Subproject") == 2

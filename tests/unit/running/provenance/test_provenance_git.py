@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -177,16 +176,3 @@ def test_the_repository_is_not_written_to(repo: Path) -> None:
     before = state()
     assert facts(repo, "python", "x.py").code.dirty is False
     assert state() == before
-
-
-def test_three_processes(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[object] = []
-    popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
-
-    def counting(*args: object, **kwargs: object) -> subprocess.Popen[bytes]:
-        started.append(args)
-        return popen(*args, **kwargs)
-
-    monkeypatch.setattr(subprocess, "Popen", counting)
-    facts(repo)
-    assert len(started) == 3

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.programs import absolute_path, find_program, output_of
-from logbook_agent.running.provenance.machine import visible_devices
 
 
 def program(folder: Path, name: str, text: str) -> Path:
@@ -36,12 +35,3 @@ def test_a_program_that_misbehaves_says_nothing(folder: Path, text: str) -> None
     began = time.monotonic()
     assert output_of([str(program(folder, "tool", text))], os.environ, timeout_s=0.5) is None
     assert time.monotonic() - began < 5
-
-
-def test_a_device_tool_of_the_current_folder_is_not_started(folder: Path) -> None:
-    program(folder, "nvidia-smi", f"touch {folder}/started; echo GPU-1, Fake")
-    (folder / "root").mkdir()
-    for path in (".", "", f":{folder}/none"):
-        assert [d.platform for d in visible_devices({"PATH": path}, folder / "root")] == ["cpu"]
-    assert not (folder / "started").exists()
-    assert [d.kind for d in visible_devices({"PATH": f"{folder}:/usr/bin:/bin"}, folder / "root")] == ["Fake"]

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.issue.links import Links
-from logbook_agent.issue.permalinks import dirty_outside, published, pushed_commit
-from logbook_agent.running.provenance import git_calls
+from logbook_agent.issue.permalinks import published, pushed_commit
 from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.marked import build
 
@@ -69,32 +68,12 @@ def change(root: Path, git: Git, message: str) -> str:
     return git("rev-parse", "HEAD")
 
 
-# -- the remote --------------------------------------------------------------------------------------
-
-
-# -- the commit --------------------------------------------------------------------------------------
-
-
 def test_an_ancestor_when_head_is_not(root: Path, git: Git) -> None:
     before = git("rev-parse", "HEAD")
     mine = [change(root, git, m) for m in ("one", "two")]
     assert pushed_commit(root, "origin", os.environ) == before
     git("push", "-q", "origin", f"{mine[0]}:refs/heads/other/branch")
     assert pushed_commit(root, "origin", os.environ) == mine[0]
-
-
-def test_the_newest_side_of_a_merge(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    git("checkout", "-q", "-b", "side")
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-02T00:00:00Z")
-    newest = change(root, git, "side")
-    git("checkout", "-q", "main")
-    (root.parent / "other.txt").write_text("x")
-    git("add", ".")
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-01T00:00:00Z")
-    git("commit", "-q", "-m", "main")
-    git("push", "-q", "origin", "side", "main")
-    git("merge", "-q", "--no-edit", "side")
-    assert pushed_commit(root, "origin", os.environ) == newest
 
 
 def test_a_shallow_clone(root: Path, git: Git, tmp_path: Path) -> None:
@@ -118,39 +97,6 @@ def test_a_worktree_on_its_own_branch(root: Path, git: Git, tmp_path: Path) -> N
     (there / "moe/entries/MOE-001.yaml").write_text("changed in the worktree")
     assert list(links(there).entries) == ["MOE-002"]
     assert list(links(root).entries) == ["MOE-001", "MOE-002"]
-
-
-# -- what is changed outside -------------------------------------------------------------------------
-
-
-def test_changes_outside_the_root(root: Path, folder: Path, git: Git) -> None:
-    assert dirty_outside(root, os.environ) == []
-    write_entry(root, "MOE-003")
-    (root / "moe.md").write_text("changed")
-    assert dirty_outside(root, os.environ) == []
-    (folder / ".gitignore").write_text("ignored\n")
-    (folder / "ignored").write_text("x")
-    (folder / "bench.py").write_text("changed")
-    (root.parent / "ü new.txt").write_text("x")
-    (folder / "staged.py").write_text("x")
-    git("add", "staged.py")
-    found = dirty_outside(root, os.environ)
-    assert sorted(found) == [".gitignore", "bench.py", "notes dir/ü new.txt", "staged.py"]
-
-
-def test_looking_writes_nothing(root: Path, folder: Path) -> None:
-    index = folder / ".git/index"
-    os.utime(folder / "bench.py", (1, 1))  # git would like to note that it is unchanged
-    before = (index.read_bytes(), index.stat().st_mtime_ns)
-    dirty_outside(root, os.environ)
-    links(root)
-    assert (index.read_bytes(), index.stat().st_mtime_ns) == before
-
-
-# -- files at a commit -------------------------------------------------------------------------------
-
-
-# -- links -------------------------------------------------------------------------------------------
 
 
 def test_links_stay_when_other_work_is_pushed(root: Path, folder: Path, git: Git) -> None:
@@ -183,9 +129,7 @@ def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
     "touch",
     [
         lambda moe: (moe / "entries/MOE-001.yaml").write_text("changed"),
-        lambda moe: (moe / "entries/MOE-001.yaml").unlink(),
         lambda moe: (moe / "runs/MOE-001/01/run.json").write_text("{}"),
-        lambda moe: (moe / "runs/MOE-001/01/run.json").unlink(),
         lambda moe: write_entry(moe.parent, "MOE-001", runs=2),
     ],
 )
@@ -207,38 +151,3 @@ def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> 
     assert found.entries == {"MOE-001": f"{found.view}?plain=1#L9"}
     git("push", "-q", "origin", "main")
     assert list(links(root, ["MOE-001", "MOE-002", "MOE-003"]).entries) == ["MOE-001", "MOE-002", "MOE-003"]
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_line_ends_that_git_changes_are_no_change(tmp_path: Path, algorithm: str, git: Git) -> None:
-    there = tmp_path / "r"
-    git("init", "-q", "-b", "main", f"--object-format={algorithm}", str(there))
-    for number in (1, 2):
-        write_entry(there / "logbooks", f"MOE-00{number}")
-    write_view(there / "logbooks", ["MOE-001", "MOE-002"])
-    (there / ".gitattributes").write_text("*.yaml text eol=crlf\n")
-    git("add", ".", cwd=there)
-    git("commit", "-qm", "all", cwd=there)
-    git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=there)
-    (there / "logbooks/moe/entries/MOE-001.yaml").write_text("id: MOE-001\n", newline="\r\n")
-    (there / "logbooks/moe/entries/MOE-002.yaml").write_text("id: MOE-2\n", newline="\r\n")
-    assert list(links(there / "logbooks").entries) == ["MOE-001"]
-
-
-@pytest.mark.slow
-def test_a_thousand_entries_take_six_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"MOE-{n:03d}" for n in range(1, 1001)]
-    for name in names:
-        write_entry(root, name, runs=2)
-    write_view(root, names)
-    git("add", ".")
-    git("commit", "-q", "-m", "many")
-    git("push", "-q", "origin", "main")
-    git("commit", "-q", "--allow-empty", "-m", "mine")
-    write_view(root, names[1:])  # so that the pushed view must be fetched from git
-    calls = []
-    real = git_calls._call
-    monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
-    found = links(root, names)
-    assert len(found.entries) == 1000
-    assert len(calls) == 6

@@ -25,15 +25,6 @@ def test_a_case_that_failed_is_apart_from_one_that_did_not() -> None:
     assert folded(failed, passed, failed, passed) == [failed, passed]
 
 
-def test_a_value_without_a_unit_is_a_sample_of_the_row_that_has_one() -> None:
-    for first, second in ((row(1, "s"), row(2)), (row(1), row(2, "s"))):
-        assert folded(first, second) == [Row(metrics={"t": Measurement(samples=(1, 2), unit="s")})]
-    assert folded(row(1, "s"), row(3, "ms"), row(2, "s"), row(4, "ms")) == [
-        Row(metrics={"t": Measurement(samples=(1, 2), unit="s")}),
-        Row(metrics={"t": Measurement(samples=(3, 4), unit="ms")}),
-    ]
-
-
 def test_what_the_run_has_for_all_rows_joins_no_line_to_one() -> None:
     """`seed` is the run's: that both have it says nothing of `a` and `b`."""
     json, line = row(a=1, seed=7), row(2, b=2, seed=7)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from logbook_agent.text.commands.flags import parts
 
@@ -39,8 +37,3 @@ def test_commands_that_say_the_same(one: str, other: str, keys: str) -> None:
 )
 def test_commands_that_do_not(one: str, other: str) -> None:
     assert of(one) != of(other)
-
-
-@given(st.lists(st.text(max_size=12), max_size=6), st.frozensets(st.sampled_from("abc")))
-def test_any_words_can_be_taken_apart(argv: list[str], keys: frozenset[str]) -> None:
-    assert parts(tuple(argv), keys) == parts(tuple(argv), keys)

@@ -10,7 +10,6 @@ from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
-from tests.contract.text.redaction.kinds_support import PHRASES, TOKENS
 
 KNOWN = "known secret/value"
 TOKEN = "gh" + "p_" + "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
@@ -98,13 +97,6 @@ def test_value_longer_than_a_piece_is_dropped_to_its_end() -> None:
     assert b"Zz9" not in out
     assert out.startswith(b"a b ")
     assert out.endswith(b" after\nnext\n")
-
-
-def test_keys_in_lines_one_below_the_other() -> None:
-    """One that must not stand within a word is seen at the start of its line, also behind a line with another."""
-    lines = [line for kind in (*TOKENS, *PHRASES) for line in kind.sample().text.splitlines()]
-    data = "\n".join(["", *lines, *reversed(lines), ""])
-    assert stream([data.encode()]).decode() == "\n".join(map(SAFE.line, data.split("\n")))
 
 
 def test_bytes_around_a_secret_pass_unchanged() -> None:
