@@ -74,4 +74,19 @@ def test_header_and_footer_are_changed_elsewhere(book: Cli, folder: Path, view: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("
+        ("<<<<<<< ours\n=======\n>>>>>>> theirs\n", "moe.md"),
+        ("<!-- logbook:end MOE-005 -->\n", "moe.md, line 1: the end marker of MOE-005"),
+    ],
+)
+def test_a_view_that_cannot_be_read_is_an_error(
+    book: Cli, folder: Path, view: Path, edit: Edit, change: str, message: str
+) -> None:
+    edit("fast indeed", "slow")
+    view.write_text(change + view.read_text())
+    before = view.read_bytes()
+    answer = book("render", "--absorb")
+    assert answer.code == 3
+    assert f"error: {message}" in answer.err
+    assert "next:  " in answer.err
+    assert view.read_bytes() == before
+    assert fields_of(folder)["Interpretation"] == "fast indeed"
