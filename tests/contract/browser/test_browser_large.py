@@ -73,13 +73,6 @@ def test_the_search_filters_everything(many: Site) -> None:
     assert violations(page) == []
 
 
-def test_two_old_entries_side_by_side(many: Site) -> None:
-    page = many.open("many.html#diff=MANY-003..MANY-204")
-    expect(page.get_by_role("dialog")).to_contain_text("Tile 3 is faster at topk 4")
-    expect(page.get_by_role("dialog")).to_contain_text("Tile 1 is faster at topk 5")
-    assert violations(page) == []
-
-
 def test_without_scripts_it_says_where_old_entries_are(many: Site) -> None:
     page = many.open("many.html", java_script_enabled=False)
     expect(page.locator(".packed").first).to_contain_text("logbook show MANY-000")
