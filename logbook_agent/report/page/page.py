@@ -6,10 +6,7 @@ The sections stand in this order: `summary`, `comparisons`, `running`, `criteria
 
 from __future__ import annotations
 
-import base64
 import functools
-import gzip
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,12 +35,6 @@ if TYPE_CHECKING:
 # Entries with pictures that their runs left, in the page itself.
 _ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
-# Of a page with many entries, at least so many stay open; the others lie in parts of so many.
-_OPEN, _IN_PART = 50, 50
-# An ID that an entry had before, as `entry.html.j2` writes it.
-_ALIAS = re.compile(r'<span id="([^"]+)"></span>')
-# The data of a part, as `packed.html.j2` writes it.
-_PACKED = re.compile(r'(?<=<script type="text/plain">)[^<]+(?=</script>)')
 # The sections of entries by their IDs, each with the digest of what it was made of.
 Kept = dict[str, tuple[str, str]]
 
@@ -175,40 +166,8 @@ def body(found: Page) -> list[str]:
     """All sections as they stand in <main>, a line or more each."""
     own = {*found.entries}
     before = [s.html for s in found.sections if s.id not in own]
-    entries = [s for s in found.sections if s.id in own]
-    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *packed(entries), "</div>"]
-
-
-def packed(entries: Sequence[PageSection]) -> Iterator[str]:
-    """The sections of entries: of many, all but the newest are packed in parts, which the page's script opens."""
-    at = max(0, len(entries) - _OPEN) // _IN_PART * _IN_PART
-    for start in range(0, at, _IN_PART):
-        part = entries[start : start + _IN_PART]
-        text = "\n".join(section.html for section in part)
-        data = _packed(text)
-        ids = [*(section.id for section in part), *_ALIAS.findall(text)]
-        yield render_html(
-            ASSETS,
-            "packed.html.j2",
-            {"ids": ids, "first": part[0].id, "last": part[-1].id, "count": len(part), "data": data},
-        )
-    yield from (section.html for section in entries[at:])
-
-
-def _packed(html: str) -> str:
-    # The file is the same whenever it is made of the same records.
-    return base64.b64encode(gzip.compress(html.encode("utf-8", "replace"), mtime=0)).decode()
-
-
-def packed_html(document: str) -> list[str]:
-    """The HTML of the packed parts of a page."""
-    return [gzip.decompress(base64.b64decode(data)).decode() for data in _PACKED.findall(document)]
-
-
-def with_packed(document: str, change: Callable[[str], str]) -> str:
-    """A page in which the HTML of each packed part was changed."""
-    parts = iter(packed_html(document))
-    return _PACKED.sub(lambda _: _packed(change(next(parts))), document)
+    entries = [s.html for s in found.sections if s.id in own]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>"]
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:
