@@ -34,8 +34,6 @@ _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
 # What a line of Markdown has beside its text: the ends of code, and a backslash before a sign.
 _MARKS = re.compile(r"`|\\([^\w\s])")
-# Plots that a reader of the answer does not need.
-_FOLDED = (FigureKind.NOISE, FigureKind.CONTROLS)
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -105,8 +103,9 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": counted(len(record.runs), "run"),
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
-        "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),
+        "figures": pictures((f for f in drawn if f.kind is not FigureKind.NOISE), entries=len(around.ids)),
+        # A reader of the answer does not need them.
+        "folded_figures": pictures((f for f in drawn if f.kind is FigureKind.NOISE), entries=len(around.ids)),
         "charts": around.curves.of_entry(record),
     }
 
