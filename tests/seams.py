@@ -46,7 +46,6 @@ __all__ = [
     "mcp_tool",
     "order_of_round",
     "own_workers",
-    "set_benchmark",
     "set_clock",
     "set_github_pace",
     "set_orders",
@@ -177,11 +176,6 @@ def set_size(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
 
 
 # -- folders -------------------------------------------------------------------------------------------
-
-
-def set_benchmark(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The `bench-core` that lies in `folder` is this Python's benchmark."""
-    monkeypatch.setattr("logbook_agent.running.prepare.bench_folder", lambda: folder)
 
 
 class Facts(dict[str, Any]):

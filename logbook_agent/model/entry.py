@@ -78,11 +78,11 @@ INVERSE: Mapping[Relation, str] = {
 
 
 # What a plot can show.
-PLOT_KINDS = ("sweep", "controls", "pairs", "ratios", "crossover", "roofline", "noise", "best")
+PLOT_KINDS = ("sweep", "pairs", "crossover", "noise", "best")
 
 
 def parse_plot(text: str) -> tuple[str, str | None]:
-    """Kind and metric of a plot as entries, headers and recipes name it: `ratios`, or `ratios tflops`. Raises
+    """Kind and metric of a plot as entries, headers and recipes name it: `pairs`, or `pairs tflops`. Raises
     ValueError for what is no kind of plot."""
     kind, _, metric = text.strip().partition(" ")
     if kind not in PLOT_KINDS:

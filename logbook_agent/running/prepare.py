@@ -340,9 +340,4 @@ def own_benchmark(argv: Sequence[str], on: str | None) -> Path | None:
             hint=f"{PROGRAM} {nearest(argv[1], BENCHMARKS) or BENCHMARKS[0]} ...",
         )
     check_installed("jax", "bench")
-    return bench_folder()
-
-
-def bench_folder() -> Path:
-    """Where this Python's own `bench-core` lies."""
     return Path(sys.executable).parent

@@ -12,8 +12,8 @@ from typing import Literal
 # interval where it has one.
 ChartKind = Literal["lines", "marks"]
 # How one series differs from the kind of its chart: `line` has marks that are joined, `steps` holds a value until the
-# next point, `rule` is a line without marks, such as a roofline.
-ChartShape = Literal["line", "points", "steps", "rule"]
+# next point.
+ChartShape = Literal["line", "points", "steps"]
 Numbers = tuple[float | None, ...]
 
 

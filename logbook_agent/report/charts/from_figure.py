@@ -8,7 +8,7 @@ from logbook_agent.report.figures.figure_words import plain
 
 # From so many points on, a series does not say each in words: the chart shows its numbers.
 _MOST_SAID = 400
-_SHAPES: dict[str, ChartShape] = {"line": "line", "points": "points", "steps": "steps", "rule": "rule"}
+_SHAPES: dict[str, ChartShape] = {"line": "line", "points": "points", "steps": "steps"}
 
 
 def chart_of(figure: Figure) -> Chart:
@@ -20,7 +20,7 @@ def chart_of(figure: Figure) -> Chart:
         points = [p for p in one.points if is_drawable(p)]
         if not points:
             continue
-        if one.shape == "band" or (one.shape == "rule" and len(points) == 1):
+        if one.shape in ("band", "rule"):
             bands += _band(one, points[0])
         else:
             series.append(_series(one, points, places))

@@ -12,11 +12,10 @@ from logbook_agent.model.entry import Entry, parse_plot
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures.best_over_time import thread_figures
-from logbook_agent.report.figures.by_pair import pairs, ratios
+from logbook_agent.report.figures.by_pair import pairs
 from logbook_agent.report.figures.figure import Figure, FigureKind, attempted, failure, undrawn
 from logbook_agent.report.figures.over_axis import metrics_of, noise, rows_of, sweep
-from logbook_agent.report.figures.over_cases import controls, crossover
-from logbook_agent.report.figures.roofline import roofline
+from logbook_agent.report.figures.over_cases import crossover
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer
@@ -55,32 +54,25 @@ def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterato
     stated = record.entry.comparison
     answer = findings.comparisons.answer_of(owner) if stated is not None else None
     # An earlier entry of a question leaves its figures to the one that goes on with it.
-    found = list(_compared(answer, header.metrics, metric)) if answer is not None and answer.entry == owner else []
-    # A comparison over an axis shows the curve already.
-    shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
+    if answer is not None and answer.entry == owner:
+        yield from _compared(answer, header.metrics, metric)
     asked = {stated.question.axis: stated.question.values} if stated is not None else {}
     orders = {axis.axis: axis.values for axis in header.matrix} | asked
-    for kind, name, make in _of_rows(record, header.metrics, metric, shown, asked, orders):
+    for kind, name, make in _of_rows(record, header.metrics, metric, asked, orders):
         if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
             yield figure
-    yield from found
-
-
-_COMPARED = {
-    FigureKind.CONTROLS: controls,
-    FigureKind.CROSSOVER: crossover,
-    FigureKind.PAIRS: pairs,
-    FigureKind.RATIOS: ratios,
-}
 
 
 def _compared(answer: Answer, declared: Sequence[Metric], metric: str | None) -> Iterator[Figure]:
     """The plots of each metric of an answer, or of the one that is asked for."""
     for name in dict.fromkeys(f.metric for f in answer.findings if metric in (None, f.metric)):
         found = [f for f in answer.findings if f.metric == name and f.pairs]
-        for kind, make in _COMPARED.items():
-            attempt = functools.partial(make, answer, found, declared)
-            if (figure := attempted(attempt, kind, entry=answer.entry, metric=name)) is not None:
+        makers = (
+            (FigureKind.CROSSOVER, functools.partial(crossover, answer, found)),
+            (FigureKind.PAIRS, functools.partial(pairs, answer, found, declared)),
+        )
+        for kind, make in makers:
+            if (figure := attempted(make, kind, entry=answer.entry, metric=name)) is not None:
                 yield figure
 
 
@@ -91,7 +83,6 @@ def _of_rows(
     record: Record,
     declared: Sequence[Metric],
     metric: str | None,
-    shown: Collection[str],
     asked: Collection[str],
     orders: Mapping[str, Sequence[str]],
 ) -> Iterator[_Made]:
@@ -100,15 +91,9 @@ def _of_rows(
     if rows is None:
         return
     for name, unit in metrics_of(rows, declared, metric):
-        if name not in shown:
-            yield (
-                FigureKind.SWEEP,
-                name,
-                functools.partial(sweep, rows, name, unit, declared, compared=asked, orders=orders),
-            )
+        make = functools.partial(sweep, rows, name, unit, declared, compared=asked, orders=orders)
+        yield FigureKind.SWEEP, name, make
         yield FigureKind.NOISE, name, functools.partial(noise, rows, name, unit, declared)
-    if metric in (None, "tflops"):
-        yield FigureKind.ROOFLINE, "tflops", functools.partial(roofline, record)
 
 
 def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:

@@ -18,8 +18,7 @@ from logbook_agent.model.record import digest
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 _KEY_CHARS = 60
 # How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
-# next point; `band`: the area from `low` to `high`; `rule`: a level (one point) or the straight pieces between points,
-# such as a noise floor or a roofline.
+# next point; `band`: the area from `low` to `high`; `rule`: the level of one point, such as no change.
 Shape = Literal["line", "points", "steps", "band", "rule"]
 
 
@@ -27,11 +26,8 @@ class FigureKind(StrEnum):
     """The kinds of figures, as `logbook plot --kind` names them."""
 
     SWEEP = "sweep"
-    CONTROLS = "controls"
     PAIRS = "pairs"
-    RATIOS = "ratios"
     CROSSOVER = "crossover"
-    ROOFLINE = "roofline"
     NOISE = "noise"
     BEST = "best"
 

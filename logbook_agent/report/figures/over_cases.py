@@ -1,4 +1,4 @@
-"""A comparison over its cases: each beside its control, and the effect with where it turns."""
+"""A comparison over its cases: the effect in each, and where it turns."""
 
 from __future__ import annotations
 
@@ -7,69 +7,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
-from logbook_agent.model.header import Metric
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.model.values import is_number, parse_scalar
-from logbook_agent.report.figures.by_pair import (
-    SAID_CHARS,
-    findings_text,
-    no_change,
-    percent_of,
-    said,
-    side_name,
-    title_of,
-)
+from logbook_agent.report.figures.by_pair import SAID_CHARS, side_name, title_of
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
-from logbook_agent.report.figures.figure_words import metric_axis, name_of, number_axis, shown, span_of
-from logbook_agent.report.figures.over_axis import SPREAD
+from logbook_agent.report.figures.figure_words import name_of, number_axis, span_of
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.natural_order import in_order
 
-
-def controls(answer: Answer, found: Sequence[Finding], declared: Sequence[Metric]) -> Figure | None:
-    """Every case beside its control: the same case with the base's value. None of a single case."""
-    axis = _over(answer, found)
-    if axis is None:
-        return None
-    first, base = found[0], answer.question.base
-    values = [side.median for f in found for side in (f.base, f.other) if side.median is not None]
-    y = metric_axis(first.metric, declared, first.unit, values)
-    series: dict[str, dict[float | str, PlotPoint]] = {}
-    for f in found:
-        for name, side in ((base, f.base), (f.side, f.other)):
-            point = _side_point(answer, f, name, side, axis.place(answer, f), y.unit)
-            series.setdefault(name, {}).setdefault(point.x, point)
-    return Figure(
-        key=key(answer.entry, "controls", first.metric),
-        kind=FigureKind.CONTROLS,
-        title=title_of(answer, found, "against its controls"),
-        x=axis.axis,
-        y=y,
-        series=tuple(
-            PlotSeries(
-                name=f"{side_name(answer, name)} (control)" if name == base else side_name(answer, name),
-                shape="points" if axis.axis.names else "line",
-                points=tuple(points.values()),
-                beside=name == base,
-            )
-            for name, points in series.items()
-        ),
-        note=f"Medians over {span_of((f.pairs for f in found), 'run')} on each side; {SPREAD}. "
-        f"{findings_text(answer, found)}.",
-        entries=answer.entries,
-        entry=answer.entry,
-    )
+_SHOWN_FINDINGS = 6
 
 
-def _side_point(answer: Answer, f: Finding, name: str, side: Side, x: float | str, unit: str) -> PlotPoint:
-    low, high = (side.low, side.high) if side.runs > 1 else (None, None)
-    value = side.median or 0.0
-    number = shown(value, f.metric, unit, low, high)
-    text = f"{answer.entry} {side_name(answer, name)} {name_of(f.case)}: {number}, n={side.runs}; {f.outcome.value}"
-    return PlotPoint(x=x, y=value, low=low, high=high, n=side.runs, said=cut_line(text, SAID_CHARS), entry=answer.entry)
-
-
-def crossover(answer: Answer, found: Sequence[Finding], _declared: Sequence[Metric]) -> Figure | None:
+def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
     """The effect over an axis, with the interval of each case, and between which values it turns. None of one case."""
     axis = _over(answer, found)
     if axis is None:
@@ -90,7 +40,7 @@ def crossover(answer: Answer, found: Sequence[Finding], _declared: Sequence[Metr
         x=axis.axis,
         y=PlotAxis(name=f"change of {metric}", unit="%"),
         series=(
-            *no_change(answer, axis.ends),
+            *_no_change(answer, axis.ends),
             *(
                 PlotSeries(
                     name=name,
@@ -100,26 +50,62 @@ def crossover(answer: Answer, found: Sequence[Finding], _declared: Sequence[Metr
                 for name, own in series.items()
             ),
         ),
-        note=". ".join(filter(None, [pairs, crossing, findings_text(answer, found)])) + ".",
+        note=". ".join(filter(None, [pairs, crossing, _findings_text(answer, found)])) + ".",
         entries=answer.entries,
         entry=answer.entry,
     )
 
 
 def _effect(answer: Answer, x: float | str, f: Finding) -> PlotPoint:
-    low, high = percent_of(f.low), percent_of(f.high)
-    y = percent_of(f.change) or 0.0
-    return PlotPoint(x=x, y=y, low=low, high=high, n=f.pairs, said=said(answer, f), entry=answer.entry)
+    low, high = _percent_of(f.low), _percent_of(f.high)
+    y = _percent_of(f.change) or 0.0
+    return PlotPoint(x=x, y=y, low=low, high=high, n=f.pairs, said=_said(answer, f), entry=answer.entry)
 
 
 def _turns(name: str, axis: str, own: Sequence[tuple[float | str, Finding]]) -> Iterator[str]:
     """Between which values a settled gain becomes a settled loss, or the other way round. What is settled to make no
     difference, or not at all, lies between them."""
-    words = {Outcome.BETTER: "a gain", Outcome.WORSE: "a loss"}
-    claims = [(float(x), f.outcome) for x, f in sorted(own, key=lambda one: float(one[0])) if f.outcome in words]
+    effects = {Outcome.BETTER: "a gain", Outcome.WORSE: "a loss"}
+    claims = [(float(x), f.outcome) for x, f in sorted(own, key=lambda one: float(one[0])) if f.outcome in effects]
     for (x, before), (then, after) in itertools.pairwise(claims):
         if before is not after:
-            yield f"{name} turns from {words[before]} to {words[after]} between {axis}={x:g} and {then:g}"
+            yield f"{name} turns from {effects[before]} to {effects[after]} between {axis}={x:g} and {then:g}"
+
+
+def _finding_name(answer: Answer, finding: Finding) -> str:
+    """The side and case by which a finding differs from the others of its metric; empty for a single one."""
+    several = len(answer.question.sides) > 1
+    return " ".join(filter(None, [side_name(answer, finding.side) if several else "", name_of(finding.case)]))
+
+
+def _findings_text(answer: Answer, found: Sequence[Finding]) -> str:
+    """`int8 topk=2: +5.99%, better; ...`, for the note of a figure of several findings."""
+    said = [
+        f"{_finding_name(answer, f) or f.metric}: {words.signed(f.change)}, {f.outcome.value}"
+        for f in found[:_SHOWN_FINDINGS]
+    ]
+    more = len(found) - len(said)
+    return "; ".join(said) + (f"; and {more} more" if more > 0 else "")
+
+
+def _said(answer: Answer, finding: Finding) -> str:
+    """A finding in a sentence, for the title of a mark."""
+    return cut_line(f"{answer.entry} {words.sentence(answer, finding)}", SAID_CHARS)
+
+
+def _percent_of(part: float | None) -> float | None:
+    return None if part is None or not math.isfinite(part) else 100 * part
+
+
+def _no_change(answer: Answer, ends: Sequence[float | str]) -> list[PlotSeries]:
+    """The line of no change, and the band of changes that do not matter."""
+    zero = PlotPoint(x=ends[0], y=0.0, said="no change", entry=answer.entry)
+    found = [PlotSeries(name="no change", shape="rule", points=(zero,), beside=True)]
+    if reach := 100 * answer.question.minimum_effect:
+        text = f"changes within the minimum effect of {reach:g}% do not matter"
+        band = tuple(PlotPoint(x=x, y=0.0, low=-reach, high=reach, said=text, entry=answer.entry) for x in ends)
+        found.append(PlotSeries(name=f"minimum effect {reach:g}%", shape="band", points=band, beside=True))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

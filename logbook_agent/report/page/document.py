@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import lead, one_line
 
 # Answers on the card of a logbook.
 _SHOWN_LINES = 2
-_OWN = ("report.css", "parts.js", "report.js", "tables.js", "results.js", "compare.js")
+_OWN = ("report.css", "report.js", "tables.js", "results.js")
 # The library, and what draws with it, in the order in which they use each other.
 _CHARTS = ASSETS.parent.parent / "charts" / "assets"
 _DRAWING = (

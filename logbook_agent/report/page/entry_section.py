@@ -1,24 +1,21 @@
-"""The values of the template of an entry's section, and the facts in which two entries may differ."""
+"""The values of the template of an entry's section."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from logbook_agent.features import hook_module
-from logbook_agent.findings.cases import short
-from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
-from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.sections import Section as Bullet
@@ -28,7 +25,7 @@ from logbook_agent.report.page.curve_charts import CurveCharts
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import duration, minute
 
 # A command or config of so many characters is folded.
@@ -37,8 +34,6 @@ _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
 # What a line of Markdown has beside its text: the ends of code, and a backslash before a sign.
 _MARKS = re.compile(r"`|\\([^\w\s])")
-# Plots that a reader of the answer does not need.
-_FOLDED = (FigureKind.NOISE, FigureKind.CONTROLS)
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -108,8 +103,9 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": counted(len(record.runs), "run"),
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
-        "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),
+        "figures": pictures((f for f in drawn if f.kind is not FigureKind.NOISE), entries=len(around.ids)),
+        # A reader of the answer does not need them.
+        "folded_figures": pictures((f for f in drawn if f.kind is FigureKind.NOISE), entries=len(around.ids)),
         "charts": around.curves.of_entry(record),
     }
 
@@ -163,67 +159,3 @@ def _run(around: Around, status: RunStatus, zone: str) -> dict[str, object]:
         "log": around.log_href(run.entry, run.run),
         "printed": f"{output.lines:,} lines" if output is not None else "",
     }
-
-
-_SHOWN_VALUES = 6
-_SHOWN_COMMANDS = 3
-
-# A group (`config`, `code`, `environment`) to its facts, name to value; only what is known has a place.
-Groups = dict[str, dict[str, str]]
-
-
-def groups_of(record: Record) -> Groups:
-    """The facts of an entry's runs. A fact in which they differ has all its values, in order of appearance."""
-    runs = [status.run for status in record.runs if status.counts] or [status.run for status in record.runs]
-    return {
-        "config": _merged(_config(run) for run in runs),
-        "code": _merged(_code(run) for run in runs),
-        "environment": _merged(_environment(run) for run in runs),
-    }
-
-
-def _config(run: Run) -> list[tuple[str, str]]:
-    rows = [row.config for row in run.rows]
-    return [
-        (name, spelt(value)) for config in rows or [run.config] for name, value in config.items() if value is not None
-    ]
-
-
-def _code(run: Run) -> list[tuple[str, str]]:
-    found = [("command", executed(run)), *((("folder", run.cwd),) if run.cwd else ())]
-    if (code := run.code) is None:
-        return found
-    dirty = None if code.dirty is None else "yes" if code.dirty else "no"
-    named = {
-        "commit": code.commit,
-        "branch": code.branch,
-        "uncommitted changes": short(code.diff_sha256) if code.dirty and code.diff_sha256 else dirty,
-        "identity of tree, diff and untracked files": code.identity and short(code.identity),
-    }
-    found += [(name, value) for name, value in named.items() if value]
-    return found + [(f"untracked {file.path}", short(file.sha256)) for file in code.untracked]
-
-
-def _environment(run: Run) -> list[tuple[str, str]]:
-    named = {
-        "devices": devices_text(run) if run.rows or run.own_devices else None,
-        "host": run.own_host.name,
-        "launcher": run.through or None,
-        "executor": run.executor,
-    }
-    found = [(name, value) for name, value in named.items() if value]
-    found += [(f"env {name}", value) for name, value in run.env.variables.items()]
-    return found + [(f"package {name}", version) for name, version in sorted(software_of(run).items())]
-
-
-def _merged(of_runs: Iterable[Iterable[tuple[str, str]]]) -> dict[str, str]:
-    values: dict[str, dict[str, None]] = {}
-    for pairs in of_runs:
-        for name, value in pairs:
-            values.setdefault(name, {})[value] = None
-    return {name: _said(name, found) for name, found in values.items()}
-
-
-def _said(name: str, values: Mapping[str, None]) -> str:
-    joint, most = ("\n", _SHOWN_COMMANDS) if name == "command" else (", ", _SHOWN_VALUES)
-    return listed(list(values), most, joint)

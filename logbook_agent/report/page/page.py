@@ -1,17 +1,12 @@
 """The page of a logbook as sections, each one HTML element with a stable ID.
 
 The sections stand in this order: `summary`, `comparisons`, `running`, `criteria`, `best`, `plots`, `open`, `timeline`,
-`results`, then a section for each entry under its ID, then `facts`, which the page's script reads. They are always
-there; an empty one is hidden.
+`results`, then a section for each entry under its ID. They are always there; an empty one is hidden.
 """
 
 from __future__ import annotations
 
-import base64
 import functools
-import gzip
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,15 +23,8 @@ from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
 from logbook_agent.report.page.curve_charts import CurveCharts, chart_values
-from logbook_agent.report.page.entry_section import (
-    Around,
-    Groups,
-    entry_values,
-    groups_of,
-    kept_nowhere,
-    log_nowhere,
-)
-from logbook_agent.report.page.pictures import drawn, inert_json
+from logbook_agent.report.page.entry_section import Around, entry_values, kept_nowhere, log_nowhere
+from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -47,14 +35,8 @@ if TYPE_CHECKING:
 # Entries with pictures that their runs left, in the page itself.
 _ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
-# Of a page with many entries, at least so many stay open; the others lie in parts of so many.
-_OPEN, _IN_PART = 50, 50
-# An ID that an entry had before, as `entry.html.j2` writes it.
-_ALIAS = re.compile(r'<span id="([^"]+)"></span>')
-# The data of a part, as `packed.html.j2` writes it.
-_PACKED = re.compile(r'(?<=<script type="text/plain">)[^<]+(?=</script>)')
-# What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
-Kept = dict[str, tuple[str, str, Groups]]
+# The sections of entries by their IDs, each with the digest of what it was made of.
+Kept = dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +101,14 @@ def page(
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
-    facts: dict[str, tuple[str, Groups]] = {}
     about = digest(encode(findings.records.header))
     for summary in findings.summaries:
         try:
-            html, groups = _entry(around, summary, records, kept, about)
+            html = _entry(around, summary, records, kept, about)
         except StoreError as error:
             damaged.append(error.message)
             continue
         made.append(PageSection(id=summary["id"], html=html))
-        facts[summary["id"]] = (summary["title"], groups)
     for gone in kept.keys() - {section.id for section in made}:
         del kept[gone]
     sections = [_section(name, values) for name, values in thread_sections.values(around, damaged)]
@@ -136,7 +116,7 @@ def page(
     return Page(
         topic=header.topic,
         title=header.title,
-        sections=(*sections, *made, PageSection(id="facts", html=_facts(facts))),
+        sections=(*sections, *made),
         entries=tuple(section.id for section in made),
         foot=thread_sections.foot(header, workspace.now()),
         damaged=tuple(damaged),
@@ -153,11 +133,9 @@ def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
-def _entry(
-    around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept, about: str
-) -> tuple[str, Groups]:
-    """The section of an entry and its facts: those that are kept, where all that they follow from is the same. `about`
-    is the digest of the header."""
+def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept, about: str) -> str:
+    """The section of an entry: the one that is kept, where all that it follows from is the same. `about` is the digest
+    of the header."""
     findings = around.findings
     entry = findings.entry(summary["id"])
     later = findings.later(entry)
@@ -171,29 +149,11 @@ def _entry(
     cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
     key = digest(summary["digest"], *told, *cited, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
-        return before[1], before[2]
+        return before[1]
     values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
-    kept[entry.id] = key, html, groups_of(record)
-    return html, kept[entry.id][2]
-
-
-def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
-    """The data of the diff of two entries, as JSON: equal groups of facts stand in it once."""
-    places: dict[str, int] = {}
-    sets: list[dict[str, str]] = []
-    found: dict[str, dict[str, str | int]] = {}
-    for entry_id, (title, groups) in entries.items():
-        found[entry_id] = {"title": visible(title)}
-        for name, group in groups.items():
-            text = json.dumps(group, sort_keys=True)
-            if text not in places:
-                places[text] = len(sets)
-                # Here: in the text of the JSON, the sign that stands for a mark would be read as the mark again.
-                sets.append({visible(key): visible(value) for key, value in group.items()})
-            found[entry_id][name] = places[text]
-    data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
-    return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
+    kept[entry.id] = key, html
+    return html
 
 
 def running_section(charts: Sequence[dict[str, Any]] = ()) -> PageSection:
@@ -205,42 +165,9 @@ def running_section(charts: Sequence[dict[str, Any]] = ()) -> PageSection:
 def body(found: Page) -> list[str]:
     """All sections as they stand in <main>, a line or more each."""
     own = {*found.entries}
-    before = [s.html for s in found.sections if s.id not in own and s.id != "facts"]
-    entries = [s for s in found.sections if s.id in own]
-    facts = [s.html for s in found.sections if s.id == "facts"]
-    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *packed(entries), "</div>", *facts]
-
-
-def packed(entries: Sequence[PageSection]) -> Iterator[str]:
-    """The sections of entries: of many, all but the newest are packed in parts, which the page's script opens."""
-    at = max(0, len(entries) - _OPEN) // _IN_PART * _IN_PART
-    for start in range(0, at, _IN_PART):
-        part = entries[start : start + _IN_PART]
-        text = "\n".join(section.html for section in part)
-        data = _packed(text)
-        ids = [*(section.id for section in part), *_ALIAS.findall(text)]
-        yield render_html(
-            ASSETS,
-            "packed.html.j2",
-            {"ids": ids, "first": part[0].id, "last": part[-1].id, "count": len(part), "data": data},
-        )
-    yield from (section.html for section in entries[at:])
-
-
-def _packed(html: str) -> str:
-    # The file is the same whenever it is made of the same records.
-    return base64.b64encode(gzip.compress(html.encode("utf-8", "replace"), mtime=0)).decode()
-
-
-def packed_html(document: str) -> list[str]:
-    """The HTML of the packed parts of a page."""
-    return [gzip.decompress(base64.b64decode(data)).decode() for data in _PACKED.findall(document)]
-
-
-def with_packed(document: str, change: Callable[[str], str]) -> str:
-    """A page in which the HTML of each packed part was changed."""
-    parts = iter(packed_html(document))
-    return _PACKED.sub(lambda _: _packed(change(next(parts))), document)
+    before = [s.html for s in found.sections if s.id not in own]
+    entries = [s.html for s in found.sections if s.id in own]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>"]
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:

@@ -15,8 +15,8 @@ from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.figures.figure_words import exact, plain
 from logbook_agent.report.plots.svg import svg
 
-# Pages stay below 1.5 MB, and are made in seconds: the newest entries have their plots, each at most so many; of more
-# entries than can be drawn in that time there is no picture beside the chart.
+# Pages stay small, and are made in seconds: the newest entries have their plots, each at most so many; of more entries
+# than can be drawn in that time there is no picture beside the chart.
 _ENTRIES_WITH_PLOTS = 30
 _ENTRIES_WITH_PICTURES = 60
 _OF_AN_ENTRY = 6

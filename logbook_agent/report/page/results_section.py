@@ -1,4 +1,4 @@
-"""The values of the template of the table of all results: metrics before config, with the verdict of each two rows."""
+"""The values of the template of the table of all results: metrics before config."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from logbook_agent.findings.computed_texts import drawn_of
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.report.page.entry_section import Around
-from logbook_agent.report.page.row_verdicts import row_parts, verdicts
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.shell_words import assignments
 
@@ -29,7 +28,6 @@ def results(around: Around) -> dict[str, object]:
     if len(table.rows) > len(rows):
         notes.insert(0, f"the first {len(rows):,} of {len(table.rows):,} rows; all of them: logbook table --csv")
     same = assignments(table.constants)
-    parts = row_parts(findings.answers, table.cases[: len(rows)])
     return {
         "columns": [
             {"name": table.columns[at].name, "numeric": table.columns[at].numeric, "role": r} for at, r in order
@@ -37,12 +35,10 @@ def results(around: Around) -> dict[str, object]:
         "rows": [
             {
                 "entry": own[0].entry,
-                "part": part,
                 "cells": [around.line(row[at]) if row[at] in around.ids else row[at] for at, _ in order],
             }
-            for row, own, part in zip(rows, table.cases, parts, strict=False)
+            for row, own in zip(rows, table.cases, strict=False)
         ],
-        "verdicts": verdicts(findings.answers) if any(parts) else (),
         "same": same,
         "same_line": cut_line(same, _LINE_CHARS),
         "total": len(table.rows),

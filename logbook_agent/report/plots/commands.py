@@ -42,9 +42,9 @@ def plot_command(
     save: Annotated[bool, Option("--save", help="Add them to their entries, so that the view shows them.")] = False,
     common: Common,
 ) -> None:
-    """Draw measured results as SVG: sweeps, pairs, controls, best so far.
+    """Draw measured results as SVG: sweeps, pairs, noise, best so far.
 
-    Example: logbook plot MOE-I8-003 --kind ratios --save
+    Example: logbook plot MOE-I8-003 --kind pairs --save
     """
     for name in kind or ():
         if name not in PLOT_KINDS:

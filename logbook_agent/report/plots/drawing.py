@@ -258,13 +258,11 @@ class _Drawing:
         return (low, high) if len(xs) > 1 else (xs[0], xs[0])
 
     def _rule(self, at: int, points: list[tuple[int, PlotPoint]], look: Stroke) -> None:
-        """A level across the plot, or straight pieces from point to point."""
-        xs, ys = [self.at(p) for _, p in points], [p.y for _, p in points]
-        if len(points) == 1:
-            limits = self.axes.get_ylim() if self.turned else self.axes.get_xlim()
-            xs, ys = sorted(limits), ys * 2
+        """A level across the plot."""
+        [(number, point)] = points
+        limits = self.axes.get_ylim() if self.turned else self.axes.get_xlim()
         (line,) = self.axes.plot(
-            *self._xy(xs, ys), color=look.colour, linewidth=1.3, zorder=2, gid=f"m{at}.{points[0][0]}"
+            *self._xy(sorted(limits), [point.y] * 2), color=look.colour, linewidth=1.3, zorder=2, gid=f"m{at}.{number}"
         )
         if look.dashes:
             line.set_dashes(look.dashes)

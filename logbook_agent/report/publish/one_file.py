@@ -6,7 +6,6 @@ import base64
 import re
 from collections.abc import Mapping
 
-from logbook_agent.report.page.page import with_packed
 from logbook_agent.report.publish.pages import PublishedFile
 
 # An address in an attribute: not an anchor, and of no other place.
@@ -33,5 +32,5 @@ def one_file(page: str, files: Mapping[str, PublishedFile]) -> tuple[str, list[s
         saved = f' download="{file.path.rpartition("/")[2]}"' if link["tag"] == "a" else ""
         return f'<{link["tag"]}{link["before"]}{link["name"]}="{data}"{saved}{link["after"]}>'
 
-    made = with_packed(_LINK.sub(inside, page), lambda html: _LINK.sub(inside, html))
+    made = _LINK.sub(inside, page)
     return made, list(dict.fromkeys(left_out))

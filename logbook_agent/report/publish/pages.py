@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.errors import Rejected
-from logbook_agent.report.page.page import packed_html
 from logbook_agent.report.page.write import write_report
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of
@@ -68,12 +67,11 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
 
 
 def _holds_secret(file: PublishedFile, redactor: Redactor) -> bool:
-    """Whether a text holds a secret, packed parts of a page included; of another file, whether its bytes do."""
+    """Whether a text holds a secret; of another file, whether its bytes do."""
     if not file.is_text:
         return redactor.in_binary(file.content)
     text = file.content.decode()
-    texts = (text, *packed_html(text))
-    return any(redactor.known(one) != one or bool(redactor.secrets_in_text(one)) for one in texts)
+    return redactor.known(text) != text or bool(redactor.secrets_in_text(text))
 
 
 def listing(files: Sequence[PublishedFile]) -> list[Mapping[str, object]]:

@@ -88,26 +88,10 @@ def test_search_and_permalink(demo: Site) -> None:
     assert other.evaluate("document.activeElement.id") == "DEMO-001"
 
 
-def test_diff_of_two_entries(demo: Site) -> None:
-    page = demo.open("demo.html#diff=DEMO-000..DEMO-001")
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_be_visible()
-    assert dialog.get_by_role("row", name="quant_mode none none, int8").is_visible()
-    assert "logbook compare DEMO-000 DEMO-001" in dialog.inner_text()
-    dialog.get_by_label("Second entry").select_option("DEMO-002")
-    assert page.evaluate("location.hash") == "#diff=DEMO-000..DEMO-002"
-    assert violations(page) == []
-    page.keyboard.press("Escape")
-    expect(dialog).not_to_be_visible()
-    page.get_by_role("button", name="Diff DEMO-001 with another entry").click()
-    assert page.evaluate("location.hash") == "#diff=DEMO-000..DEMO-001"
-
-
-@pytest.mark.parametrize("address", ["%", "%E0%A4%A", "diff=DEMO-000..DEMO-999", "diff=constructor..DEMO-001"])
+@pytest.mark.parametrize("address", ["%", "%E0%A4%A", "DEMO-999", "constructor"])
 def test_an_address_that_names_nothing_here(demo: Site, address: str) -> None:
     page = demo.open(f"demo.html#{address}")
     expect(page.locator("#summary-title")).to_be_visible()
-    expect(page.get_by_role("dialog")).not_to_be_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -167,12 +151,9 @@ def test_print_shows_what_is_folded(demo: Site) -> None:
 
 
 def test_hostile_text_does_nothing(evil: Site) -> None:
-    for name in ("evil.html", "index.html", "evil.html#diff=EVIL-000..EVIL-003"):
+    for name in ("evil.html", "index.html"):
         page = evil.open(name)
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        if "diff" in name:
-            expect(page.get_by_role("dialog")).to_be_visible()
-            page.keyboard.press("Escape")
         for mover in page.locator(".entry h3").all()[:3]:
             mover.hover()
         assert (

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import Rejected
-from logbook_agent.report.page.page import PageSection, packed, packed_html
 from logbook_agent.report.publish.one_file import FILE_BYTES, one_file
 from logbook_agent.report.publish.pages import PublishedFile, check_no_secret
 from logbook_agent.text.redaction.redactor import Redactor
@@ -36,19 +35,6 @@ def test_what_a_page_links_is_inside_and_what_is_not_there_is_text() -> None:
     assert "index.html" not in made
 
 
-def packed_page(html: str) -> str:
-    """A page of so many entries that those with this HTML, the first ones, are packed."""
-    return "\n".join(packed([PageSection(id="MOE-000", html=html)] * 50 + [PageSection(id="MOE-001", html="")] * 60))
-
-
-def test_what_packed_entries_link_is_inside_as_well() -> None:
-    files = {"moe/logs/a.txt": PublishedFile(path="moe/logs/a.txt", content=b"said")}
-    made, _ = one_file(packed_page('<a href="moe/logs/a.txt">log</a>'), files)
-    parts = packed_html(made)
-    assert parts
-    assert all("moe/logs/a.txt" not in part and 'download="a.txt"' in part for part in parts)
-
-
 SECRET = "gh" + "p_" + "aB3d" * 9
 
 
@@ -56,7 +42,7 @@ SECRET = "gh" + "p_" + "aB3d" * 9
     ("path", "content"),
     [
         ("moe/artifacts/a.json", f'{{"token": "{SECRET}"}}'.encode()),
-        ("moe.html", packed_page(f"<p>{SECRET}</p>").encode()),
+        ("moe.html", f"<p>{SECRET}</p>".encode()),
         ("moe/artifacts/a.bin", b"\x89\xff\0known-by-its-value\0"),
     ],
 )

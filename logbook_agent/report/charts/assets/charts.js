@@ -172,7 +172,7 @@
 
     // -- points --------------------------------------------------------------------------------------
     shown() {
-      return this.model.series.filter((one) => !this.state.hidden.has(one.label) && one.shape !== "rule");
+      return this.model.series.filter((one) => !this.state.hidden.has(one.label));
     }
 
     nearest(left, top) {

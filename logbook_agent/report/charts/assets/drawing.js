@@ -171,7 +171,7 @@ const chartDrawing = (() => {
   }
 
   function marks(u, model, one, ink) {
-    if (one.look.marker === undefined || one.shape === "curve") return;
+    if (one.shape === "curve") return;
     const ctx = u.ctx, ratio = uPlot.pxRatio, count = one.x.length;
     const size = ratio * (one.shape === "steps" ? 2.2 : count <= 40 ? 4 : count <= 200 ? 3 : 2);
     const [left, top] = [u.bbox.left, u.bbox.top], by = ratio;

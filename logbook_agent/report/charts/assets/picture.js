@@ -67,7 +67,7 @@ const chartPicture = (() => {
   }
 
   function marks(u, model, one, ink) {
-    if (one.look.marker === undefined || one.shape === "curve") return "";
+    if (one.shape === "curve") return "";
     const size = one.shape === "steps" ? 2.2 : one.x.length <= 40 ? 4 : 2.5, colour = ink(one.look.colour);
     const found = places(u, model, one).map((place, at) => {
       if (!place) return "";

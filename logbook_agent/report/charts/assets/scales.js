@@ -24,17 +24,15 @@ const chartScales = (() => {
   // Curves and marks have a colour each; levels and bands share one that follows, or are grey beside what is asked.
   function looks(series, bands) {
     let [number, lines] = [0, 0];
-    const own = series.filter((one) => one.shape !== "rule").length;
-    const level = (one, dash) => ({ colour: one.beside ? "muted" : `series-${own % COLOURS + 1}`, dash, filled: !one.beside });
     for (const one of series) {
-      if (one.shape === "rule") one.look = level(one, one.beside ? BESIDE : []);
-      else {
-        const dash = one.shape === "points" ? [] : one.beside ? BESIDE : DASHES[lines++ % DASHES.length];
-        const marker = MARKERS[(number + Math.floor(number / COLOURS)) % MARKERS.length];
-        one.look = { colour: `series-${number++ % COLOURS + 1}`, dash, marker, filled: !one.beside };
-      }
+      const dash = one.shape === "points" ? [] : one.beside ? BESIDE : DASHES[lines++ % DASHES.length];
+      const marker = MARKERS[(number + Math.floor(number / COLOURS)) % MARKERS.length];
+      one.look = { colour: `series-${number++ % COLOURS + 1}`, dash, marker, filled: !one.beside };
     }
-    for (const one of bands) one.look = level(one, one.beside ? BESIDE : []);
+    for (const one of bands) {
+      const colour = one.beside ? "muted" : `series-${series.length % COLOURS + 1}`;
+      one.look = { colour, dash: one.beside ? BESIDE : [], filled: !one.beside };
+    }
   }
 
   // The JSON of a chart with all that follows from it. `turned`: names of cases stand along the vertical axis.

@@ -111,10 +111,9 @@ document.addEventListener("DOMContentLoaded", () => {
       hear(event);
       ahead = Number(event.data) - heard;
     });
-    source.addEventListener("part", async (event) => {
+    source.addEventListener("part", (event) => {
       hear(event);
       const { id, html } = JSON.parse(event.data);
-      await report.parts.show(id);
       pace(id, html);
     });
     // Another server than the one that made this page: what it says is of another page.

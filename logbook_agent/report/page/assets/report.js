@@ -18,7 +18,6 @@
   }
 
   // -- search: entries in which every word occurs, and what the page says of them elsewhere -------
-  const FEW = 60;
   const texts = new WeakMap();
   const textOf = (element) => {
     if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
@@ -27,7 +26,6 @@
 
   function search() {
     const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length && !report.parts.isRead()) report.parts.read().then(search);
     const fits = (text) => words.every((word) => text.includes(word));
     const entries = document.querySelectorAll(".entry, .entry-card");
     const shown = new Set();
@@ -35,7 +33,6 @@
       entry.hidden = !fits(textOf(entry));
       if (!entry.hidden) shown.add(entry.id);
     }
-    const all = entries.length + searchPacked(words, fits, shown);
     for (const told of document.querySelectorAll("[data-of]")) {
       told.toggleAttribute("data-missed", words.length > 0 && !shown.has(told.dataset.of));
     }
@@ -46,24 +43,8 @@
       while (next?.classList.contains("moment") && next.hasAttribute("data-missed")) next = next.nextElementSibling;
       day.hidden = !next?.classList.contains("moment");
     }
-    document.getElementById("found").textContent = words.length ? `${shown.size} of ${all}` : "";
+    document.getElementById("found").textContent = words.length ? `${shown.size} of ${entries.length}` : "";
     return shown;
-  }
-
-  // Packed entries: which of them fit; a few are unpacked. How many there are.
-  function searchPacked(words, fits, shown) {
-    const found = report.parts.matching(fits);
-    const few = words.length > 0 && report.parts.isRead() && [...found.values()].flat().length <= FEW;
-    let all = 0;
-    for (const [part, ids] of found) {
-      all += Number(part.dataset.count);
-      for (const id of words.length ? ids : []) shown.add(id);
-      part.hidden = words.length > 0 && report.parts.isRead() && !ids.length;
-      const said = part.querySelector("output");
-      if (said) said.textContent = words.length ? `${ids.length} of them match` : "";
-      if (few && ids.length) report.parts.open(part);
-    }
-    return all;
   }
 
   function clearSearch() {
@@ -78,13 +59,8 @@
   // An address that somebody cut or typed may be none.
   function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
-  async function toTarget() {
+  function toTarget() {
     const id = decoded(location.hash.slice(1));
-    if (id && !document.getElementById(id) && report.parts.all().length) {
-      await report.parts.show(id);
-      // What came only now becomes the target of this address.
-      if (document.getElementById(id)) location.replace(location.hash);
-    }
     const target = id && document.getElementById(id);
     if (!target) return;
     for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
@@ -185,7 +161,7 @@
       clearSearch();
     } else if (event.key === "Enter" && event.target === field) {
       const [first] = search();
-      if (first && !document.getElementById(first)?.classList.contains("entry-card")) location.hash = first;
+      if (first && !document.getElementById(first).classList.contains("entry-card")) location.hash = first;
     }
   });
 

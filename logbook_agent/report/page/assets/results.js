@@ -1,22 +1,15 @@
-// The table of all results: filters by the value of an axis, a choice of columns, and a comparison of two ticked rows.
+// The table of all results: filters by the value of an axis, and a choice of columns.
 "use strict";
 (() => {
   const MOST_VALUES = 30;
-  // What the reader chose, by the names of columns and rows, so that it stays when the table is replaced.
+  // What the reader chose, by the names of columns, so that it stays when the table is replaced.
   const values = new Map(), hidden = new Set();
-  let ticked = [];
 
   const table = () => document.querySelector("#results .scroll > table");
   const headings = () => [...table().tHead.rows[0].cells];
   const rows = () => [...table().tBodies[0].rows];
   const nameOf = (heading) => heading.textContent.trim();
   const textOf = (row, at) => row.cells[at].textContent.trim();
-  // What a row is called: its entry and config. Its metrics may change.
-  const naming = () => headings().flatMap((one, at) => (one.dataset.role === "metric" ? [] : [at]));
-  const keyOf = (row, places = naming()) => {
-    const known = places.map((at) => textOf(row, at)).filter((text) => text !== row.dataset.of);
-    return [row.dataset.of, ...known].join(" ");
-  };
 
   function make(tag, text, more = {}) {
     const element = Object.assign(document.createElement(tag), more);
@@ -90,36 +83,6 @@
     });
   }
 
-  // -- two rows -------------------------------------------------------------------------------------
-  function offerTicks() {
-    const places = naming();
-    for (const row of rows()) {
-      const key = keyOf(row, places);
-      const box = make("input", "", { type: "checkbox", className: "tick", checked: ticked.includes(key) });
-      box.setAttribute("aria-label", `Compare row ${key}`);
-      row.cells[0].prepend(box);
-    }
-  }
-
-  function sayTicks() {
-    const places = naming();
-    const there = new Map(rows().map((row) => [keyOf(row, places), row]));
-    ticked = ticked.filter((key) => there.has(key)).slice(-2);
-    for (const [key, row] of there) {
-      row.cells[0].querySelector(".tick").checked = ticked.includes(key);
-      row.classList.toggle("ticked", ticked.includes(key));
-    }
-    const button = document.querySelector("#results .compare-rows");
-    button.disabled = ticked.length < 2;
-    button.nextElementSibling.textContent = ["tick two rows to compare them", "tick one more row"][ticked.length] ?? "";
-  }
-
-  function compare() {
-    const found = rows();
-    const pair = ticked.map((key) => found.find((row) => keyOf(row) === key));
-    document.dispatchEvent(new CustomEvent("report:compare", { detail: { rows: pair, headings: headings() } }));
-  }
-
   function prepare() {
     const section = document.getElementById("results");
     if (!section || !table() || rows().length < 2 || section.querySelector(".tools")) return;
@@ -131,14 +94,10 @@
       line.append(fold);
     }
     line.append(panel("Columns", columns()));
-    const button = make("button", "Compare rows", { type: "button", className: "compare-rows" });
-    line.append(button, make("output"));
     table().parentElement.before(line);
     // The field that a longer table has.
     const field = section.querySelector(".filter");
     if (field) line.prepend(field);
-    offerTicks();
-    sayTicks();
     fit();
     showColumns();
   }
@@ -152,15 +111,7 @@
       if (field.checked) hidden.delete(field.dataset.show);
       else hidden.add(field.dataset.show);
       showColumns();
-    } else if (field.classList.contains("tick")) {
-      const key = keyOf(field.closest("tr"));
-      ticked = ticked.filter((one) => one !== key);
-      if (field.checked) ticked.push(key);
-      sayTicks();
     }
-  });
-  document.addEventListener("click", (event) => {
-    if (event.target.closest?.(".compare-rows")) compare();
   });
   document.addEventListener("report:changed", (event) => {
     if (event.detail.id === "results") prepare();

@@ -15,7 +15,6 @@ from tests.seams import Facts
 
 SVG = "{http://www.w3.org/2000/svg}"
 PROGRAM = Path(__file__).with_name("measured.py")
-PSUM = ("--devices", "4", "--topk", "2", "--ep-impl", "psum")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,7 @@ class Seeded:
 
 def fill(seeded: Seeded) -> None:
     """What there is to plot: EP-000 a comparison over an axis, EP-001 pairs, EP-002 runs of one case whose level
-    changes, EP-003 one that failed, EP-004 a sweep without a comparison, EP-005 a measurement with its work."""
+    changes, EP-003 one that failed, EP-004 a sweep without a comparison."""
     python = (sys.executable, "-S", str(PROGRAM))
     start = ("start", "ep", "--prefix", "EP", "--metric", "tflops:max:TF/s", "--metric", "time_s:min:s")
     seeded.ok(*start)
@@ -70,7 +69,6 @@ def fill(seeded: Seeded) -> None:
     seeded.run("--title", "One case", "--repeat", "10", "--", "one")
     seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
     seeded.run("--title", "Sweep", "--repeat", "3", "--", "modes", "none")
-    seeded.ok("run", "--", "bench-core", "hillclimb", *PSUM, "--iters", "3", "--warmup", "1")
 
 
 def copied(cli: Cli, folder: Path, cache: Path) -> Seeded:

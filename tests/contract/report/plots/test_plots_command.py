@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 ENTRY = "EP-001"
 
 
-PAIRS, RATIOS = "ep-001-pairs-tflops", "ep-001-ratios-tflops"
+PAIRS = "ep-001-pairs-tflops"
 
 
 def plots(seeded: Seeded) -> Path:
@@ -31,36 +31,36 @@ def error(seeded: Seeded, *args: str, code: int = 2) -> tuple[str, str, str]:
 
 
 def test_json_has_the_data_of_the_figure_and_its_file(seeded: Seeded) -> None:
-    [data] = seeded.ok("plot", ENTRY, "--kind", "ratios", "--json").data
-    assert data["file"] == f"logbooks/ep/plots/{RATIOS}.svg"
-    assert (data["key"], data["kind"], data["entry"], data["entries"]) == (RATIOS, "ratios", ENTRY, [ENTRY])
-    assert data["y"] == {"name": "change of tflops", "unit": "%", "log": False}
-    assert {"pairs", "95% interval of the change"} <= {s["name"] for s in data["series"]}
+    [data] = seeded.ok("plot", ENTRY, "--kind", "pairs", "--json").data
+    assert data["file"] == f"logbooks/ep/plots/{PAIRS}.svg"
+    assert (data["key"], data["kind"], data["entry"], data["entries"]) == (PAIRS, "pairs", ENTRY, [ENTRY])
+    assert data["y"] == {"name": "tflops", "unit": "TF/s", "log": False}
+    assert [s["name"] for s in data["series"]] == ["none", "int8"]
     assert data["series"][-1]["points"][0].keys() == {"x", "y", "low", "high", "n", "entry", "said"}
-    assert seeded.kept == [RATIOS]
+    assert seeded.kept == [PAIRS]
 
 
 def test_out_writes_one_picture_where_it_is_asked_for(seeded: Seeded, tmp_path: Path) -> None:
     (seeded.folder / "deep").mkdir()
     written = []
     for out in ("a.svg", "deep/b.svg", str(tmp_path / "c.svg")):
-        [data] = seeded.ok("plot", ENTRY, "--kind", "ratios", "--out", out, "--json").data
+        [data] = seeded.ok("plot", ENTRY, "--kind", "pairs", "--out", out, "--json").data
         assert data["file"] == out
         written.append((seeded.folder / out).read_text())
     assert seeded.kept == [], "it is kept nowhere else"
-    seeded.ok("plot", ENTRY, "--kind", "ratios")
-    assert written == [seeded.picture(RATIOS)] * 3
+    seeded.ok("plot", ENTRY, "--kind", "pairs")
+    assert written == [seeded.picture(PAIRS)] * 3
 
 
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (("EP-001", "--kind", "ratio"), "--kind ratio"),
+        (("EP-001", "--kind", "pair"), "--kind pair"),
         (("EP-003",), "EP-003"),
         (("EP-001", "--kind", "best"), "best of EP-001"),
         (("speed",), "speed"),
         (("speed", "--metric", "tflops"), "speed"),
-        (("EP-001", "--out", "x.svg"), "--out"),
+        (("EP-000", "--out", "x.svg"), "--out"),
         (("EP-077",), "EP-077"),
     ],
     ids=["kind", "failed", "not of it", "metric", "no entry", "several", "unknown"],
@@ -97,20 +97,20 @@ def test_links_are_not_followed(seeded: Seeded, tmp_path: Path) -> None:
     outside.mkdir()
     (outside / "target.svg").write_text("theirs")
     plots(seeded).mkdir()
-    (plots(seeded) / f"{RATIOS}.svg").symlink_to(outside / "target.svg")
-    message, cause, _ = error(seeded, ENTRY, "--kind", "ratios", code=3)
+    (plots(seeded) / f"{PAIRS}.svg").symlink_to(outside / "target.svg")
+    message, cause, _ = error(seeded, ENTRY, "--kind", "pairs", code=3)
     assert "symbolic link" in message + cause
     assert (outside / "target.svg").read_text() == "theirs"
-    (plots(seeded) / f"{RATIOS}.svg").unlink()
+    (plots(seeded) / f"{PAIRS}.svg").unlink()
     plots(seeded).rmdir()
     plots(seeded).symlink_to(outside)
-    message, cause, _ = error(seeded, ENTRY, "--kind", "ratios", code=3)
+    message, cause, _ = error(seeded, ENTRY, "--kind", "pairs", code=3)
     assert "symbolic link" in message + cause
     assert [p.name for p in outside.iterdir()] == ["target.svg"]
 
 
 def test_without_matplotlib_it_says_what_to_install(seeded: Seeded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    message, _, hint = error(seeded, ENTRY, "--kind", "ratios", "--out", "x.svg")
+    message, _, hint = error(seeded, ENTRY, "--kind", "pairs", "--out", "x.svg")
     assert "matplotlib" in message
     assert hint.startswith("pip install ")
