@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.cli.output import emit, write_bytes
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
@@ -16,10 +16,10 @@ from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrast import MOST_ROWS
 from logbook_agent.findings.queries import table, table_data
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.entry import Contrast
 from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.store.workspace import Workspace
@@ -122,9 +122,6 @@ def compare_command(
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
-    save: Annotated[
-        Text, Option("--save", metavar="ID", help="Show these rows side by side in this entry, too, from now on.")
-    ] = None,
     common: Common,
 ) -> None:
     """Show the answer of a comparison, or numbers.
@@ -144,12 +141,10 @@ def compare_command(
         metrics=tuple(dict.fromkeys(metric or ())),
         where=dict(parse_value(text, "--where") for text in where or ()),
     )
-    result = compare(space, asked, baseline=baseline, save=save)
+    result = compare(space, asked, baseline=baseline)
     shown = result.answer or _numbers(result)
     text = "" if common.as_json else _compare_text(space, result, shown)
     emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda d: d.draw(shown))
-    if result.saved is not None and not common.as_json:
-        say(f"saved in {result.saved}, which now shows these numbers")
 
 
 def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:

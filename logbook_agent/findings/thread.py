@@ -207,7 +207,7 @@ class Thread(Statements[Summary]):
 
 # A file without any of these words says nothing of other entries, and nothing for the lists below a view.
 _RELATIONS = tuple(INVERSE)
-_KEEPS, _COMPARES = "contrasts", "comparison"
+_COMPARES = "comparison"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
@@ -231,12 +231,6 @@ class Mentions:
         self._read_behind(entry)
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
-    def keepers(self, entry: Entry) -> list[str]:
-        """The entries that keep contrasts with rows of this one."""
-        self._read_behind(entry)
-        found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
-        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
-
     def entries(self) -> list[Entry]:
         """The entries that name others, have a decision or negative result, or state a comparison."""
         self._read_back_to(0)
@@ -253,7 +247,7 @@ class Mentions:
             except StoreError:
                 continue
             folded = text.casefold()
-            if not any(key in folded for key in (*_RELATIONS, _KEEPS, _COMPARES, *_LISTED)):
+            if not any(key in folded for key in (*_RELATIONS, _COMPARES, *_LISTED)):
                 continue
             self._texts[entry_id] = text
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None

@@ -43,22 +43,6 @@ def test_a_measurement_without_a_sample_is_damage(two: Path, cli: Cli) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("asked", "problem"),
-    [
-        ("{references: [MOE-001]}", "expected two, got 1"),
-        ("{references: []}", "expected two, got 0"),
-        ("{references: [MOE-000, MOE-001, MOE-001/1]}", "expected two, got 3"),
-        ("{references: [], axis: quant_mode}", "expected one or more, got 0"),
-    ],
-)
-def test_a_kept_contrast_of_too_few_or_too_many(two: Path, cli: Cli, asked: str, problem: str) -> None:
-    (two / "entries" / "MOE-000.yaml").write_text(f"{ENTRY}contrasts: [{asked}]\n")
-    there, warnings = listed(cli)
-    assert there == ["MOE-001"]
-    assert warnings == [f"entries/MOE-000.yaml: contrasts[0].references: {problem}"]
-
-
 def test_bytes_that_are_not_utf8_are_told_with_their_run(two: Path, cli: Cli) -> None:
     path = two / "runs" / "MOE-001" / "01" / "run.json"
     path.write_bytes(b'{"entry": "caf\xe9"}')
