@@ -33,15 +33,12 @@ def table_command(
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]")
     ] = None,
-    axis: Annotated[
-        Texts,
+    pivot: Annotated[
+        Text,
         Option(
-            "--axis",
-            metavar="KEY",
-            help="A config key, label, entry, commit or env:NAME; repeatable. [varied]",
+            "--pivot", metavar="KEY", help="Config key, label, entry, commit or env:NAME whose values become columns."
         ),
     ] = None,
-    pivot: Annotated[Text, Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
     value: Annotated[
         Texts, Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable.")
     ] = None,
@@ -52,9 +49,6 @@ def table_command(
     each: Annotated[bool, Option("--each", help="Delta or ratio of every pivot column, not only the last.")] = False,
     ratio: Annotated[bool, Option("--ratio", help="Ratio to the first pivot column, else to the first row.")] = False,
     base: Annotated[Text, Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")] = None,
-    implied: Annotated[
-        Texts, Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
-    ] = None,
     per_device: Annotated[bool, Option("--per-device", help="Totals, with the value per device in brackets.")] = False,
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
@@ -76,7 +70,6 @@ def table_command(
     space = common.space()
     spec = TableSpec(
         metrics=tuple(metric or ()),
-        axes=tuple(axis or ()),
         pivot=pivot,
         values=tuple(value or ()),
         first_last=first_last,
@@ -84,7 +77,6 @@ def table_command(
         each=each,
         ratio=ratio,
         base=base,
-        implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
         where=dict(parse_pair(text, "--where") for text in where or ()),
