@@ -22,7 +22,7 @@ StepKind = Literal[
     "next action", "plan", "comparison", "criterion", "first comparison", "replication", "matrix", "retry"
 ]
 # Stop criteria that are met by going on, whatever comes next.
-_BY_THEMSELVES = ("budget", "date", "plateau")
+_BY_THEMSELVES = ("budget", "date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
