@@ -53,8 +53,7 @@ def load_entry(path: Path) -> Entry:
 
 
 def _load_entry(path: Path) -> Entry:
-    text = read_text(path, within=path.parents[2])
-    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    return _entry_in(read_text(path, within=path.parents[2]), path)
 
 
 def _once(path: Path, load: Callable[[Path], T]) -> T:
@@ -115,8 +114,15 @@ def read_run(path: Path) -> Run:
 
 def entry_of(data: bytes, path: Path) -> Entry:
     """An entry of bytes that stand elsewhere, in git for example; `path` is named in errors."""
-    text = data.decode("utf-8", "replace")
-    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    return _entry_in(data.decode("utf-8", "replace"), path)
+
+
+def _entry_in(text: str, path: Path) -> Entry:
+    data = parse_yaml(text, path)
+    match data:
+        case {"comparison": {"question": {"guards": _} as question}}:
+            del question["guards"]  # of earlier versions: every declared metric is judged
+    return _decode(Entry, data, path, text, check_entry)
 
 
 def run_of(data: bytes, path: Path) -> Run:

@@ -19,7 +19,7 @@ from tools.oracle.bench import BENCH, RECIPE
 
 SIDES = ("new", "old", "same")
 METRICS = (("tflops:max:TF/s",), ("time_s:min:s",), ("tflops:max:TF/s", "time_s:min:s"))
-GUARD = "- {name: loss, direction: min, primary: false}\n"
+WATCHED = "- {name: loss, direction: min, primary: false}\n"
 BY_SIZE = ["repeats=8", "order=interleaved", "mode=base,new", "size=1,2"]
 NEVER = 10**9
 
@@ -128,7 +128,7 @@ class Campaign:
             text = header.read_text()
             at = re.search(r"^metrics:\n(?:[- ].*\n)*", text, re.MULTILINE)
             assert at is not None
-            header.write_text(text[: at.end()] + GUARD + text[at.end() :])
+            header.write_text(text[: at.end()] + WATCHED + text[at.end() :])
         for side, more in (("new", ""), ("old", ", verdicts: [better]"), ("same", "")):
             predicate = f"verdict: {{axis: mode, values: [base, {side}]{more}}}"
             self.say("criteria", "--add", f"Is {side} different?", "--predicate", predicate)

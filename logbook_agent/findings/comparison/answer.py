@@ -91,7 +91,7 @@ class Finding:
     metric: str
     unit: str | None
     direction: Direction | None
-    is_guard: bool
+    is_watched: bool
     side: str
     case: Mapping[str, str]
     base: Side
@@ -181,7 +181,7 @@ class Answer:
 
     @property
     def goals(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if not f.is_guard)
+        return tuple(f for f in self.findings if not f.is_watched)
 
     @property
     def without_gain(self) -> tuple[Finding, ...]:
@@ -197,7 +197,7 @@ class Answer:
     @property
     def got_worse(self) -> bool:
         """Whether a metric that is watched, or that has no ratio, got worse."""
-        return any(f.is_guard and f.outcome is Outcome.WORSE for f in self.findings) or any(
+        return any(f.is_watched and f.outcome is Outcome.WORSE for f in self.findings) or any(
             one.is_worse for one in self.apart
         )
 

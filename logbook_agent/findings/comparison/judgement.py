@@ -38,23 +38,23 @@ Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
 def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Judge) -> tuple[Finding, ...]:
     """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals are
     judged together; every other metric that is declared is watched, by itself."""
-    watched = {*question.guards, *(m.name for m in declared)}
+    names = [m.name for m in declared]
     pooled = [
         _pooled(place, of, declared)
         for place, of in own.items()
-        if place[2] and (not question.is_guard(place[2]) or place[2] in watched)
+        if place[2] and (question.decides(place[2]) or place[2] in names)
     ]
     places = list(dict.fromkeys((p.side, p.case) for p in pooled))
     named = _named_cases(pooled)
     found: list[Finding] = []
-    goals = [p for p in pooled if not question.is_guard(p.metric)]
-    for family in (goals, *([p] for p in pooled if question.is_guard(p.metric))):
+    goals = [p for p in pooled if question.decides(p.metric)]
+    for family in (goals, *([p] for p in pooled if not question.decides(p.metric))):
         series = [p.series(places.index((p.side, p.case))) for p in family]
         judged = rule.judged("goals" if family is goals else f"watched {family[0].name}", series) if family else ()
         for p, s, j in zip(family, series, judged, strict=True):
             found.append(_finding(p, s, j, question, rule, named[p.side, p.case]))
-    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *question.guards]))}
-    return tuple(sorted(found, key=lambda f: (f.is_guard, _rank(f, question), order.get(f.metric, len(order)))))
+    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
+    return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ def _finding(
         metric=p.metric,
         unit=p.unit,
         direction=p.direction,
-        is_guard=question.is_guard(p.metric),
+        is_watched=not question.decides(p.metric),
         side=p.side,
         case=case,
         config={name: canonical(value) for name, value in p.of[0].config.items()},

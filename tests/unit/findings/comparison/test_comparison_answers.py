@@ -78,10 +78,10 @@ def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
 
 
-def test_goals_and_guards_are_families_of_their_own() -> None:
+def test_metrics_that_decide_and_those_watched_are_families_of_their_own() -> None:
     loss = series(20, 0, noise=0.0001, metric="loss", unit=None)
-    [answer] = answers([entry(1, series(20, -0.08), loss, guards=["loss"])], METRICS)
-    assert [(f.metric, f.is_guard, f.outcome) for f in answer.findings] == [
+    [answer] = answers([entry(1, series(20, -0.08), loss)], METRICS)
+    assert [(f.metric, f.is_watched, f.outcome) for f in answer.findings] == [
         ("time_ms", False, Outcome.BETTER),
         ("loss", True, Outcome.NO_DIFFERENCE),
     ]
