@@ -161,12 +161,6 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
         return "exploratory", ("a second sitting settled it otherwise",)
     if not all(f.is_replicated for f in goals):
         return "exploratory", ("settled in one sitting",)
-    cases = {tuple(f.case.items()) for f in goals}
-    by_metric: dict[tuple[str, str], set[Outcome]] = {}
-    for f in goals:
-        by_metric.setdefault((f.side, f.metric), set()).add(f.outcome)
-    if len(cases) > 1 and all(len(outcomes) == 1 for outcomes in by_metric.values()):
-        return "stable", (f"settled in two sittings, and the same in {len(cases)} cases",)
     return "replicated", ("settled in two sittings",)
 
 
