@@ -24,9 +24,9 @@ SeriesOutcome = Literal["more", "less", "same", "open"]
 class PairSeries:
     """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
     None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `steps` are the logs of a clock's step at each look, as the
-    values up to there show it; the last is that of later looks, too. A difference no larger than the step is none that
-    the values show, and the step narrows the bounds of "the same"."""
+    pair is of. Series of equal `draws` share their coins. `steps` are the logs of the last printed digit at each look,
+    as the values up to there show it; the last is that of later looks, too. A difference no larger than the step is
+    none that the values show, and the step narrows the bounds of "the same"."""
 
     y: tuple[float | None, ...]
     signs: tuple[int, ...]
