@@ -2,9 +2,9 @@
 
     python benchmarks/calibration.py [--part 10] [--only "no effect"] [--save FILE]
 
-What machines do to runs is in machines.py, how clocks report them in clocks.py; neither shares anything with
-logbook_agent. simulation.py draws, judges and counts; cells.py lists what is measured, and the limits. The five cells
-with the most false claims are measured again with new trials.
+What machines do to runs is in machines.py, which shares nothing with logbook_agent. simulation.py draws, judges and
+counts; cells.py lists what is measured, and the limits. The five cells with the most false claims are measured again
+with new trials.
 
 With --save the figures go to a JSON file, cell by cell. A run that was cut off goes on: what the file holds of the same
 seed and trials is not measured again. Remove the file after a change to the rule. With --document the tables go to the

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cells import (
     BOUND,
-    CLOCK_MODELS,
+    DIGITS,
+    DIGITS_MODELS,
     EFFECTS,
     FAMILIES,
     FIVE,
@@ -19,7 +20,7 @@ from cells import (
     ORDER_MODEL,
     ORDER_NONE,
     SWEEPS,
-    clock_cells,
+    digits_cells,
     giving_up,
     missed,
     power,
@@ -36,9 +37,8 @@ _MACHINES = """**On machines of all kinds**: a false difference where there is n
 entries of 20 pairs; a false *no difference* where the effect is 1%; the intervals that hold the true effect when the
 comparison ends (none, 1%, 3%: the fewest). 4,000 trials."""
 _FAMILIES = """**Several questions at once**: a false difference in any of them, within 20 / 100 pairs. 4,000 trials."""
-_CLOCKS = """**Coarse clocks**, values from 1 to 2: a false *no difference* where the effect is 3%, and the intervals
-that hold the true effect (none, 0.2%, 1%, 3%: the fewest). Runs that scatter by 1% mostly end on one poll of 0.1, where
-no difference can be seen. 2,000 trials."""
+_DIGITS = """**Few digits**, values from 1 to 2: a false *no difference* where the effect is 3%, and the intervals that
+hold the true effect (none, 0.2%, 1%, 3%: the fewest). 2,000 trials."""
 _AGAIN = """**The worst again**, and all beyond a limit: false differences, false *no difference* and intervals within
 100 pairs. 20,000 new trials."""
 
@@ -56,8 +56,8 @@ def document(found: Found, second: Found) -> str:
         _machines(of),
         _FAMILIES,
         _families(of),
-        _CLOCKS,
-        _clocks(of),
+        _DIGITS,
+        _digits(of),
         _AGAIN,
         _again(second),
     ]
@@ -153,23 +153,21 @@ def _families(of: Of) -> str:
     return _rows(["", *models], rows) if models else ""
 
 
-def _clocks(of: Of) -> str:
-    by_clock: dict[str, list[str]] = {}
-    for e, _ in clock_cells():
-        by_clock.setdefault(e.clock, []).append(e.name)
+def _digits(of: Of) -> str:
+    names = list(dict.fromkeys(e.name for e, _ in digits_cells()))
     rows = []
-    for clock, names in by_clock.items():
+    for digits in DIGITS:
         shown = []
-        for model in CLOCK_MODELS:
-            there = [of[name, model] for name in dict.fromkeys(names) if (name, model) in of]
+        for model in DIGITS_MODELS:
+            there = [of[name, model] for name in names if name.startswith(digits) and (name, model) in of]
             shown += (
                 [f"{there[-1].part('same 20'):.1%}", f"{min(t.part('covered 20') for t in there):.1%}"]
                 if there
                 else ["", ""]
             )
-        rows.append([clock, *shown])
+        rows.append([digits, *shown])
     return _rows(
-        ["reported in", *(f"{m}: {what}" for m in CLOCK_MODELS for what in ("*no difference*", "intervals"))], rows
+        ["printed with", *(f"{m}: {what}" for m in DIGITS_MODELS for what in ("*no difference*", "intervals"))], rows
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clocks import CLOCKS
 from machines import MODELS
 from simulation import Cell, Experiment, Tally
 
@@ -34,11 +33,9 @@ FAMILIES = (
     Experiment(name="2 sides, 2 metrics", budgets=LONG, sides=2, metrics=2, likeness=0.7),
 )
 FAMILY_MODELS = ("normal 5%", "t(2) 1%", "every 2 runs", "second run 5% slower")
-CLOCK_EFFECTS = (0.0, 0.002, 0.01, 0.03)
-CLOCK_MODELS = ("normal 1%", "normal 5%")
-# A clock whose polls lie far further apart than the runs scatter shows one poll again and again, a little late each
-# time. Nobody can tell that from a fine clock.
-HELD_CLOCKS = {"polls of 0.1, 1% late": ("normal 5%",)}
+DIGITS = {"two digits": 2, "three digits": 3}
+DIGITS_EFFECTS = (0.0, 0.002, 0.01, 0.03)
+DIGITS_MODELS = ("normal 1%", "normal 5%")
 # What must be found: experiment and model, to what is counted and the least part of trials.
 POWER = {
     ("power, 1%", "normal 1%"): ("right 20", 0.55),
@@ -83,12 +80,12 @@ def power_cells() -> list[tuple[Experiment, str]]:
     return [*found, (ORDER, ORDER_MODEL), (ORDER_NONE, ORDER_MODEL)]
 
 
-def clock_cells() -> list[tuple[Experiment, str]]:
+def digits_cells() -> list[tuple[Experiment, str]]:
     return [
-        (Experiment(name=f"{clock}, {effect:.1%}", effect=effect, clock=clock), model)
-        for clock in CLOCKS
-        for effect in CLOCK_EFFECTS
-        for model in CLOCK_MODELS
+        (Experiment(name=f"{name}, {effect:.1%}", effect=effect, digits=digits), model)
+        for name, digits in DIGITS.items()
+        for effect in DIGITS_EFFECTS
+        for model in DIGITS_MODELS
     ]
 
 
@@ -98,7 +95,7 @@ def cells() -> list[Cell]:
     listed += [(e, "normal 1%", TRIALS) for e in SWEEPS]
     listed += [(e, m, TRIALS) for e in (NONE, FIVE) for m in MODELS]
     listed += [(e, m, TRIALS) for e in (BOUND, LARGE) for m in MODELS]
-    listed += [(e, m, POWER_TRIALS) for e, m in clock_cells()]
+    listed += [(e, m, POWER_TRIALS) for e, m in digits_cells()]
     listed += [(giving_up(effect), NOISES[noise], trials) for noise, effect, trials in GIVING_UP]
     listed += [(e, m, TRIALS) for e in FAMILIES for m in FAMILY_MODELS]
     return [Cell(experiment=e, model=m, trials=trials, seed=SEED) for e, m, trials in listed]
@@ -144,7 +141,7 @@ def missed(found: Sequence[tuple[Cell, Tally]], second: Sequence[tuple[Cell, Tal
     for cell, tally in found:
         if tally.part("lost") > MOST_LOST:
             said.append(f"{cell.name}: {tally.part('lost'):.1%} lost by giving up")
-        if cell.experiment.clock and cell.model in HELD_CLOCKS.get(cell.experiment.clock, CLOCK_MODELS):
+        if cell.experiment.digits:
             is_same_false = cell.experiment.effect >= MINIMUM_EFFECT and tally.part("same 20") > LIMITS["same"]
             if is_same_false or _is_beyond(rates(cell, tally), {"not covered": LIMITS["not covered"]}):
                 said.append(f"{cell.name}: same {tally.part('same 20'):.1%}, covered {tally.part('covered 20'):.1%}")

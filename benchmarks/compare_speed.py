@@ -2,12 +2,11 @@
 
     python benchmarks/compare_speed.py [--rows 10000] [--rounds 7] [--save FILE]
 
-Design: one logbook, three experiments of `--rows` rows each, all with the facts of a real run (14 keys of config, 9
+Design: one logbook, two experiments of `--rows` rows each, all with the facts of a real run (14 keys of config, 9
 packages, 4 variables, devices, a commit):
 
     sweep   one run per side, half the rows each: every row is a case of its own, with three samples
     repeats five runs per side, a tenth of the rows each
-    saved   as `repeats`, kept with its entry: `logbook show`, which computes the numbers again
 
 The commands alternate; each is a process of its own, so the time holds the start and the reading of the records. Times
 are processor time, user and system: the machine may be shared; wall time stands beside. `logbook --help` and `logbook
@@ -29,7 +28,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from logbook_agent.model.entry import Contrast, Entry
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Row, Run
 from logbook_agent.store.book import Book
@@ -50,9 +49,8 @@ def store(folder: Path, rows: int) -> None:
     )
     book = create(folder / "logbooks", header, durable=False)
     rng = random.Random(1)
-    kept = (Contrast(references=("SPEED-002",), axis="quant_mode"),)
-    for number, (runs, contrasts) in enumerate(((1, ()), (5, ()), (5, kept))):
-        entry = Entry(id=f"SPEED-{number:03d}", title="x", opened="2026-02-10T10:43:00+00:00", contrasts=contrasts)
+    for number, runs in enumerate((1, 5)):
+        entry = Entry(id=f"SPEED-{number:03d}", title="x", opened="2026-02-10T10:43:00+00:00")
         book.write_entry(entry)
         for run in range(2 * runs):
             mode = "int8" if run % 2 else "none"
@@ -106,7 +104,6 @@ def measure(rows: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
         "compare a sweep": ["compare", "SPEED-000", "--axis", "quant_mode"],
         "compare a sweep, --json": ["compare", "SPEED-000", "--axis", "quant_mode", "--json"],
         "compare repeats": ["compare", "SPEED-001", "--axis", "quant_mode"],
-        "show a saved one": ["show", "SPEED-002"],
     }
     samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as place:

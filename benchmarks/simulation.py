@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from clocks import CLOCKS
 from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
@@ -29,8 +28,8 @@ EXACT = 1e-12
 class Experiment:
     """One kind of comparison, made as `logbook ab` makes it. The `sides` differ from the base by `effect`, up or down
     by a coin for each trial. `budgets`: it is judged up to so many pairs, which the `entries` share equally.
-    `likeness`: the correlation of its `metrics`, of which -1 mirrors every second one. `clock`: how values are
-    reported. `searched`: the side is the best of so many cases, each run twice, of which one is better."""
+    `likeness`: the correlation of its `metrics`, of which -1 mirrors every second one. `digits`: with how many values
+    are printed; 0: all. `searched`: the side is the best of so many cases, each run twice, of which one is better."""
 
     name: str
     effect: float = 0.0
@@ -41,7 +40,7 @@ class Experiment:
     metrics: int = 1
     likeness: float = 0.0
     gives_up: bool = False
-    clock: str = ""
+    digits: int = 0
     searched: int = 0
 
 
@@ -76,8 +75,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A family of series, with the seed by which it is judged and the true effect, a logarithm. With a clock the values
-    of base and side of each pair come along."""
+    """A family of series, with the seed by which it is judged and the true effect, a logarithm. Where few digits are
+    printed, the values of base and side of each pair come along."""
 
     family: tuple[PairSeries, ...]
     seed: int
@@ -186,11 +185,11 @@ def measure(rng: Generator, e: Experiment, model: str, key: str, effect: float) 
         signs.append(np.where(others > base, 1, -1).reshape(pairs, places))
         for logs in _metrics(rng, e, model, sides):
             found = logs + effect * (sides > 0)
-            if e.clock:
-                found = np.log(CLOCKS[e.clock](rng, start * np.exp(found)))
+            if e.digits:
+                found = np.log(np.round(start * np.exp(found), e.digits - 1))
             by_side = np.take_along_axis(found, places_in_time, axis=1)
             y.append((by_side[:, 1:] - by_side[:, :1]).reshape(pairs, places) * signs[-1])
-            reported += np.exp(by_side).tolist() if e.clock else []
+            reported += np.exp(by_side).tolist() if e.digits else []
     number = tuple(entry for entry in range(e.entries) for _ in range(pairs))
     family = [
         PairSeries(

@@ -29,12 +29,13 @@ from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.queries import listed, shown, table, table_data
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.status import BUDGET_BYTES
 from logbook_agent.findings.status_answer import StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared
-from logbook_agent.model.entry import Contrast, Entry
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar, spelt

@@ -12,10 +12,10 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparisons import designed
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.references import beside_baseline, checked, rows_of
+from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
 from logbook_agent.findings.tables.axes import differences
 from logbook_agent.findings.tables.frame import frame_of, show, varies
-from logbook_agent.model.entry import Contrast, entry_of
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import with_unit

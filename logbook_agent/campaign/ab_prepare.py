@@ -103,8 +103,8 @@ def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> 
 
 
 def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis: AbAxis) -> Comparison:
-    """The comparison of an axis that is asked for. Metrics that are not named are the primary ones of the logbook; its
-    other metrics are guards."""
+    """The comparison of an axis that is asked for. Metrics that are not named are the primary ones of the
+    logbook."""
     names = tuple(map(workspace.redacted, axis.keys))
     if len(set(names)) < len(names):
         raise UsageError(
@@ -118,7 +118,6 @@ def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis
         base=names[0],
         sides=names[1:],
         metrics=goals,
-        guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
         minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
     )
     seed = random_seed(workspace.moment(), request.pairs, len(names)) if request.seed is None else request.seed

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.cli.output import emit, write_bytes
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
@@ -16,10 +16,10 @@ from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrast import MOST_ROWS
 from logbook_agent.findings.queries import table, table_data
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.entry import Contrast
 from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.store.workspace import Workspace
@@ -33,15 +33,12 @@ def table_command(
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]")
     ] = None,
-    axis: Annotated[
-        Texts,
+    pivot: Annotated[
+        Text,
         Option(
-            "--axis",
-            metavar="KEY",
-            help="A config key, label, entry, commit or env:NAME; repeatable. [varied]",
+            "--pivot", metavar="KEY", help="Config key, label, entry, commit or env:NAME whose values become columns."
         ),
     ] = None,
-    pivot: Annotated[Text, Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
     value: Annotated[
         Texts, Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable.")
     ] = None,
@@ -52,9 +49,6 @@ def table_command(
     each: Annotated[bool, Option("--each", help="Delta or ratio of every pivot column, not only the last.")] = False,
     ratio: Annotated[bool, Option("--ratio", help="Ratio to the first pivot column, else to the first row.")] = False,
     base: Annotated[Text, Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")] = None,
-    implied: Annotated[
-        Texts, Option("--implied", metavar="KEY", help="Config or fact that the pivot implies; repeatable.")
-    ] = None,
     per_device: Annotated[bool, Option("--per-device", help="Totals, with the value per device in brackets.")] = False,
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
@@ -76,7 +70,6 @@ def table_command(
     space = common.space()
     spec = TableSpec(
         metrics=tuple(metric or ()),
-        axes=tuple(axis or ()),
         pivot=pivot,
         values=tuple(value or ()),
         first_last=first_last,
@@ -84,7 +77,6 @@ def table_command(
         each=each,
         ratio=ratio,
         base=base,
-        implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
         where=dict(parse_pair(text, "--where") for text in where or ()),
@@ -122,9 +114,6 @@ def compare_command(
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
-    save: Annotated[
-        Text, Option("--save", metavar="ID", help="Show these rows side by side in this entry, too, from now on.")
-    ] = None,
     common: Common,
 ) -> None:
     """Show the answer of a comparison, or numbers.
@@ -144,12 +133,10 @@ def compare_command(
         metrics=tuple(dict.fromkeys(metric or ())),
         where=dict(parse_value(text, "--where") for text in where or ()),
     )
-    result = compare(space, asked, baseline=baseline, save=save)
+    result = compare(space, asked, baseline=baseline)
     shown = result.answer or _numbers(result)
     text = "" if common.as_json else _compare_text(space, result, shown)
     emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda d: d.draw(shown))
-    if result.saved is not None and not common.as_json:
-        say(f"saved in {result.saved}, which now shows these numbers")
 
 
 def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:

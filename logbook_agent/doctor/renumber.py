@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from logbook_agent.doctor.examination import Examination
-from logbook_agent.model.entry import RELATIONS, Entry, entry_of, run_number
+from logbook_agent.model.entry import RELATIONS, Entry, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -38,7 +38,7 @@ def twin_of(
 
 def _same_entry(found: Entry, entry: Entry) -> bool:
     """Whether two entries are equal but for their IDs and their relations, which may have been renumbered."""
-    bare: dict[str, Any] = {"id": "", "aliases": (), "contrasts": (), **dict.fromkeys(RELATIONS)}
+    bare: dict[str, Any] = {"id": "", "aliases": (), **dict.fromkeys(RELATIONS)}
     return dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
 
 
@@ -62,9 +62,7 @@ def renumbered(
         if warning:
             workspace.warnings.append(warning)
         aliases = tuple(dict.fromkeys((*entry.aliases, old_id)))
-        # What it compares of its own goes with it.
-        named = {**relations, old_id: new_id}
-        book.write_entry(related(dataclasses.replace(entry, id=new_id, aliases=aliases), named))
+        book.write_entry(related(dataclasses.replace(entry, id=new_id, aliases=aliases), relations))
     return new_id
 
 
@@ -74,13 +72,8 @@ def related(entry: Entry, relations: Mapping[str, str]) -> Entry:
     def new(target: str | None) -> str | None:
         return relations.get(target, target) if target is not None else None
 
-    def renamed(reference: str) -> str:
-        old = entry_of(reference)
-        return relations.get(old, old) + reference[len(old) :]
-
     changes: dict[str, Any] = {name: new(getattr(entry, name)) for name in RELATIONS}
-    contrasts = (dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.contrasts)
-    return dataclasses.replace(entry, contrasts=tuple(contrasts), **changes)
+    return dataclasses.replace(entry, **changes)
 
 
 def relate(examination: Examination, ids: Iterable[str], relations: Mapping[str, str]) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparisons import designed
 from logbook_agent.findings.contrast import Contrasted, against_baseline, contrast
 from logbook_agent.findings.read import read
-from logbook_agent.findings.references import checked
-from logbook_agent.model.entry import Contrast, entry_of
+from logbook_agent.findings.references import Contrast, checked
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -19,32 +18,27 @@ from logbook_agent.store.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareResult:
-    """Either `answer` or `numbers`; `saved`: the entry that shows the numbers from now on."""
+    """Either `answer` or `numbers`."""
 
     book: Book
     answer: Answer | None = None
     numbers: Contrasted | None = None
-    saved: str | None = None
 
     def data(self) -> dict[str, object]:
         return {
             "answer": words.data(self.answer) if self.answer is not None else None,
             "numbers": self.numbers.data() if self.numbers is not None else None,
-            "saved": self.saved,
         }
 
 
-def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False, save: str | None = None) -> CompareResult:
-    """What is known of these sides; numbers are saved in the entry `save`. What else a reader has to know becomes a
-    warning."""
+def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False) -> CompareResult:
+    """What is known of these sides. What else a reader has to know becomes a warning."""
     book = workspace.book(entry_of(asked.references[0])).outgoing()
     base = asked.base_value
     asked = checked(book, asked, baseline=baseline)
     findings = read(workspace, book)
     answer = None if baseline else designed(findings.answers, book, asked)
     if answer is not None:
-        if save is not None:
-            raise answered(book.resolve(save), answer.entry)
         if base is not None and canonical(base) != answer.question.base:
             used = f"{answer.entry} states its base, {answer.question.base}"
             workspace.warnings.append(f"--base {base} is not used: {used}")
@@ -53,5 +47,4 @@ def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False, sa
     workspace.warnings += findings.baseline_doubts if baseline else []
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     workspace.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
-    kept = keep(workspace, book, save, one) if save is not None else None
-    return CompareResult(book=book, numbers=one, saved=kept)
+    return CompareResult(book=book, numbers=one)

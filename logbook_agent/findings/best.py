@@ -1,7 +1,7 @@
 """The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
 A problem is what is computed: all config, or where the header has a matrix its axes and the keys of the baseline;
-without the keys in which the sides of a comparison or a contrast differ. Cases of two problems are never ranked against
+without the keys in which the sides of a comparison differ. Cases of two problems are never ranked against
 each other. A case that lost a comparison, was found equal to its base, or was marked as a negative result is not the
 best.
 """
@@ -118,7 +118,6 @@ class _Ranking:
         self._told = {k: next((c for _, c in of if c["config"]), of[0][1]) for k, of in self._cases.items()}
         self._rank = {key: self._ranked(of) for key, of in self._cases.items()}
         self._axes = {a.question.axis for a in answers}
-        self._axes |= {axis for s in thread.counted for axis in s["contrasts"] if axis is not None}
         for base, side, *_ in self._compared:
             self._axes |= {name for a in base.values() for b in side.values() for name in varied((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes

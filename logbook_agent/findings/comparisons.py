@@ -12,9 +12,10 @@ from logbook_agent.findings.comparison.answers import answers, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.opening import Opening, of_comparisons
 from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.trust import Compared, Trust
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import Contrast, entry_of, parse_id
+from logbook_agent.model.entry import entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry, Summary

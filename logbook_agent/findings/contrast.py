@@ -1,66 +1,44 @@
-"""Measured rows side by side, without an answer: `logbook compare` of rows whose order was not drawn, and the contrasts
-that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
+"""Measured rows side by side, without an answer: `logbook compare` of rows whose order was not drawn. A contrast is a
+table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from logbook_agent.findings.advice import settled_by
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.references import beside_baseline, rows_of
+from logbook_agent.findings.references import Contrast, beside_baseline, rows_of
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import varied
-from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, counted, listed
-from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.phrases import counted, listed
 
-_SHOWN_ROWS, MOST_ROWS = 12, 40
+MOST_ROWS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrasted:
-    """The rows of a contrast as a table. `settle` says what would settle it. `answered`: the entry whose comparison is
-    about these sides, or empty. `uncounted`: `MOE-I8-002 is void`. `error`: why there is no table."""
+    """The rows of a contrast as a table. `settle` says what would settle it."""
 
     asked: Contrast
-    table: Table = field(default_factory=Table)
-    sides: tuple[str, ...] = ()
-    settle: str = ""
-    answered: str = ""
-    uncounted: tuple[str, ...] = ()
-    error: LogbookError | None = None
-
-    def markdown(self, own_id: str) -> str:
-        """The contrast in the block of the entry `own_id`: a line for each row, then the notes; or why there are no
-        numbers."""
-        asked = self.asked
-        only = f", only {assignments(asked.where)}" if asked.where else ""
-        of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
-        subject = md.escape(f"{' → '.join(asked.references) if asked.axis is None else asked.axis + of}{only}:")
-        if self.error is not None:
-            why = f" ({self.error.cause})" if self.error.cause else ""
-            return f"{subject} cannot be compared: {md.escape(self.error.message + why)}"
-        names = [column.name for column in self.table.columns]
-        rows = [", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)) for row in self.table.rows]
-        rows = bounded(rows, _SHOWN_ROWS, "more: logbook compare shows them")
-        return f"{subject}\n{md.items([*map(md.escape, (*rows, *self.notes()))])}"
+    table: Table
+    sides: tuple[str, ...]
+    settle: str
 
     def notes(self) -> list[str]:
-        """What would settle it, which entries do not count, and the notes of the table."""
-        return [*self.uncounted, *([self.settle] if self.settle else []), *self.table.notes]
+        """What would settle it, and the notes of the table."""
+        return [self.settle, *self.table.notes]
 
     def data(self) -> dict[str, object]:
-        """A contrast with its table, complete, or with the `error` of one that has none."""
+        """A contrast with its table, complete."""
         return {
             "references": list(self.asked.references),
             "axis": self.asked.axis,
@@ -71,8 +49,6 @@ class Contrasted:
             "values": [list(row) for row in self.table.values],
             "notes": list(self.table.notes),
             "settle": self.settle,
-            "uncounted": list(self.uncounted),
-            "error": self.error.message if self.error is not None else None,
         }
 
 
@@ -81,27 +57,15 @@ def contrast(records: Records, asked: Contrast) -> Contrasted:
     have."""
     own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
     found = beside(asked, rows_of(asked, own), records.header.metrics)
-    answered = next((record.id for record in own.values() if _answers(record, found)), "")
-    if not answered:
+    answered = next((record.id for record in own.values() if _answers(record, found)), None)
+    if answered is None:
         return found
-    return replace(found, answered=answered, settle=f"{answered} answers this: logbook compare {answered}")
+    return replace(found, settle=f"{answered} answers this: logbook compare {answered}")
 
 
 def against_baseline(records: Records, asked: Contrast) -> Contrasted:
     """The contrast of rows with those of the baseline. Raises UsageError where no entry measured them."""
     return beside(*beside_baseline(records, asked), records.header.metrics)
-
-
-def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contrasted]:
-    """The contrasts that an entry keeps; `lost` says why entries do not count."""
-    found = []
-    for asked in entry.contrasts:
-        try:
-            one = contrast(records, asked)
-        except LogbookError as error:
-            one = Contrasted(asked=asked, error=error)
-        found.append(replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in asked.entries if e in lost)))
-    return found
 
 
 # So many rows of an entry are looked at in pairs.

@@ -20,7 +20,7 @@ from logbook_agent.model.header import Criterion, Header
 
 StepKind = Literal["next action", "plan", "comparison", "criterion", "matrix", "first comparison"]
 # Stop criteria that are met by going on, whatever comes next.
-_BY_THEMSELVES = ("budget", "date", "plateau")
+_BY_THEMSELVES = ("budget", "date")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from logbook_agent.findings.advice import command_in, go_on, pairs_to_add
 from logbook_agent.findings.attempts import FAILURE, outcome_text
@@ -14,7 +13,7 @@ from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
-from logbook_agent.findings.contrast import kept, settle_varied
+from logbook_agent.findings.contrast import settle_varied
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
@@ -188,12 +187,11 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
 def _first_comparison(records: Records, thread: Thread) -> str:
     """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
     matrix."""
-    latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
-    shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
-    varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])
+    latest = [s for s in reversed(thread.counted) if s["rows"] > 1][:_LOOKED_AT]
+    varied = (settle_varied(records, s["id"]) for s in latest)
     axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
     otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
-    return next((text for settle in chain(shown, varied) if (text := command_in(settle))), otherwise)
+    return next((text for settle in varied if (text := command_in(settle))), otherwise)
 
 
 # -- what people wrote, and the best case ------------------------------------------------------------------

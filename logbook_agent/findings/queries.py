@@ -97,7 +97,6 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": found.comparisons.data(entry.id),
-        "contrasts": [one.data() for one in found.contrasts(entry)],
         "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],

@@ -14,7 +14,6 @@ from functools import cached_property
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.contrast import Contrasted, kept
 from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
     Opening,
@@ -296,24 +295,6 @@ class Findings:
         """The entries that complete or supersede this one, where there are some."""
         return self.standing(entry).later
 
-    def keepers(self, entry_id: str) -> list[str]:
-        """The entries that keep a contrast with rows of this one."""
-        try:
-            return self._mentions.keepers(self.entry(entry_id))
-        except StoreError:
-            return []  # its damage is told where it is rendered
-
-    def contrasts(self, entry: Entry) -> list[Contrasted]:
-        """The contrasts that an entry keeps, with the entries that do not count."""
-        if not entry.contrasts:
-            return []
-        lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
-        return kept(self.records, entry, {e: why for e, why in lost.items() if why})
-
     def compared(self, entry: Entry) -> Compared:
-        """The lines, headline and confidence that its comparison and contrasts give to an entry."""
-        found = self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
-        if not entry.contrasts:
-            return found
-        beside = [one.markdown(entry.id) for one in self.contrasts(entry)]
-        return dataclasses.replace(found, lines=(*found.lines, *beside))
+        """The lines, headline and confidence that its comparison gives to an entry."""
+        return self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from logbook_agent.findings.cases import Case, cases, counting
@@ -11,10 +11,32 @@ from logbook_agent.findings.measurements import baseline_cases, is_case
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import show
-from logbook_agent.model.entry import Contrast, entry_of
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
+from logbook_agent.model.run import Scalar
 from logbook_agent.text.phrases import listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """Measured rows that no design drew, to be shown beside each other without an answer.
+
+    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
+    whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the
+    primary ones.
+    """
+
+    references: tuple[str, ...]
+    axis: str | None = None
+    base_value: str | None = None
+    metrics: tuple[str, ...] = ()
+    where: dict[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The IDs of the entries whose rows are shown."""
+        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
 
 
 def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:

@@ -44,7 +44,6 @@ def summary_of(record: Record, header: Header) -> Summary:
         "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "mark": digest(entry.opened)[:4],
         "comparison": compared.data() if (compared := tried(record)) is not None else None,
-        "contrasts": [contrast.axis for contrast in entry.contrasts],
         "tried": items_of(record),
         "finished": finished(record),
         "keys": keys_of(record),

@@ -207,7 +207,7 @@ class Thread(Statements[Summary]):
 
 # A file without any of these words says nothing of other entries, and nothing for the lists below a view.
 _RELATIONS = tuple(INVERSE)
-_KEEPS, _COMPARES = "contrasts", "comparison"
+_COMPARES = "comparison"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
@@ -223,28 +223,19 @@ class Mentions:
         self._records, self._order, self._read = records, order, read
         self._place = {entry_id: place for place, entry_id in enumerate(order)}
         self._unread = len(order)
-        self._texts: dict[str, str] = {}
+        self._speaking: set[str] = set()
         self._said_of: dict[str | None, list[SaidByEntry]] = {}
 
     def standing(self, entry: Entry) -> Standing:
         """The standing of an entry. Of `taken_up_by`, those that only continue it are not known."""
-        self._read_behind(entry)
+        self._read_back_to(0 if entry.aliases else self._place.get(entry.id, -1) + 1)
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
-
-    def keepers(self, entry: Entry) -> list[str]:
-        """The entries that keep contrasts with rows of this one."""
-        self._read_behind(entry)
-        found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
-        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
 
     def entries(self) -> list[Entry]:
         """The entries that name others, have a decision or negative result, or state a comparison."""
         self._read_back_to(0)
-        found = (self._parsed(i) for i in self._order if i in self._texts)
+        found = (self._parsed(i) for i in self._order if i in self._speaking)
         return [entry for entry in found if entry is not None]
-
-    def _read_behind(self, entry: Entry) -> None:
-        self._read_back_to(0 if entry.aliases else self._place.get(entry.id, -1) + 1)
 
     def _read_back_to(self, first: int) -> None:
         for entry_id in reversed(self._order[first : self._unread]):
@@ -253,9 +244,9 @@ class Mentions:
             except StoreError:
                 continue
             folded = text.casefold()
-            if not any(key in folded for key in (*_RELATIONS, _KEEPS, _COMPARES, *_LISTED)):
+            if not any(key in folded for key in (*_RELATIONS, _COMPARES, *_LISTED)):
                 continue
-            self._texts[entry_id] = text
+            self._speaking.add(entry_id)
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
             if entry is not None:
                 for target in {getattr(entry, name) for name in INVERSE} - {None}:

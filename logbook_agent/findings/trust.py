@@ -12,7 +12,7 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What its comparison and contrasts give to an entry: lines of Markdown, the first finding in a sentence as
+    """What its comparison gives to an entry: lines of Markdown, the first finding in a sentence as
     `result`, and the confidence with its reasons."""
 
     lines: tuple[str, ...] = ()

@@ -114,10 +114,8 @@ def _entry(
 
 
 def _rests_on(found: Findings, summary: Summary, digests: Mapping[str, object]) -> dict[str, object]:
-    """The digests of the other entries on whose runs the comparison and contrasts of an entry rest, by name."""
+    """The digests of the other entries on whose runs the comparison of an entry rests, by name."""
     names = found.comparisons.sharing(summary["id"]) if summary["comparison"] is not None else set()
-    if summary["contrasts"]:
-        names |= {name for one in found.entry(summary["id"]).contrasts for name in one.entries}
     return {name: digests.get(name) for name in sorted(names - {summary["id"]})}
 
 

@@ -34,7 +34,7 @@ _OPEN_LINES = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatedEntry:
-    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison and contrasts
+    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison
     say; `plots`: those that it names; `files`: those that its runs left."""
 
     record: Record

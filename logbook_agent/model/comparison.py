@@ -26,14 +26,13 @@ def code_hash(label: str) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
-    rows report) and in `guards`, which should not change. An effect below `minimum_effect`, a fraction, does not
-    matter. Raises ValueError for a minimum effect outside of 0 to 1, and for a side that is given twice."""
+    rows report). An effect below `minimum_effect`, a fraction, does not matter. Raises ValueError for a minimum effect
+    outside of 0 to 1, and for a side that is given twice."""
 
     axis: str
     base: str
     sides: tuple[str, ...]
     metrics: tuple[str, ...] = ()
-    guards: tuple[str, ...] = ()
     minimum_effect: float = MINIMUM_EFFECT
 
     def __post_init__(self) -> None:
@@ -47,9 +46,9 @@ class Question:
         """All sides, the base first."""
         return (self.base, *self.sides)
 
-    def is_guard(self, metric: str) -> bool:
-        """Whether a metric is watched, and does not decide."""
-        return metric not in self.metrics if self.metrics else metric in self.guards
+    def decides(self, metric: str) -> bool:
+        """Whether a metric decides; one that does not is watched."""
+        return not self.metrics or metric in self.metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.gates import parse_gate
-from logbook_agent.model.values import Scalar
 
 Kind = Literal["experiment", "note", "decision", "incident"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
@@ -138,27 +137,6 @@ def entry_of(reference: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
-    """Measured rows that no design drew, kept with an entry to be shown beside each other without an answer.
-
-    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
-    whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the
-    primary ones.
-    """
-
-    references: tuple[str, ...]
-    axis: str | None = None
-    base_value: str | None = None
-    metrics: tuple[str, ...] = ()
-    where: dict[str, Scalar] = field(default_factory=dict)
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The IDs of the entries whose rows are shown."""
-        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
     """Somebody's word that withheld numbers of these runs count, and why."""
 
@@ -172,9 +150,9 @@ class Entry:
     """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
     states another one.
 
-    `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
-    each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs
-    repeat one command, to tell how far they scatter. `plots`: those that its page shows, as `parse_plot` reads them.
+    `comparison` is the question that its runs answer, with their design. `aliases` are IDs this entry had before it was
+    renumbered; commands accept them. `noise`: its runs repeat one command, to tell how far they scatter. `plots`: those
+    that its page shows, as `parse_plot` reads them.
 
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
@@ -200,7 +178,6 @@ class Entry:
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
     comparison: Comparison | None = None
-    contrasts: tuple[Contrast, ...] = ()
     noise: bool = False
     gates: tuple[str, ...] = ()
     free: tuple[str, ...] = ()

@@ -151,7 +151,6 @@ class Summary(SaidByEntry):
     stated: StatedConfidence
     mark: str
     comparison: dict[str, Any] | None
-    contrasts: list[str | None]
     tried: list[TriedItem]
     finished: dict[str, tuple[int, str]]
     keys: list[tuple[str, int]]

@@ -62,7 +62,7 @@ def sections(
 ) -> tuple[Section, ...]:
     """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` are its computed texts, `compared` is what its comparison and contrasts give to it, `plots` are the
+    `said` are its computed texts, `compared` is what its comparison gives to it, `plots` are the
     pictures that it names, and `artifacts` the files that its runs left.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]

@@ -79,9 +79,8 @@ def _refreshed(
     # What an entry says of a comparison follows from the rows of the others.
     compares = any(_compares(found, one) for one in changed)
     following = changed | found.comparisons.following(changed) if compares else changed
-    keepers = {keeper for i in found.order if i in following for keeper in found.keepers(i)}
     citing = {name for name, block in present.items() if cites(block.text(text), following)}
-    wanted = following | (set(found.order) - set(present)) | keepers | citing
+    wanted = following | (set(found.order) - set(present)) | citing
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
     footer_changed = header_changed or FOOTER in citing

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
-from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
@@ -54,8 +53,7 @@ def load_entry(path: Path) -> Entry:
 
 
 def _load_entry(path: Path) -> Entry:
-    text = read_text(path, within=path.parents[2])
-    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    return _entry_in(read_text(path, within=path.parents[2]), path)
 
 
 def _once(path: Path, load: Callable[[Path], T]) -> T:
@@ -116,8 +114,15 @@ def read_run(path: Path) -> Run:
 
 def entry_of(data: bytes, path: Path) -> Entry:
     """An entry of bytes that stand elsewhere, in git for example; `path` is named in errors."""
-    text = data.decode("utf-8", "replace")
-    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    return _entry_in(data.decode("utf-8", "replace"), path)
+
+
+def _entry_in(text: str, path: Path) -> Entry:
+    data = parse_yaml(text, path)
+    match data:
+        case {"comparison": {"question": {"guards": _} as question}}:
+            del question["guards"]  # of earlier versions: every declared metric is judged
+    return _decode(Entry, data, path, text, check_entry)
 
 
 def run_of(data: bytes, path: Path) -> Run:
@@ -266,7 +271,7 @@ def check_header(header: Header, folder: str) -> None:
 
 
 def check_entry(entry: Entry) -> None:
-    """Raise CodecError for a name that is none, and for a comparison of too little or too much."""
+    """Raise CodecError for a name that is none."""
     _check("id", entry.id, _is_name, "PREFIX-NNN")
     for key in RELATIONS:
         target = getattr(entry, key)
@@ -276,13 +281,6 @@ def check_entry(entry: Entry) -> None:
         _check("commit", entry.commit, _is_commit, "the SHA of a commit")
     for place, alias in enumerate(entry.aliases):
         _check(f"aliases[{place}]", alias, _is_name, "the ID of an entry, PREFIX-NNN")
-    for place, comparison in enumerate(entry.contrasts):
-        count = len(comparison.references)
-        if count != 2 if comparison.axis is None else count == 0:
-            wanted = "two" if comparison.axis is None else "one or more"
-            raise CodecError(f"expected {wanted}, got {count}", f".contrasts[{place}]", ".references")
-        for target in comparison.references:
-            _check(f"contrasts[{place}].references", entry_named(target), _is_id, "IDs of entries")
     if entry.recipe is not None:
         _check("recipe.name", entry.recipe.name, _is_name, "the name of a recipe")
 

@@ -213,7 +213,7 @@ class Story:
 
     def side_by_side(self) -> None:
         base, other = self.entry(self.measured), self.entry(self.measured)
-        self.say("compare", base, other, "--save", other)
+        self.say("compare", base, other)
 
     def detached(self) -> None:
         name = self.say("run", "--detach", *self.bench("new"))

@@ -19,7 +19,7 @@ from tools.oracle.bench import BENCH, RECIPE
 
 SIDES = ("new", "old", "same")
 METRICS = (("tflops:max:TF/s",), ("time_s:min:s",), ("tflops:max:TF/s", "time_s:min:s"))
-GUARD = "- {name: loss, direction: min, primary: false}\n"
+WATCHED = "- {name: loss, direction: min, primary: false}\n"
 BY_SIZE = ["repeats=8", "order=interleaved", "mode=base,new", "size=1,2"]
 NEVER = 10**9
 
@@ -66,7 +66,6 @@ class Campaign:
         self.say("edit", "MOE-004", "--state", "void", "--reason", "the wrong branch")
         self.say("ab", "--axis", "mode=base,old", *drawn, "8", *self._bench("{axis}"))
         self.say("ab", "--axis", "mode=base,same", *drawn, "8", *self._bench("{axis}", 2))
-        self.say("compare", "MOE-000", "MOE-001", "--save", "MOE-001")
         self._other_code()
         self.say(*ask, *drawn, "4", *self._bench("{axis}"))
 
@@ -129,7 +128,7 @@ class Campaign:
             text = header.read_text()
             at = re.search(r"^metrics:\n(?:[- ].*\n)*", text, re.MULTILINE)
             assert at is not None
-            header.write_text(text[: at.end()] + GUARD + text[at.end() :])
+            header.write_text(text[: at.end()] + WATCHED + text[at.end() :])
         for side, more in (("new", ""), ("old", ", verdicts: [better]"), ("same", "")):
             predicate = f"verdict: {{axis: mode, values: [base, {side}]{more}}}"
             self.say("criteria", "--add", f"Is {side} different?", "--predicate", predicate)
@@ -222,12 +221,11 @@ class Campaign:
             self.say("edit", entry, "--state", state, may_fail=True)
 
     def _contrast(self) -> None:
-        """Sides that no design drew, set side by side and kept with an entry."""
+        """Sides that no design drew, set side by side."""
         beside = self.entries(compared=False)
         entry, other = self.chance.choice(beside), self.chance.choice(beside)
         if entry != other:
             self.say("compare", entry, other, may_fail=True)
-            self.say("compare", entry, other, "--save", entry, may_fail=True)
 
     def _edit_entry(self) -> None:
         """By hand, in its file."""

@@ -33,7 +33,7 @@ class Finding:
     unit: str | None
     side: str
     config: Data
-    is_guard: bool
+    is_watched: bool
     outcomes: tuple[Said, ...]
     pairs: int
 
@@ -154,11 +154,10 @@ def _is_as_drawn(last: tuple[Data, Data], first: tuple[Data, Data]) -> bool:
 
 
 def _asked(question: Data, bases: list[Data]) -> Data:
-    """What entries share that ask the same: the question without its guards, the commands of the base, in which `--k=v`
-    is `--k v`, and what never changes of its config in a case."""
-    question = {**question, "guards": None}
+    """What entries share that ask the same: the question, the commands of the base, in which `--k=v` is `--k v`, and
+    what never changes of its config in a case."""
     if question["axis"] == "code":
-        question |= {"base": None, "sides": None}
+        question = {**question, "base": None, "sides": None}
     commands = {json.dumps([_words(run), run.get("shell"), question["base"] and run["cwd"]]) for run in bases}
     rows = [(run["part"].get("case", ""), row["config"]) for run in bases for row in run["rows"]]
     configs = set()
@@ -188,7 +187,7 @@ def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Dat
     code = [base["code"]["identity"], other["code"]["identity"] if question["axis"] == "code" else None]
     ([row], [partner]) = (run["rows"] for run in (base, other))
     config = {k: v for k, v in row["config"].items() if k != question["axis"]}
-    for metric in (*question.get("metrics", row["metrics"]), *question.get("guards", ())):
+    for metric in dict.fromkeys((*question.get("metrics", ()), *row["metrics"], *partner["metrics"])):
         yield Pair(
             key=json.dumps([asked, code, _conditions(question, base)], sort_keys=True),
             entry=entry_id,
@@ -223,12 +222,14 @@ def _comparison(pairs: list[Pair], stated: dict[str, Data], header: Data) -> Com
         series.setdefault(pair.place, []).append(pair)
     bound = math.log1p(question.get("minimum_effect", 0.01))
     goals = question.get("metrics")
+    watched = {m["name"] for m in header["metrics"]}
+    series = {at: of for at, of in series.items() if goals is None or at[0] in {*goals, *watched}}
     findings = []
-    for is_guard in (False, True):
-        places = [place for place in series if (goals is not None and place[0] not in goals) is is_guard]
+    for is_watched in (False, True):
+        places = [place for place in series if (goals is not None and place[0] not in goals) is is_watched]
         judged = judge([_series(place, series[place], valid) for place in places], bound) if places else []
         for place, expected in zip(places, judged, strict=True):
-            findings.append(_finding(place, series[place], expected.outcomes, header, is_guard=is_guard))
+            findings.append(_finding(place, series[place], expected.outcomes, header, is_watched=is_watched))
     times = sorted(p.started for p in pairs)
     return Comparison(
         entries=tuple(valid),
@@ -266,7 +267,7 @@ def _step(values: list[float]) -> float:
 
 
 def _finding(
-    place: tuple[str, str, str], pairs: list[Pair], outcomes: list[Outcome], header: Data, *, is_guard: bool
+    place: tuple[str, str, str], pairs: list[Pair], outcomes: list[Outcome], header: Data, *, is_watched: bool
 ) -> Finding:
     metric, side, _ = place
     declared = next((m for m in header["metrics"] if m["name"] == metric), {})
@@ -276,7 +277,7 @@ def _finding(
         unit=declared.get("unit") or pairs[0].report.get("unit"),
         side=side,
         config=pairs[0].config,
-        is_guard=is_guard,
+        is_watched=is_watched,
         outcomes=tuple(_said(o, direction) for o in outcomes),
         pairs=sum(None not in p.values for p in pairs),
     )

@@ -67,8 +67,8 @@ def _numbers(c: Comparison, answer: Data | None) -> Iterator[str]:
 
 def _is_of(found: Data, expected: Finding) -> bool:
     config = {name: str(value) for name, value in expected.config.items()}
-    keys = ("metric", "side", "guard")
-    return [found[k] for k in keys] == [expected.metric, expected.side, expected.is_guard] and all(
+    keys = ("metric", "side", "watched")
+    return [found[k] for k in keys] == [expected.metric, expected.side, expected.is_watched] and all(
         config.get(name) == value for name, value in found["case"].items()
     )
 
@@ -116,7 +116,7 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
     for reader, text in texts.items():
         said = plain(text)
         for f in answer["findings"][:SHOWN]:
-            if reader == "table" and f["guard"]:
+            if reader == "table" and f["watched"]:
                 continue
             if sentence(answer, f) not in said:
                 yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
@@ -184,7 +184,7 @@ def _first_lines(data: Data, answers: list[Data]) -> Iterator[str]:
     """A sentence for each comparison, whose numbers are those of its findings; of a single side and case it begins with
     the first goal that is settled, else with the first one."""
     said = {one["id"] for one in data["answers"]}
-    due = {a["id"] for a in answers if any(not f["guard"] or f["outcome"] != "open" for f in a["findings"])}
+    due = {a["id"] for a in answers if any(not f["watched"] or f["outcome"] != "open" for f in a["findings"])}
     if said - due or ("answers" not in data.get("left_out", ()) and due - said):
         yield f"answers are of {said}, not of {due}"
     for one in data["answers"]:
@@ -201,7 +201,7 @@ def _is_synopsis(text: str, answer: Data) -> bool:
         return False
     if len({(f["side"], *sorted(f["case"].items())) for f in found}) > 1:
         return text.partition(": ")[0].endswith(f" in {found[0]['metric']}") and answer["base"] in text
-    goals = [f for f in found if not f["guard"]] or found
+    goals = [f for f in found if not f["watched"]] or found
     first = next((f for f in goals if f["outcome"] != "open"), found[0])
     return text.startswith(sentence(answer, first))
 
@@ -258,7 +258,7 @@ def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
         (a["id"], f["metric"], f["side"], f["outcome"], f["change"])
         for a in answers
         for f in a["findings"]
-        if not f["guard"] and f["outcome"] in ("worse", "no difference")
+        if not f["watched"] and f["outcome"] in ("worse", "no difference")
     ]
     if Counter(said) != Counter(due):
         yield f"{said}, not {due}"
@@ -272,7 +272,7 @@ def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
         base, side = asked["values"]
         latest: dict[str, str] = {}
         for a in answers:
-            goals = [f for f in a["findings"] if not f["guard"] and f["side"] == side and a["minimum_effect"] <= 0.01]
+            goals = [f for f in a["findings"] if not f["watched"] and f["side"] == side and a["minimum_effect"] <= 0.01]
             for f in goals if a["base"] == base else ():
                 if f["outcome"] != "open" and f["metric"] == goals[0]["metric"]:
                     latest[json.dumps(f["case"], sort_keys=True)] = f["outcome"]

@@ -32,8 +32,8 @@ from logbook_agent.features import needed_module
 from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.status import BUDGET_BYTES
-from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted

@@ -24,9 +24,9 @@ SeriesOutcome = Literal["more", "less", "same", "open"]
 class PairSeries:
     """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
     None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `steps` are the logs of a clock's step at each look, as the
-    values up to there show it; the last is that of later looks, too. A difference no larger than the step is none that
-    the values show, and the step narrows the bounds of "the same"."""
+    pair is of. Series of equal `draws` share their coins. `steps` are the logs of the last printed digit at each look,
+    as the values up to there show it; the last is that of later looks, too. A difference no larger than the step is
+    none that the values show, and the step narrows the bounds of "the same"."""
 
     y: tuple[float | None, ...]
     signs: tuple[int, ...]
@@ -91,7 +91,7 @@ class Finding:
     metric: str
     unit: str | None
     direction: Direction | None
-    is_guard: bool
+    is_watched: bool
     side: str
     case: Mapping[str, str]
     base: Side
@@ -181,7 +181,7 @@ class Answer:
 
     @property
     def goals(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if not f.is_guard)
+        return tuple(f for f in self.findings if not f.is_watched)
 
     @property
     def without_gain(self) -> tuple[Finding, ...]:
@@ -197,7 +197,7 @@ class Answer:
     @property
     def got_worse(self) -> bool:
         """Whether a metric that is watched, or that has no ratio, got worse."""
-        return any(f.is_guard and f.outcome is Outcome.WORSE for f in self.findings) or any(
+        return any(f.is_watched and f.outcome is Outcome.WORSE for f in self.findings) or any(
             one.is_worse for one in self.apart
         )
 

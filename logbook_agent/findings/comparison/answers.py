@@ -151,7 +151,7 @@ def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dic
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
     """The confidence in an answer and its reasons, by the goal that is borne out the least."""
-    goals = [f for f in findings if not f.is_guard]
+    goals = [f for f in findings if not f.is_watched]
     left = sum(not f.is_settled for f in goals)
     if not goals or left == len(goals):
         return "exploratory", ("nothing is settled yet",)
@@ -161,12 +161,6 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
         return "exploratory", ("a second sitting settled it otherwise",)
     if not all(f.is_replicated for f in goals):
         return "exploratory", ("settled in one sitting",)
-    cases = {tuple(f.case.items()) for f in goals}
-    by_metric: dict[tuple[str, str], set[Outcome]] = {}
-    for f in goals:
-        by_metric.setdefault((f.side, f.metric), set()).add(f.outcome)
-    if len(cases) > 1 and all(len(outcomes) == 1 for outcomes in by_metric.values()):
-        return "stable", (f"settled in two sittings, and the same in {len(cases)} cases",)
     return "replicated", ("settled in two sittings",)
 
 
@@ -225,11 +219,11 @@ def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
 
 
 def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
-    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
-    latest question first."""
+    """What the comparisons of a thread settled: goals before watched metrics, by the order of `metrics`, and of one
+    metric the latest question first."""
     found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
     rank = {name: at for at, name in enumerate(metrics)}
-    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
+    return sorted(found, key=lambda one: (one[1].is_watched, rank.get(one[1].metric, len(rank))))
 
 
 def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:

@@ -20,7 +20,7 @@ from logbook_agent.model.comparison import APART_S, FIRST_LOOK, LOOKS, Question
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
-from logbook_agent.model.units import Direction, is_timed
+from logbook_agent.model.units import Direction
 from logbook_agent.model.values import canonical, varied
 from logbook_agent.text.phrases import counted
 
@@ -38,23 +38,23 @@ Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
 def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Judge) -> tuple[Finding, ...]:
     """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals are
     judged together; every other metric that is declared is watched, by itself."""
-    watched = {*question.guards, *(m.name for m in declared)}
+    names = [m.name for m in declared]
     pooled = [
         _pooled(place, of, declared)
         for place, of in own.items()
-        if place[2] and (not question.is_guard(place[2]) or place[2] in watched)
+        if place[2] and (question.decides(place[2]) or place[2] in names)
     ]
     places = list(dict.fromkeys((p.side, p.case) for p in pooled))
     named = _named_cases(pooled)
     found: list[Finding] = []
-    goals = [p for p in pooled if not question.is_guard(p.metric)]
-    for family in (goals, *([p] for p in pooled if question.is_guard(p.metric))):
+    goals = [p for p in pooled if question.decides(p.metric)]
+    for family in (goals, *([p] for p in pooled if not question.decides(p.metric))):
         series = [p.series(places.index((p.side, p.case))) for p in family]
         judged = rule.judged("goals" if family is goals else f"watched {family[0].name}", series) if family else ()
         for p, s, j in zip(family, series, judged, strict=True):
             found.append(_finding(p, s, j, question, rule, named[p.side, p.case]))
-    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *question.guards]))}
-    return tuple(sorted(found, key=lambda f: (f.is_guard, _rank(f, question), order.get(f.metric, len(order)))))
+    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
+    return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +76,8 @@ class _Pooled:
         return f"{self.side} {self.case} {self.metric}"
 
     def step(self, count: int) -> float:
-        """How coarse the values of the first `count` pairs are, relative to their size."""
-        pairs = [p for _, p in self.pairs[:count]]
-        base, other = ([v for v in of if v is not None] for of in ((p.base for p in pairs), (p.other for p in pairs)))
-        return step_of(base, other, is_timed=is_timed(self.unit))
+        """The last printed digit of the values of the first `count` pairs, relative to their size."""
+        return step_of([v for _, p in self.pairs[:count] for v in (p.base, p.other) if v is not None])
 
     def series(self, draws: int) -> PairSeries:
         """The series as the rule judges it. Series of equal `draws` share their coins."""
@@ -88,7 +86,7 @@ class _Pooled:
             signs=tuple(p.sign for _, p in self.pairs),
             entries=tuple(number for number, _ in self.pairs),
             draws=draws,
-            steps=tuple(min(_rounded_apart(self.step(n)), 1e9) for n in LOOKS if n <= max(len(self.pairs), FIRST_LOOK)),
+            steps=tuple(_rounded_apart(self.step(n)) for n in LOOKS if n <= max(len(self.pairs), FIRST_LOOK)),
         )
 
 
@@ -163,7 +161,7 @@ def _finding(
         metric=p.metric,
         unit=p.unit,
         direction=p.direction,
-        is_guard=question.is_guard(p.metric),
+        is_watched=not question.decides(p.metric),
         side=p.side,
         case=case,
         config={name: canonical(value) for name, value in p.of[0].config.items()},
@@ -195,7 +193,7 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
     if (step := p.step(len(p.pairs))) > question.minimum_effect / 4:
-        notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
+        notes.append(f"values come in steps of {100 * step:.3g}%")
     return (*notes, *dict.fromkeys(text for s in p.of for text in s.cautions))
 
 
@@ -226,7 +224,7 @@ def _outcome(judged: Judged, direction: Direction | None) -> Outcome:
 
 def _rounded_apart(step: float) -> float:
     """How far values of both sides may have been rounded apart, as a logarithm: by half a step each."""
-    return math.inf if step >= 2 else 2 * math.atanh(step / 2)
+    return 2 * math.atanh(step / 2)
 
 
 def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:

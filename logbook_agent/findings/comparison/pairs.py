@@ -172,9 +172,8 @@ def _sign(base: Run, other: Run) -> int:
 
 
 def _asked(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
-    """A digest of the question with the command of the base and the config that its rows share in each case. Another
-    guard makes no other question. The names of compared codes are left out: one commit has several."""
-    question = replace(question, guards=())
+    """A digest of the question with the command of the base and the config that its rows share in each case. The
+    names of compared codes are left out: one commit has several."""
     if is_code := question.axis == CODE_AXIS:
         question = replace(question, base="", sides=())
     said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for _, run in bases}
@@ -242,7 +241,7 @@ def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
 
 def _metrics(question: Question, base: Row, other: Row) -> list[str]:
     """The metrics that are asked for, and all others: which of these are watched, the header says."""
-    return list(dict.fromkeys([*question.metrics, *base.metrics, *other.metrics, *question.guards]))
+    return list(dict.fromkeys([*question.metrics, *base.metrics, *other.metrics]))
 
 
 # -- series --------------------------------------------------------------------------------------------

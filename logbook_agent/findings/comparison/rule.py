@@ -74,7 +74,7 @@ def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Jud
         there = {at: _Look(s, n, orders[s.draws]) for at, s in enumerate(family) if len(s.y) >= n}
         if all(judged[at].outcome != "open" for at in there):
             continue
-        # T if there is no effect, the one estimated, +bound and -bound. A clock's step moves the bounds inwards.
+        # T if there is no effect, the one estimated, +bound and -bound. Their step moves the bounds inwards.
         steps = {at: family[at].step(n) for at in there}
         tests = {at: look.redrawn(bound - steps[at]) for at, look in there.items()}
         weakest, _ = _strike([abs(t[0]) for t in tests.values()], struck[0], claims_spent(n))
@@ -93,7 +93,7 @@ def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Jud
             if judged[at].outcome == "open" and (outcome != "open" or is_last):
                 low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=not is_struck)
                 if low is None and outcome != "same":
-                    # A claim waits for pairs that bound the effect, beyond a clock's step.
+                    # A claim waits for pairs that bound the effect, beyond the step of the values.
                     outcome = "open"
                     low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=True)
                 judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
@@ -195,9 +195,9 @@ class _Look:
     def interval(
         self, reach: float, step: float, outcome: SeriesOutcome, bound: float, *, is_zero_kept: bool
     ) -> tuple[float | None, float | None]:
-        """The effects that are not rejected: those whose T is below `reach`, widened by a clock's step. What the
-        outcome rejects is cut off: 0 by a difference, the bounds by none. An open one holds 0 while 0 is not
-        rejected. None where the pairs do not bound them, or a clock's step may be the whole difference."""
+        """The effects that are not rejected: those whose T is below `reach`, widened by the step of the values. What
+        the outcome rejects is cut off: 0 by a difference, the bounds by none. An open one holds 0 while 0 is not
+        rejected. None where the pairs do not bound them, or the step may be the whole difference."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))

@@ -95,14 +95,14 @@ def is_same(f: Finding, other: Finding) -> bool:
 
 
 def _shown(f: Finding) -> tuple[object, ...]:
-    return words.signed(f.change), words.interval(f), f.pairs, f.judged, f.outcome, f.to_settle, f.is_guard
+    return words.signed(f.change), words.interval(f), f.pairs, f.judged, f.outcome, f.to_settle, f.is_watched
 
 
 # -- one side and case -------------------------------------------------------------------------------------
 
 
 def _of_one(answer: Answer, found: _Case) -> str:
-    first = next((f for f in found if f.is_settled and not f.is_guard), found[0])
+    first = next((f for f in found if f.is_settled and not f.is_watched), found[0])
     alike = [f.metric for f in found if f is not first and is_same(f, first)]
     others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]

@@ -31,7 +31,7 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     lines = []
     for f in answer.findings:
         text = md.escape(sentence(answer, f))
-        text = f"**{text}**" if f.is_settled and not f.is_guard else text
+        text = f"**{text}**" if f.is_settled and not f.is_watched else text
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
     lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {entry_id}` shows")
     return [*map(md.escape, first_words(answer)), *lines, *map(md.escape, about(answer))]
@@ -44,7 +44,7 @@ def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
         f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
         for side, of in answer.failed.items()
     ]
-    worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_guard and f.outcome is Outcome.WORSE]
+    worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_watched and f.outcome is Outcome.WORSE]
     base = subject(answer, answer.question.base)
     apart = [
         f"{one.name} is {_value(one.other)} with {subject(answer, one.side)}, {_value(one.base)} with {base}"
@@ -147,7 +147,7 @@ def line_data(answer: Answer, entry_id: str) -> AnswerLine:
                 "unit": f.unit,
                 "change": signed(f.change),
                 "outcome": f.outcome.value,
-                "is_bold": f.is_settled and not f.is_guard,
+                "is_bold": f.is_settled and not f.is_watched,
             }
             for f in (answer.findings if has else ())
         ],
@@ -184,7 +184,7 @@ def _finding(answer: Answer, f: Finding) -> dict[str, object]:
         "metric": f.metric,
         "unit": f.unit,
         "direction": f.direction,
-        "guard": f.is_guard,
+        "watched": f.is_watched,
         "side": f.side,
         "case": dict(f.case),
         "base": _side(f.base),

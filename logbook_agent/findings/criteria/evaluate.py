@@ -28,7 +28,7 @@ from logbook_agent.findings.criteria.evidence import (
     unmet,
     words,
 )
-from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, Plateau, Sweep, Target, VerdictStated
+from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, Sweep, Target, VerdictStated
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.axes import beyond_config, differences
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show
@@ -77,8 +77,6 @@ def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
             return measured(predicate, facts)
         case of.Target():
             return target(predicate, facts)
-        case of.Plateau():
-            return plateau(predicate, facts)
         case Budget():
             budget = predicate if facts.budget == NO_BUDGET else facts.budget
             if budget == NO_BUDGET:
@@ -235,27 +233,6 @@ def _missing(
     sides = f"{asked.axis}={show(value)} with {show(asked.values[0])}"
     at = f" at {words(where)}" if where else ""
     return f"no comparison of {sides}{at}", command.replace(" -- ", f" {command_line([*options, '--'])} ", 1)
-
-
-def plateau(asked: Plateau, facts: Facts) -> Computed:
-    """Met when the last comparisons that settled the metric found nothing better. Open ones do not count yet."""
-    if metric_named(asked.metric, facts.metrics).direction is None:
-        return not_computable(f"{asked.metric} has no direction: which way is better is not stated")
-    of: dict[str, list[Found]] = {}
-    for found in facts.findings(asked.metric, asked.where):
-        of.setdefault(found[0].entry, []).append(found)
-    gains = {
-        entry: [one for one in found if one[1].outcome is Outcome.BETTER and abs(one[1].change or 0.0) > asked.within]
-        for entry, found in of.items()
-        if all(f.is_settled and a.question.minimum_effect <= asked.within for a, f in found)
-        or any(f.outcome is Outcome.BETTER for _, f in found)
-    }
-    last = [*gains][-asked.entries :]
-    if better := [one for entry in last for one in gains[entry]]:
-        return unmet(_said(better[-1]), last)
-    if len(last) < asked.entries:
-        return unmet(f"{len(last)} of {asked.entries} comparisons in {asked.metric} are settled", last)
-    return met(f"the last {asked.entries} comparisons in {asked.metric} found nothing better", last)
 
 
 def compared(asked: PairsCompared, facts: Facts) -> Computed:

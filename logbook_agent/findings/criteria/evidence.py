@@ -102,13 +102,13 @@ class Facts:
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
 
     def findings(
-        self, metric: str | None, where: Mapping[str, Scalar], asked: Against | None = None, value: Scalar = None
+        self, metric: str | None, where: Mapping[str, Scalar], asked: Against, value: Scalar
     ) -> Iterator[tuple[Answer, Finding]]:
-        """The findings of all comparisons in a metric (None: any) in cases with the values of `where`, in the order of
-        their entries; where something is `asked`, those of `value` against its base."""
+        """The findings of all comparisons of `value` with the base that is `asked` for, in a metric (None: any) in
+        cases with the values of `where`, in the order of their entries."""
         for answer, f in ((a, f) for a in self.answers for f in a.findings):
             has_values = all(k in f.config and canonical(f.config[k]) == canonical(v) for k, v in where.items())
-            if metric in (None, f.metric) and has_values and (asked is None or _answers(answer, f, asked, value)):
+            if metric in (None, f.metric) and has_values and _answers(answer, f, asked, value):
                 yield answer, f
 
 

@@ -8,7 +8,6 @@ A predicate is a mapping with one key, its kind:
     measured      enough cases have enough runs
     target        a metric has reached a number
     budget        that of the header is spent; before it stood there, so many runs or hours
-    plateau       the last comparisons found nothing better
     date          a day has come
     judgement     a person has to say
     all, any      of several predicates
@@ -104,16 +103,6 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plateau:
-    """The last `entries` comparisons that settled the metric found nothing better by more than `within`, a fraction."""
-
-    metric: str
-    entries: int
-    within: float = MINIMUM_EFFECT
-    where: dict[str, Scalar] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
     """Met from this day on, in UTC."""
 
@@ -133,7 +122,7 @@ class Several:
     every: bool
 
 
-Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | ByPerson | Several
+Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Day | ByPerson | Several
 
 _KINDS: Mapping[str, Any] = {
     "compared": PairsCompared,
@@ -142,7 +131,6 @@ _KINDS: Mapping[str, Any] = {
     "measured": Measured,
     "target": Target,
     "budget": Budget,
-    "plateau": Plateau,
     "judgement": ByPerson,
 }
 _WORDS = (*_KINDS, "date", "all", "any")
@@ -195,12 +183,11 @@ def _wrong(found: Predicate) -> Iterator[str]:
             yield "say either at_least or at_most"
         case VerdictStated(verdicts=words) if not words or not {*words} <= {*SETTLED}:
             yield f"verdicts: of {', '.join(SETTLED)}"
-    for name in ("cases", "runs", "entries", "hours"):
+    for name in ("cases", "runs", "hours"):
         if (number := getattr(found, name, None)) is not None and number <= 0:
             yield f"{name}: expected a number above 0, got {number:g}"
-    for name in ("min_effect", "within"):
-        if not 0 <= getattr(found, name, 0) < 1:
-            yield f"{name}: expected a fraction from 0 up to 1, such as 0.01"
+    if not 0 <= getattr(found, "min_effect", 0) < 1:
+        yield "min_effect: expected a fraction from 0 up to 1, such as 0.01"
     for name, values in getattr(found, "for_each", {}).items():
         if not values:
             yield f"for_each.{name}: no values, so it would hold for nothing"

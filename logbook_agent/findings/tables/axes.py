@@ -13,27 +13,17 @@ from logbook_agent.text.commands.flags import Parts, normal_name, parts
 
 
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
-    """The columns before the metrics: the axes asked for, or those that vary, and every further one that keeps unlike
-    rows apart. Cases that share them and the pivot are repeats; without `by_origin`, also those of several entries or
-    labels."""
-    axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
-    axes += _between_pivot_values(frame, spec, axes)
-    if not spec.axes and by_origin:
+    """The columns before the metrics: every one that varies and keeps unlike rows apart. Cases that share them and the
+    pivot are repeats; without `by_origin`, also those of several entries or labels."""
+    axes = _varied(frame, spec)
+    if by_origin:
         _add_label(frame, spec, axes)
     axes = _between_repeats(frame, spec, axes, [*(["entry", "label"] if by_origin else []), "state"])
     axes += _between_commands(frame, _cell_axes(spec, axes))
     entry = frame.pseudo["entry"]
-    if by_origin and not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
+    if by_origin and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
     return (*axes, *within_a_run(frame, _cell_axes(spec, axes)))
-
-
-def _asked(frame: Frame, spec: TableSpec) -> list[str]:
-    axes = [name for name in dict.fromkeys(spec.axes) if name != spec.pivot]
-    devices = frame.pseudo["devices"]
-    if devices not in axes and _open(frame, spec, devices) and varies(frame.items, devices):
-        axes.append(devices)
-    return axes
 
 
 def _varied(frame: Frame, spec: TableSpec) -> list[str]:
@@ -44,16 +34,6 @@ def _varied(frame: Frame, spec: TableSpec) -> list[str]:
 
 def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
     return name != spec.pivot and name not in spec.implied
-
-
-def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """The config and facts that differ between cases of one row, other than the pivot and what it implies."""
-    rows = groups(frame.items, axes)
-    return [
-        name
-        for name in frame.apart
-        if name not in axes and _open(frame, spec, name) and any(varies(row, name) for row in rows)
-    ]
 
 
 def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
@@ -143,7 +123,7 @@ def axis_notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
     order = frame.pseudo["row"]
     if order in axes:
         notes.append(_advice(frame, spec, order, axes))
-    undeclared = [a for a in axes if a not in spec.axes and any(a in item.row.observations for item in frame.items)]
+    undeclared = [a for a in axes if any(a in item.row.observations for item in frame.items)]
     notes += [
         f"{name}: not declared, but these rows differ in it; --config {name}=VALUE, a flag of the command or"
         " an axis of the matrix makes it part of the case"

@@ -46,9 +46,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     frame = frame_of(cases)
     if spec.where:
         frame = frame.only(_having(frame, spec.where))
-    frame.check(spec.axes, option="--axis")
     frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
-    frame.check(spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
     axes = lay_out(frame, spec)
@@ -204,7 +202,7 @@ def _missing(frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid) -
     if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
             f"no row has two values of {pivot}: it changes together with {', '.join(held)} "
-            f"({' '.join(f'--implied {name}' for name in held)} compares them anyway)"
+            f"(compare --axis {pivot} shows both)"
         )
     return notes
 

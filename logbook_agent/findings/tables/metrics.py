@@ -59,8 +59,7 @@ def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[st
 def _own(item: Item, spec: TableSpec) -> list[str]:
     """What a row reports: its metrics, or the observations when it has no metric."""
     metrics = [name for name, measurement in item.row.metrics.items() if measurement.samples]
-    axes = {*spec.axes, spec.pivot}
-    return metrics or [name for name, v in item.row.observations.items() if v is not None and name not in axes]
+    return metrics or [name for name, v in item.row.observations.items() if v is not None and name != spec.pivot]
 
 
 def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
@@ -71,7 +70,7 @@ def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
             raise UsageError(
                 f"{name!r} is not a metric of these rows",
                 cause=f"it is an axis: something that tells rows apart. Metrics are: {listed(existing) or 'none'}",
-                hint=f"--axis {name}",
+                hint=f"--pivot {name}",
             )
         raise unknown("metric", name, existing, option="--metric")
 

@@ -17,7 +17,6 @@ class TableSpec:
     one of `entry`, `run`, `label`, `state`, `devices`.
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
-    axes        columns that tell rows apart; empty: the config and facts that vary, and `label` when a row has one
     pivot       the axis whose values become columns, in order of appearance
     values      the pivot values to show, in this order; empty: all
     first_last  only the first (or `base`) and the last pivot value
@@ -33,7 +32,6 @@ class TableSpec:
     """
 
     metrics: tuple[str, ...] = ()
-    axes: tuple[str, ...] = ()
     pivot: str | None = None
     values: tuple[str, ...] = ()
     first_last: bool = False

@@ -65,7 +65,7 @@ def _card(answer: Answer, title: str, first: Synopsis | None) -> dict[str, objec
         "rows": [
             _row(f)
             | {
-                "name": names + (" (guard)" if f.is_guard else ""),
+                "name": names + (" (watched)" if f.is_watched else ""),
                 "case": _place(answer, f) if several else "",
                 "bar": row_svg(one, scale),
                 "needs": f"needs {f.to_settle}" if f.lacks_pairs and not _unpractical(f) else "",

@@ -56,14 +56,13 @@ def commit(git: Git, folder: Path) -> None:
 
 @pytest.fixture
 def collided(clones: tuple[Cli, Cli], git: Git, folder: Path) -> Store:
-    """MOE-001 is an entry with runs on both sides, of which theirs compares its own; MOE-002 is a note of theirs alone
+    """MOE-001 is an entry with runs on both sides; MOE-002 is a note of theirs alone
     that refers to it."""
     here, there = clones
     (folder.parent / "theirs/bench.py").write_text("print('RESULT tflops=5')\n")
     here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
     there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
     there("run", "--id", "MOE-001", "--label", "B", "--", "python", "bench.py")
-    there("compare", "MOE-001/1", "MOE-001:B", "--save", "MOE-001")
     there("note", "--title", "refers", "--continues", "MOE-001")
     commit(git, folder)
     assert "CONFLICT" in merge(git, folder)
@@ -80,7 +79,6 @@ def assert_joined(book: Store, new_id: str = "MOE-003") -> None:
     ]
     assert book.entry(new_id).aliases == ["MOE-001"]
     assert book.entry("MOE-002").continues == new_id
-    assert [c.references for c in book.entry(new_id).contrasts] == [[f"{new_id}/1", f"{new_id}:B"]]
     for entry_id, values in {"MOE-001": [2.0], new_id: [3.0, 5.0]}.items():
         runs = book.runs(entry_id)
         assert [(r.entry, r.run) for r in runs] == [(entry_id, n) for n in range(1, len(values) + 1)]

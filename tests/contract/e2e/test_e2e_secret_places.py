@@ -102,7 +102,7 @@ TYPOS = (
     ["edit", "MOE-000", "--confidence", "{}"],
     ["note", "--title", "@{}"],
     ["sweep", "{}"],
-    ["table", "MOE-000", "--axis", "{}"],
+    ["table", "MOE-000", "--pivot", "{}"],
     ["compare", "{}", "MOE-000"],
     ["link", "{}"],
     ["-L", "{}", "list"],

@@ -1,4 +1,4 @@
-"""`logbook compare` from the command line: the answer of a design, else numbers; and contrasts that entries keep."""
+"""`logbook compare` from the command line: the answer of a design, else numbers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, fold
     shown = bench("show", "MOE-000", "--json").data["answer"]
     del shown["continued_in"]
     for words in (["MOE-000"], ["MOE-000", "--axis", "mode"], ["MOE-000", "--axis", "mode", "--base", "none"]):
-        assert bench("compare", *words, "--json").data == {"answer": shown, "numbers": None, "saved": None}
+        assert bench("compare", *words, "--json").data == {"answer": shown, "numbers": None}
     assert (shown["base"], shown["findings"][0]["side"], shown["findings"][0]["outcome"]) == ("none", "int8", "better")
     text = bench("compare", "MOE-000").out
     assert text.startswith(f"MOE-000, mode: int8 against none\n{shown['findings'][0]['sentence']}\n  none 100")
@@ -95,18 +95,6 @@ def test_which_sides_a_comparison_holds(bench: Cli) -> None:
     assert not answered(f"MOE-000/{of_none[0]}", f"MOE-000/{of_none[1]}"), "both are of one side"
 
 
-def test_saving_never_stands_in_place_of_an_answer(bench: Cli, folder: Path) -> None:
-    measure(bench, "none")
-    ab(bench, "none", "int8")
-    view = (folder / "logbooks/moe.md").read_text()
-    for words in (["MOE-001"], ["MOE-000", "MOE-001", "--axis", "mode"]):
-        answer = bench("compare", *words, "--save", "MOE-001", "--json")
-        assert (answer.code, answer.error["code"]) == (2, "usage")
-        assert "MOE-001" in answer.error["message"]
-        assert "logbook show MOE-001" in answer.error["hint"]
-    assert (folder / "logbooks/moe.md").read_text() == view
-
-
 def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("exit 3")
     assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0
@@ -116,36 +104,6 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     assert bench("edit", "MOE-000", "--state", "void").code == 0
     assert bench("compare", "MOE-000", "--json").data["answer"]["void"] == ["MOE-000"]
     assert "no pair" not in bench("compare", "MOE-000").out
-
-
-# -- what entries keep ---------------------------------------------------------------------------------
-
-
-def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path) -> None:
-    answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001", "--json")
-    assert answer.data["saved"] == "MOE-001"
-    view = folder / "logbooks/moe.md"
-    line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops +9.98%"
-    assert line in view.read_text()
-    # Another run of the other entry, under another variable.
-    measure(pair, "none", "--id", "MOE-000", "--env", "SEED=2", runs=1)
-    text = view.read_text()
-    assert "env:SEED 2, tflops @ none 100.50" in text
-    assert pair("render").code == 0
-    assert view.read_text() == text
-    # The references are stored, no number.
-    stored = (folder / "logbooks/moe/entries/MOE-001.yaml").read_text().partition("contrasts:\n")[2]
-    assert stored == "- references:\n  - MOE-000\n  - MOE-001\n  axis: mode\n"
-    assert pair("edit", "MOE-000", "--state", "void").code == 0
-    assert "MOE-000 is void" in view.read_text()
-
-
-def test_what_an_entry_cannot_keep(pair: Cli) -> None:
-    later = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-000", "--json")
-    assert (later.code, later.error["hint"]) == (2, "--save MOE-001")
-    assert pair("note", "--plan", "--title", "x", "--command", "true").code == 0
-    other = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-002", "--json")
-    assert (other.code, other.error["hint"]) == (2, "--save MOE-001")
 
 
 def test_what_is_no_comparison(pair: Cli) -> None:
@@ -174,8 +132,7 @@ def test_against_the_baseline(cli: Cli, folder: Path) -> None:
     measure(cli, "none")
     measure(cli, "int8")
     assert "| tflops @ MOE-000 | tflops @ MOE-001 |" in cli("compare", "MOE-001", "--baseline").out
-    assert cli("compare", "MOE-001", "--baseline", "--axis", "mode", "--save", "MOE-001").code == 0
-    assert "tflops @ none 100.25 [100.10, 100.40], tflops @ int8" in (folder / "logbooks/moe.md").read_text()
+    assert "| tflops @ none | tflops @ int8 |" in cli("compare", "MOE-001", "--baseline", "--axis", "mode").out
 
 
 def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:

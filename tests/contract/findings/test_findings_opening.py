@@ -43,7 +43,7 @@ def ab(cli: Cli, axis: str, title: str, *more: str) -> None:
 
 
 @pytest.mark.slow
-def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_result(thread: Cli, folder: Path) -> None:
+def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_result(thread: Cli, folder: Path) -> None:
     ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
     ab(thread, "env:MODE=5,7", "Seven", "--repeat", "10", "--next", "eight")
     data = thread("status", "--json").data

@@ -126,17 +126,6 @@ def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, f
     assert f"- Entry: MOE-000, which is {why}" in (folder / "out/issue.md").read_text()
 
 
-def test_a_comparison_with_what_is_void_is_not_kept(cli: Cli) -> None:
-    cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
-    for mode in ("none", "int8"):
-        cli("run", "--", "echo", f"RESULT mode={mode} tflops=10")
-    cli("edit", "MOE-000", "--state", "void")
-    error = cli("compare", "MOE-000", "MOE-001", "--save", "MOE-001", "--json").error
-    assert error["code"] == "usage"
-    assert "MOE-000" in error["message"]
-    assert error["hint"].endswith("logbook edit MOE-000 --state computed")
-
-
 def test_relations_that_were_written_by_hand(cli: Cli, folder: Path) -> None:
     cli("start", "moe", "--prefix", "MOE")
     for title in ("one", "two"):

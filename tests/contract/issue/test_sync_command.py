@@ -52,30 +52,6 @@ def test_a_ticked_box_is_written_anew_and_told(bench: Bench) -> None:
     assert "- [ ] It is known" in bench.block
 
 
-def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) -> None:
-    """Its comment says what the comparison comes to, which follows from the other entry's runs, too."""
-
-    def run(value: int, *words: str) -> None:
-        bench.ok("run", *words, "--", "sh", "-c", f"echo RESULT mode={value} tflops=10{value}")
-
-    run(1)
-    run(2)
-    bench.ok("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
-    bench.sync("--create", "--entry", "MOE-000")
-    bench.sync()
-    assert bench.told() == ["MOE-000", "MOE-001"]
-    second = bench.comments[1]
-    assert "tflops @ 1 101.000, tflops @ 2 102.000, delta tflops +0.99%" in second["body"]
-    run(1, "--id", "MOE-000")
-    steps = [s["step"] for s in bench.sync()["steps"]]
-    assert f"edit comment {second['id']}: MOE-001" in steps
-    assert "tflops @ 1 101.000 [101.000, 101.000], tflops @ 2 102.000" in bench.comments[1]["body"]
-    bench.ok("edit", "MOE-000", "--state", "void")
-    bench.sync()
-    assert "MOE-000 is void" in bench.comments[1]["body"]
-    assert bench.sync()["steps"] == []
-
-
 def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
     bench.ok("note", "--plan", "--title", "Later", "--command", "true")
     bench.ok("note", "--plan", "--title", "Later still", "--command", "true")

@@ -48,12 +48,11 @@ def test_a_topic_is_the_name_of_its_folder(one: Cli, folder: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ESCAPES)
-@pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "contrasts", "recipe"])
+@pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "recipe"])
 @pytest.mark.sample(8)
 def test_names_in_an_entry(one: Cli, folder: Path, key: str, name: str) -> None:
     values: dict[str, object] = {
         "aliases": [name],
-        "contrasts": [{"references": ["MOE-000", f"{name}x" if name == "" else name]}],
         "recipe": {"name": name, "digest": "d", "runs": 1},
     }
     changed(folder / ENTRY, lambda data: data.update({key: values.get(key, name)}))

@@ -6,7 +6,7 @@ from typing import Any
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.contrast import Contrasted, beside
-from logbook_agent.model.entry import Contrast
+from logbook_agent.findings.references import Contrast
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 

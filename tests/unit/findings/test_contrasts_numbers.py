@@ -20,7 +20,7 @@ def test_medians_over_runs_and_their_change() -> None:
 def test_there_is_no_trace_of_a_verdict() -> None:
     """Clear as it looks, nobody drew the order of these runs."""
     found = on_axis([trial(i, {"mode": m}, (1 if m == "a" else 2) + i / 1e4) for i, m in enumerate("abba" * 5)])
-    said = json.dumps(found.data()) + found.markdown("T-000")
+    said = json.dumps(found.data())
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
     assert "was not drawn by chance; to settle it: logbook ab --axis mode=a,b -- " in said

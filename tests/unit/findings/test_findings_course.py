@@ -24,7 +24,7 @@ def test_the_course_of_the_best_ends_with_what_bests_says() -> None:
             for key in draw.sample("abcdefgh", draw.randint(1, 3))
         ]  # fmt: skip
         plain = {**dict.fromkeys(RELATIONS), "state": "finished", "settled": True, "comparison": None}
-        lists = dict.fromkeys(("aliases", "contrasts", "tried"), ())
+        lists = dict.fromkeys(("aliases", "tried"), ())
         entries.append({**plain, **lists, "id": f"B-{number:03d}", "measured": {"t": {"trials": trials}}})
     header = Header(topic="b", title="B", prefix="B", opened="2026-02-10T10:00:00+00:00", metrics=(metric,))
     thread = Thread(header, entries)

@@ -25,22 +25,6 @@ def listed(cli: Cli) -> tuple[list[str], list[str]]:
     return [entry["id"] for entry in answer["data"]], answer["warnings"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "problem"),
-    [
-        ("{references: [MOE-001]}", "expected two, got 1"),
-        ("{references: []}", "expected two, got 0"),
-        ("{references: [MOE-000, MOE-001, MOE-001/1]}", "expected two, got 3"),
-        ("{references: [], axis: quant_mode}", "expected one or more, got 0"),
-    ],
-)
-def test_a_kept_contrast_of_too_few_or_too_many(two: Path, cli: Cli, asked: str, problem: str) -> None:
-    (two / "entries" / "MOE-000.yaml").write_text(f"{ENTRY}contrasts: [{asked}]\n")
-    there, warnings = listed(cli)
-    assert there == ["MOE-001"]
-    assert warnings == [f"entries/MOE-000.yaml: contrasts[0].references: {problem}"]
-
-
 def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(
     two: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

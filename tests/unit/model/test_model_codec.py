@@ -31,7 +31,6 @@ st.register_type_strategy(
             base=st.just(sides[0]),
             sides=st.just(tuple(sides[1:])),
             metrics=names,
-            guards=names,
             minimum_effect=st.floats(0, 1, exclude_max=True),
         )
     ),

@@ -19,7 +19,7 @@ def calibration() -> Any:
     """The modules of the benchmark, by name."""
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(BENCHMARKS)
-        names = ("machines", "clocks", "simulation", "cells", "calibration_tables")
+        names = ("machines", "simulation", "cells", "calibration_tables")
         for name in names:
             sys.modules.pop(name, None)
         yield {name: importlib.import_module(name) for name in names}
@@ -52,7 +52,7 @@ def test_an_effect_is_found_and_coarse_values_never_say_no_difference(calibratio
     experiment = calibration["simulation"].Experiment
     assert part(calibration, experiment(name="3%", effect=0.03), "normal 1%", "right 20")[0] > 1 - TOO_MANY
     assert part(calibration, experiment(name="none"), "normal 1%", "same 20")[0] > 0.5
-    coarse = experiment(name="ticks", effect=0.03, clock="ticks of 1/7")
+    coarse = experiment(name="digits", effect=0.03, digits=2)
     same, covered = part(calibration, coarse, "normal 1%", "same 20", "covered 20")
     assert same < TOO_MANY
     assert covered > 1 - TOO_MANY

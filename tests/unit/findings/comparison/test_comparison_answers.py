@@ -78,10 +78,10 @@ def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
 
 
-def test_goals_and_guards_are_families_of_their_own() -> None:
+def test_metrics_that_decide_and_those_watched_are_families_of_their_own() -> None:
     loss = series(20, 0, noise=0.0001, metric="loss", unit=None)
-    [answer] = answers([entry(1, series(20, -0.08), loss, guards=["loss"])], METRICS)
-    assert [(f.metric, f.is_guard, f.outcome) for f in answer.findings] == [
+    [answer] = answers([entry(1, series(20, -0.08), loss)], METRICS)
+    assert [(f.metric, f.is_watched, f.outcome) for f in answer.findings] == [
         ("time_ms", False, Outcome.BETTER),
         ("loss", True, Outcome.NO_DIFFERENCE),
     ]
@@ -96,11 +96,11 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.sample(3)
-def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
+def test_what_coarse_values_settled_stays_settled(seed: int) -> None:
     rng = random.Random(seed)
     start, made = rng.uniform(1, 2), []
     for number in range(30):
-        base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
+        base, other = (round(start * math.exp(rng.gauss(effect, 0.05)), 2) for effect in (0, -0.04))
         made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None])
     settled = None
     for count in (n for n in LOOKS if n <= len(made)):

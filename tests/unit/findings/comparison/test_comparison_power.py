@@ -71,7 +71,7 @@ def test_what_would_settle_it_in_words() -> None:
     assert needed is not None
     assert to_settle(few, bound=BOUND) == f"about {needed - 8} more pairs"
     assert to_settle(series(20, 0.009, 0.3, 1), bound=BOUND).startswith("more pairs than is practical")
-    # A clock that ticks more coarsely than the bound never shows that there is no difference.
+    # Values that are printed more coarsely than the bound never show that there is no difference.
     assert pairs_needed(replace(series(20, 0.0, 0.01, 1), steps=(0.02,)), bound=BOUND) is None
     # The rule looks after 8 and 10 pairs: one more pair settles nothing.
     assert to_settle(series(8, 0.009, 0.0005, 1), bound=BOUND) == "about 2 more pairs"

@@ -243,7 +243,7 @@ def test_constant_values_are_no_difference_and_a_constant_difference_is_one() ->
     signs = (1, 1, -1, 1, -1, -1, 1, -1, 1, -1)
     same = PairSeries(y=(0.0,) * 10, signs=signs, entries=(0,) * 10)
     assert alone(same).outcome == "same"
-    # Where both sides read one tick of a clock, its step may hide more than the bound.
+    # Where both sides print the same, the last digit may hide more than the bound.
     assert alone(replace(same, steps=(BOUND,))).outcome == "open"
     always = replace(same, y=tuple(0.1 * sign for sign in signs))
     judged = alone(always)
@@ -253,7 +253,7 @@ def test_constant_values_are_no_difference_and_a_constant_difference_is_one() ->
     assert alone(replace(always, y=(0.1,) * 10, signs=(1,) * 10)).outcome == "open"
 
 
-def test_a_clock_widens_the_interval_by_its_step() -> None:
+def test_printed_digits_widen_the_interval_by_their_step() -> None:
     for seed in range(10):
         one = series(20, 0.08, seed=seed)
         fine, coarse = alone(one), alone(replace(one, steps=(0.01,)))

@@ -22,7 +22,7 @@ def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: 
     given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": ""} | finding
     given.setdefault("judged", given["pairs"])
     found = Finding(
-        **given, direction="min", is_guard=False, side=side, base=Side(), other=Side(),
+        **given, direction="min", is_watched=False, side=side, base=Side(), other=Side(),
         series=PairSeries(y=(), signs=(), entries=()),
     )  # fmt: skip
     answer = Answer(

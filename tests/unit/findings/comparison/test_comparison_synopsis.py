@@ -17,7 +17,7 @@ UNSURE = {"outcome": OPEN, "low": -0.02, "high": 0.09}
 
 def found(metric: str = "tflops", **more: Any) -> Finding:
     given = {"outcome": BETTER, "change": 0.05, "low": None, "high": None, "side": "int8", "case": {}, "pairs": 12}
-    given |= {"unit": "TF/s", "is_guard": False} | more
+    given |= {"unit": "TF/s", "is_watched": False} | more
     return Finding(
         **given, metric=metric, direction="max", judged=given["pairs"], base=Side(), other=Side(),
         series=PairSeries(y=(), signs=(), entries=()),
@@ -61,5 +61,5 @@ def test_the_word_for_a_comparison() -> None:
     assert outcome(answer(found(), found("loss", outcome=OPEN))) == "better in part"
     assert outcome(answer(found(), found("loss", outcome=WORSE))) == "mixed"
     # What is watched does not decide, but it is said.
-    assert outcome(answer(found(), found("loss", outcome=WORSE, is_guard=True))) == "mixed"
+    assert outcome(answer(found(), found("loss", outcome=WORSE, is_watched=True))) == "mixed"
     assert outcome(answer(found(outcome=OPEN))) == "open"

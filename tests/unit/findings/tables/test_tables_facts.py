@@ -57,8 +57,6 @@ def test_a_fact_that_differs_is_a_column(fact: str) -> None:
     assert (names(found), found.rows) == ([axis, "y"], (("a", "1"), ("b", "9")))
     alike = table(case(1.0, **{fact: "a"}), case(9.0, run=2, **{fact: "a"}))
     assert (names(alike), alike.rows, alike.constants) == (["y"], (("5 [1, 9]",),), {"mode": "none"})
-    asked = table(case(1.0, **{fact: "a"}), case(9.0, run=2, **{fact: "b"}), axes=("mode",))
-    assert names(asked) == ["mode", axis, "y"]
 
 
 def test_a_variable_that_is_not_set_differs_and_a_package_that_is_not_reported_does_not() -> None:
@@ -138,15 +136,3 @@ def test_where_a_checkout_was_is_no_fact() -> None:
     facts = [dict(c.facts) for c in cases(record(compared, typed))]
     assert [{k for k in f if k.startswith("env:")} for f in facts] == [{"env:A"}, {"env:A", "env:PYTHONPATH"}]
     assert executed(compared) == executed(typed).replace("PYTHONPATH=/checkouts/base ", "")
-
-
-def test_what_changes_with_the_pivot_is_named_and_compared_only_when_implied() -> None:
-    pair = (case(1.0, commit="a"), case(2.0, run=2, mode="int8", commit="b"))
-    apart = table(*pair, pivot="mode", delta=True)
-    assert apart.rows == (("a", "1", "—", "?"), ("b", "—", "2", "?"))
-    assert apart.notes[-1] == (
-        "no row has two values of mode: it changes together with commit (--implied commit compares them anyway)"
-    )
-    together = table(*pair, pivot="mode", delta=True, implied=("commit",))
-    assert together.rows == (("1", "2", "+100.00%"),)
-    assert together.notes == ("commit differs with mode: none a, int8 b",)

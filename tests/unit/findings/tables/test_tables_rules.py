@@ -51,7 +51,7 @@ def test_a_row_never_spans_unlike_configs_unless_the_pivot_implies_them() -> Non
     assert apart.rows == (("4", "1", "—", "?"), ("2x2", "—", "2", "?"))
     assert apart.notes == (
         "2 of 4 cells not run (—)",
-        "no row has two values of mode: it changes together with mesh (--implied mesh compares them anyway)",
+        "no row has two values of mode: it changes together with mesh (compare --axis mode shows both)",
     )
     together = table(*cases, spec=TableSpec(pivot="mode", delta=True, implied=("mesh",)))
     assert together.rows == (("1", "2", "+100.00%"),)
@@ -63,10 +63,8 @@ def test_other_entries_and_labels_are_no_repeats() -> None:
     assert table(before, after).rows == (("X-001", "1"), ("X-002", "2"))
     spec = TableSpec(pivot="entry", delta=True)
     assert names(table(before, after, spec=spec)) == ["y @ X-001", "y @ X-002", "delta y"]
-    split = table(
-        case({"k": 1}, label="A", y=1.0), case({"k": 1}, label="B", run=2, y=2.0), spec=TableSpec(axes=("k",))
-    )
-    assert names(split) == ["label", "k", "y"]
+    split = table(case({"k": 1}, label="A", y=1.0), case({"k": 1}, label="B", run=2, y=2.0))
+    assert names(split) == ["label", "y"]
 
 
 def test_rows_of_one_run_are_told_apart_by_their_words_or_their_order() -> None:
@@ -136,15 +134,15 @@ CONFIGS = st.lists(
 )
 
 
-@given(CONFIGS, st.sampled_from([None, "a"]), st.sampled_from([(), ("b",)]))
+@given(CONFIGS, st.sampled_from([None, "a"]))
 def test_every_case_is_in_one_cell_and_unlike_cases_share_none(
-    configs: list[dict[str, Scalar]], pivot: str | None, axes: tuple[str, ...]
+    configs: list[dict[str, Scalar]], pivot: str | None
 ) -> None:
     # The value of each case says its config, so a cell that merges unlike cases shows a value of no case.
     configs = [{"a": 0, "b": "x", **config} for config in configs]
     code = {key: float(3**n) for n, key in enumerate(dict.fromkeys(map(repr, configs)))}
     cases = [case(config, run=n, y=code[repr(config)]) for n, config in enumerate(configs)]
-    found = table(*cases, spec=TableSpec(pivot=pivot, axes=axes))
+    found = table(*cases, spec=TableSpec(pivot=pivot))
     measured = [n for n, column in enumerate(found.columns) if column.name.startswith("y")]
     values = [row[n] for row in found.values for n in measured if row[n] is not None]
     assert sorted(values) == sorted(set(code.values()))
@@ -176,7 +174,7 @@ def test_per_device_as_reported_else_divided_else_unknown() -> None:
         case({"k": 2}, devices=tpu(4), tflops=8.0),
         case({"k": 3}, devices=tpu(None), tflops=8.0),
     ]
-    spec = TableSpec(per_device=True, metrics=("tflops", "mfu"), axes=("k",))
+    spec = TableSpec(per_device=True, metrics=("tflops", "mfu"))
     found = table(*cases, spec=spec, declared=(Metric(name="mfu"),))
     assert [row[2] for row in found.rows] == ["8.000 (1.500)", "8.000 (2.000)", "8.000 (?)"]
     assert "no mfu per device: its unit (not stated) is not a rate" in found.notes
