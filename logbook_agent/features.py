@@ -28,9 +28,10 @@ class Subcommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """What a feature adds to the core."""
+    """What a feature adds to the core. Its commands stand under `heading` in the help of all."""
 
     name: str
+    heading: str = "Daily"
     commands: tuple[Subcommand, ...] = ()
     # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
     # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
@@ -62,6 +63,7 @@ class Feature:
 FEATURES = (
     Feature(
         name="issue",
+        heading="GitHub",
         syncs="issue.planned_sync",
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
@@ -77,6 +79,7 @@ FEATURES = (
     ),
     Feature(
         name="report",
+        heading="Pages and data",
         drawn="report.terminal.drawn_answers",
         live="report.terminal.terminal_displays",
         plots="report.plots.commands",
@@ -102,6 +105,7 @@ FEATURES = (
     ),
     Feature(
         name="exports",
+        heading="Pages and data",
         commands=(
             Subcommand(
                 "export",
@@ -113,6 +117,7 @@ FEATURES = (
     Feature(name="formats", reads="formats.written_file"),
     Feature(
         name="agents",
+        heading="Agents",
         cites="agents.shown_citations",
         checks=("agents.patching:check_cut_off",),
         commands=(

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
@@ -28,7 +29,7 @@ from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
-CORE = (
+DAILY = (
     Subcommand("start", "cli.header_commands", "Start a logbook: goal, metrics, baseline, stop criteria, ID prefix."),
     Subcommand("run", "cli.run_command", "Run a command as an experiment: next ID, live output, full record."),
     Subcommand("wait", "cli.wait_commands", "Wait for detached runs, and exit as `run` would have."),
@@ -40,20 +41,22 @@ CORE = (
     Subcommand("list", "cli.listing", "List all entries, those with certain words, or what did not work."),
     Subcommand("show", "cli.show_command", "Show one entry with its runs."),
     Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
-    Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
-    Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),
-    Subcommand(
-        "sweep", "cli.sweep_command", "Run the cases of a recipe and compare the best. Without RECIPE, list them."
-    ),
-    Subcommand("compare", "cli.table_commands", "Show the answer of a comparison, or numbers side by side."),
     Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
     Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
+COMPARE = (
+    Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),
+    Subcommand(
+        "sweep", "cli.sweep_command", "Run the cases of a recipe and compare the best. Without RECIPE, list them."
+    ),
+    Subcommand("compare", "cli.table_commands", "Show the answer of a comparison, or numbers side by side."),
+    Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
+)
 
-SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
+SUBCOMMANDS = (*DAILY, *COMPARE, *(command for feature in present() for command in feature.commands))
 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
@@ -73,10 +76,24 @@ _MEANT = {
 }
 
 
+class _ByHeading(TyperGroup):
+    """All commands, whose help lists them under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        headings = {"Daily": [*DAILY], "Compare": [*COMPARE]}
+        for feature in present():
+            headings.setdefault(feature.heading, []).extend(feature.commands)
+        for heading, commands in headings.items():
+            if commands:
+                with formatter.section(heading):
+                    formatter.write_dl([(command.name, command.help) for command in commands])
+
+
 def build(wanted: str | None) -> typer.Typer:
     """The app with one command in full and the others as names with a line of help."""
     app = typer.Typer(
         name="logbook",
+        cls=_ByHeading,
         help="A research logbook for experiments that agents and people run from the shell.",
         epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand before or"
         " after the name of any command. Data goes to stdout, messages to stderr.",

@@ -36,7 +36,7 @@ def test_void_withdraws_an_entry_with_or_without_a_reason(started: Cli) -> None:
 
 
 def test_the_help_of_a_command_ends_with_the_shared_options_that_it_takes(cli: Cli) -> None:
-    names = re.findall(r"^  ([a-z]+)  +[A-Z]", cli("--help").out.partition("Commands:")[2], re.MULTILINE)
+    names = re.findall(r"^  ([a-z]+)  +[A-Z]", cli("--help").out.partition("Daily:")[2], re.MULTILINE)
     assert len(names) > 30
     for name in names:
         shown = cli(name, "--help").out
