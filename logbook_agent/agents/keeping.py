@@ -59,6 +59,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             cause="nothing has changed since",
             hint="logbook status",
         )
+    if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit != commit:
+        return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
     closes = next((s["next_lead"] for s in found.thread.next_actions if s["id"] == record.id), None)
     verb = "Keep" if request.kept else "Discard"
     prose = with_relations(book, Prose(decides=record.id, supersedes=earlier["id"] if earlier is not None else None))
@@ -109,6 +111,14 @@ def _earlier(found: Findings, about: str) -> Summary | None:
     thread = found.thread
     decisions = [s for s in thread.summaries if s["decides"] == about and s["kept"] is not None]
     return next((s for s in reversed(decisions) if thread.standing[s["id"]].counts), None)
+
+
+def _completed(workspace: Workspace, book: Book, decision: str, commit: str | None, why: str | None) -> Entry:
+    """A decision to keep changes that were not committed, with the commit that holds them by now."""
+    with changing(workspace, book), book.lock():
+        entry = book.entry(decision)
+        fields = edited_fields(entry.fields, [(DECISION, why)] if why else [], append=False)
+        return book.write_entry(dataclasses.replace(entry, commit=commit, fields=fields))
 
 
 def _code_of(record: Record) -> tuple[Run, Code] | None:

@@ -52,6 +52,16 @@ def test_a_kept_idea_names_its_commit(campaign: Cli, git: Git, folder: Path) -> 
     assert (refused.code, again["id"] in refused.error["message"]) == (2, True)
 
 
+def test_the_first_decision_is_completed_by_the_commit(campaign: Cli, git: Git, folder: Path) -> None:
+    idea = measure(campaign, folder, 2)
+    first = campaign("keep", idea, "--why", "twice as fast", "--json").data
+    git("commit", "-q", "-a", "-m", "twice as fast")
+    again = campaign("keep", idea, "--json").data
+    assert (again["id"], again["why"], again["commit"]) == (first["id"], "twice as fast", git("rev-parse", "HEAD"))
+    assert [line["id"] for line in campaign("list", "--kind", "decision", "--json").data] == ["MOE-001", first["id"]]
+    assert again["commit"][:9] in (folder / "logbooks/moe.md").read_text()
+
+
 def test_other_code_that_was_committed_since_is_not_the_commit(campaign: Cli, git: Git, folder: Path) -> None:
     base = git("rev-parse", "HEAD")
     idea = measure(campaign, folder, 2)
