@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.thread import closes
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import DECISION, VOID, Entry
 from logbook_agent.model.errors import UsageError
@@ -61,7 +62,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         )
     if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit != commit:
         return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
-    closes = next((s["next_lead"] for s in found.thread.next_actions if s["id"] == record.id), None)
+    actions = [s for s in found.thread.next_actions if s["id"] == record.id and closes(s, workspace.stamp())]
     verb = "Keep" if request.kept else "Discard"
     prose = with_relations(book, Prose(decides=record.id, supersedes=earlier["id"] if earlier is not None else None))
     draft = draft_entry(
@@ -76,7 +77,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
         )
     is_committed = ran is None or not ran[1].dirty or commit != ran[1].commit
-    return book, Decided(entry=made, closes=closes, is_committed=is_committed)
+    return book, Decided(entry=made, closes=actions[0]["next_lead"] if actions else None, is_committed=is_committed)
 
 
 def _check(record: Record, request: DecisionRequest) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 from tests.contract.agents.generated_trees import snapshot
 from tests.seams import Store
 
@@ -60,6 +60,26 @@ def test_the_first_decision_is_completed_by_the_commit(campaign: Cli, git: Git, 
     assert (again["id"], again["why"], again["commit"]) == (first["id"], "twice as fast", git("rev-parse", "HEAD"))
     assert [line["id"] for line in campaign("list", "--kind", "decision", "--json").data] == ["MOE-001", first["id"]]
     assert again["commit"][:9] in (folder / "logbooks/moe.md").read_text()
+
+
+@pytest.mark.parametrize("decision", [("keep",), ("discard", "--why", "slower")])
+def test_a_decision_leaves_what_was_written_after_its_runs(
+    campaign: Cli, folder: Path, clock: FixedClock, decision: tuple[str, ...]
+) -> None:
+    def left() -> list[str]:
+        return [one["next"] for one in campaign("status", "--json").data["next_actions"]]
+
+    idea = measure(campaign, folder, 2, "--next", "keep it if it is faster")
+    assert campaign("edit", idea, "--next", "try topk=8").code == 0
+    first, *more = decision
+    assert campaign(first, idea, *more, "--json").data["closes"] is None
+    assert left() == ["try topk=8"]
+    clock.tick(1)
+    assert campaign("run", "--id", idea, "--", *COMMAND).code == 0
+    assert left() == ["try topk=8"]
+    clock.tick(1)
+    assert campaign(first, idea, "--why", "still so", "--json").data["closes"] == "try topk=8"
+    assert left() == []
 
 
 def test_other_code_that_was_committed_since_is_not_the_commit(campaign: Cli, git: Git, folder: Path) -> None:
