@@ -119,7 +119,6 @@ FEATURES = (
         name="agents",
         heading="Agents",
         cites="agents.shown_citations",
-        checks=("agents.patching:check_cut_off",),
         commands=(
             Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),

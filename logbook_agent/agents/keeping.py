@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.thread import closes
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import DECISION, VOID, Entry
 from logbook_agent.model.errors import UsageError
@@ -59,7 +60,9 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             cause="nothing has changed since",
             hint="logbook status",
         )
-    closes = next((s["next_lead"] for s in found.thread.next_actions if s["id"] == record.id), None)
+    if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit != commit:
+        return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
+    actions = [s for s in found.thread.next_actions if s["id"] == record.id and closes(s, workspace.stamp())]
     verb = "Keep" if request.kept else "Discard"
     prose = with_relations(book, Prose(decides=record.id, supersedes=earlier["id"] if earlier is not None else None))
     draft = draft_entry(
@@ -74,7 +77,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
         )
     is_committed = ran is None or not ran[1].dirty or commit != ran[1].commit
-    return book, Decided(entry=made, closes=closes, is_committed=is_committed)
+    return book, Decided(entry=made, closes=actions[0]["next_lead"] if actions else None, is_committed=is_committed)
 
 
 def _check(record: Record, request: DecisionRequest) -> None:
@@ -109,6 +112,14 @@ def _earlier(found: Findings, about: str) -> Summary | None:
     thread = found.thread
     decisions = [s for s in thread.summaries if s["decides"] == about and s["kept"] is not None]
     return next((s for s in reversed(decisions) if thread.standing[s["id"]].counts), None)
+
+
+def _completed(workspace: Workspace, book: Book, decision: str, commit: str | None, why: str | None) -> Entry:
+    """A decision to keep changes that were not committed, with the commit that holds them by now."""
+    with changing(workspace, book), book.lock():
+        entry = book.entry(decision)
+        fields = edited_fields(entry.fields, [(DECISION, why)] if why else [], append=False)
+        return book.write_entry(dataclasses.replace(entry, commit=commit, fields=fields))
 
 
 def _code_of(record: Record) -> tuple[Run, Code] | None:

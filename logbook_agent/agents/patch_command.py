@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.agents.patching import Action, PatchAnswer, PatchRequest, patch
+from logbook_agent.agents.patching import Action, PatchAnswer, patch
 from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, write_bytes
 from logbook_agent.model.errors import UsageError
@@ -26,8 +26,8 @@ def patch_command(
 ) -> None:
     """Show, apply or undo the uncommitted changes of a run's code.
 
-    Files are changed all together or not at all. The index, HEAD and other files stay as they are; where other changes
-    overlap with the diff, they are named and nothing is changed.
+    `git apply` changes the files all together or not at all, and leaves index, HEAD and other files as they are. An
+    untracked script that the command named is one of the changes; `--undo` removes it where `--paths` names it.
 
     Example: logbook patch MOE-I8-003 --undo --paths bench.py
     """
@@ -37,18 +37,17 @@ def patch_command(
         )
     space = common.space()
     action: Action = "apply" if apply else "undo" if undo else "show"
-    answer = patch(space, PatchRequest(reference=reference, action=action, paths=paths or ()))
+    answer = patch(space, reference, action, paths or ())
     data: dict[str, object] = {
         "id": answer.id,
         "run": answer.run,
         "commit": answer.commit,
         "action": action,
-        "paths": list(answer.paths),
+        "paths": answer.paths,
     }
     if action != "show":
-        data |= {"changed": list(answer.changed), "already": list(answer.already)}
-        text = _said(answer, "applied" if apply else "undid")
-        emit("patch", data, text, as_json=common.as_json, warnings=space.warnings)
+        data |= {"changed": answer.changed, "already": answer.already, "left": answer.left}
+        emit("patch", data, _said(answer, undo=undo), as_json=common.as_json, warnings=space.warnings)
         return
     clean = space.redactor.text(answer.diff.decode("utf-8", "surrogateescape"))
     if common.as_json:
@@ -58,13 +57,11 @@ def patch_command(
     write_bytes([clean.encode("utf-8", "surrogateescape")])
 
 
-def _said(answer: PatchAnswer, done: str) -> str:
-    """`applied MOE-003 to 2 files: bench.py, kernel.py`, and what was so already."""
-    lines = []
-    if answer.changed:
-        of = "to" if done == "applied" else "in"
-        lines.append(f"{done} {answer.id} {of} {counted(len(answer.changed), 'file')}: {listed(answer.changed, 10)}")
-    if answer.already:
-        state = "with" if done == "applied" else "without"
-        lines.append(f"already {state} these changes: {listed(answer.already, 10)}")
+def _said(answer: PatchAnswer, *, undo: bool) -> str:
+    """`applied MOE-003 to 2 files: bench.py, kernel.py`, what was so already, and what was left."""
+    did, state, why = ("undid {} in", "without", "untracked") if undo else ("applied {} to", "with", "not kept")
+    files = f"{counted(len(answer.changed), 'file')}: {listed(answer.changed, 10)}"
+    lines = [f"{did.format(answer.id)} {files}"] if answer.changed else []
+    lines += [f"already {state} these changes: {listed(answer.already, 10)}"] if answer.already else []
+    lines += [f"left as they are ({why}): {listed(answer.left, 10)}"] if answer.left else []
     return "\n".join(lines) or "nothing to change"

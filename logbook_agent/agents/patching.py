@@ -1,111 +1,109 @@
-"""`logbook patch`: the changes that the code of a run had, printed, applied to the working tree, or taken back."""
+"""`logbook patch`: the changes that the code of a run had, printed, or brought into the working tree, or taken back, by
+`git apply`."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from shlex import quote
+from typing import Literal, TypeAlias
 
-from logbook_agent.agents.recorded_diff import FilePatch, chosen, files_of
-from logbook_agent.agents.tree_patch import is_cut_off, patch_tree
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Code, Run
-from logbook_agent.running.provenance.worktrees import Checkout
+from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.reading import CODE, is_inside, read_bytes
-from logbook_agent.store.repository import Repository, repository_of
-from logbook_agent.store.trouble import Trouble
+from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 
 Action = Literal["show", "apply", "undo"]
-_DIFF_BYTES = 2**24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchRequest:
-    """What to do with the diff of `reference`, which is `ID` or `ID/RUN`, and on which `paths`, as typed."""
-
-    reference: str
-    action: Action = "show"
-    paths: Sequence[str] = ()
+# `git apply` in a working tree: texts of a diff, options.
+_GitApply: TypeAlias = Callable[..., GitAnswer]
+_MOST_BYTES = 2**24
+_TIMEOUT_S = 120.0
+# What a user has configured must not let a change fit where it does not.
+_APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "apply")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchAnswer:
-    """The diff of a run against `commit`, as far as it was asked for; and of an action, the paths that were `changed`
-    and those that were `already` as they should be."""
+    """The changes of a run against `commit`, as far as they were asked for; and of an action, the paths that were
+    `changed`, those that were `already` as they should be, and those that were `left` as they are: untracked files that
+    the logbook does not hold, or that nobody named to be taken away."""
 
     id: str
     run: int
     commit: str
-    paths: tuple[str, ...]
+    paths: list[str]
     diff: bytes
-    changed: tuple[str, ...] = ()
-    already: tuple[str, ...] = ()
+    changed: list[str]
+    already: list[str]
+    left: list[str]
 
 
-def patch(workspace: Workspace, request: PatchRequest) -> PatchAnswer:
-    """Carry out a request. Raises UsageError where a run has no diff, or its diff does not fit the working tree: then
-    nothing is changed. Records are never changed."""
-    reference, _, number = request.reference.partition("/")
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a run's code changes in one file. Not `is_exact`: it was recorded without its secrets."""
+
+    text: bytes
+    is_exact: bool
+    is_tracked: bool = True
+
+
+def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[str]) -> PatchAnswer:
+    """Show, apply or undo the changes of `ID` or `ID/RUN`, in all files or in `paths`, as typed. Raises UsageError
+    where a run has none, or they do not fit the working tree: then nothing is changed. Records are never changed."""
+    reference, _, number = reference.partition("/")
     book = workspace.book(reference)
-    entry_id = book.resolve(reference)
-    run, code = _run_with_diff(book, entry_id, number)
-    diff = recorded_diff(book, run)
-    files = files_of(diff)
-    if request.action == "show":
-        wanted = chosen(files, _declared(workspace, request.paths)) if request.paths else files
-        return _answer(run, code, wanted)
-    repository = _repository(workspace, run, code)
-    if hashlib.sha256(diff).hexdigest() != code.diff_sha256:
-        raise UsageError(
-            f"the diff of {entry_id} is not the one that ran",
-            cause="it was recorded without its secrets, or the file was changed",
-            hint=f"logbook patch {request.reference} --show prints what is kept",
-        )
-    wanted = chosen(files, _declared(workspace, request.paths))
-    _check_places(workspace, repository, wanted, request)
-    done = patch_tree(repository, wanted, workspace.environ, undo=request.action == "undo")
-    return _answer(run, code, wanted, done.changed, done.already)
-
-
-def _answer(
-    run: Run, code: Code, files: Sequence[FilePatch], changed: tuple[str, ...] = (), already: tuple[str, ...] = ()
-) -> PatchAnswer:
+    run, code = _run_with_changes(book, book.resolve(reference), number)
+    repository = repository_of(workspace.cwd)
+    top = repository.top if repository is not None else Path(os.path.realpath(workspace.cwd))
+    git = partial(_git_apply, top, workspace.environ)
+    changes = _changes(book, run, code, git, workspace.environ)
+    wanted = _chosen(changes, [_declared(top, workspace.cwd, path) for path in paths])
+    left, changed, already = list[str](), list[str](), list[str]()
+    if action != "show":
+        if action == "undo":
+            left = [path for path, change in wanted.items() if not change.is_tracked and not paths]
+        else:
+            left = [file.path for file in code.untracked if file.path not in changes and not paths]
+        meant = {path: change for path, change in wanted.items() if path not in left}
+        _check(checkout_of(workspace.cwd, workspace.environ), run, meant, workspace.root)
+        changed, already = _carry_out(git, {path: c.text for path, c in meant.items()}, undo=action == "undo")
     return PatchAnswer(
         id=run.entry,
         run=run.run,
         commit=code.commit or "",
-        paths=tuple(file.path for file in files if not file.is_submodule or file.moves_submodule),
-        diff=b"".join(file.text for file in files),
+        paths=[*wanted],
+        diff=b"".join(change.text for change in wanted.values()),
         changed=changed,
         already=already,
+        left=left,
     )
 
 
-def recorded_diff(book: Book, run: Run) -> bytes:
-    """The diff that was kept of a run's code. Raises UsageError where it was too large to keep, or is gone."""
-    name = run.code.diff_kept if run.code is not None else None
-    if name is None:
-        raise UsageError(
-            f"the diff of {run.entry} was not kept",
-            cause="a diff of more than 1 MiB is recorded by its digest alone",
-            hint=f"logbook show {run.entry} --json names the commit it was made on",
-        )
-    folder = book.folder if name.startswith(f"{CODE}/") else book.run_folder(run.entry, run.run)
-    return read_bytes(folder / name, within=book.root, limit=_DIFF_BYTES)
+# -- what was recorded -------------------------------------------------------------------------------
 
 
-def _run_with_diff(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
-    """The run that is meant, and its code: the one that is named, or the last one, where all have the same diff."""
+def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
+    """The run that is meant, and its code: the one that is named, or the last, where all have the same changes."""
     runs = [run for run in book.runs(entry_id) if not number or (number.isdecimal() and run.run == int(number))]
     if number and not runs:
         raise UsageError(f"{entry_id} has no run {number}", cause="no such record", hint=f"logbook show {entry_id}")
-    found = {run.code.diff_sha256: (run, run.code) for run in runs if run.code is not None and run.code.diff_sha256}
+    known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
+    ran = [one for one in known if one[1].diff_sha256] or [
+        one for one in known if any(f.kept for f in one[1].untracked)
+    ]
+    found = {(code.diff_sha256, code.untracked): (run, code) for run, code in ran}
     if not found:
         raise UsageError(
             f"{entry_id} has no recorded diff",
@@ -122,69 +120,145 @@ def _run_with_diff(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
     return next(iter(found.values()))
 
 
-def _repository(workspace: Workspace, run: Run, code: Code) -> Repository:
-    """The repository of the working tree in which the command was typed, which must be that of the code."""
-    found = repository_of(workspace.cwd)
-    if found is None:
-        raise UsageError(
-            f"{workspace.cwd} is not in a git repository",
-            cause="the diff is applied to the working tree in which the command is typed",
-            hint="cd into the checkout of the code",
-        )
-    known = Checkout(top=found.top, inside=".", environ=workspace.environ).commit_of(code.commit or "")
-    if known is None:
-        raise UsageError(
-            f"{found.top} does not have the commit that {run.entry} ran on",
-            cause=f"{code.commit} is not in this clone, or the code is in another repository",
-            hint="git fetch --all, or cd into the checkout of the code",
-        )
+def _changes(book: Book, run: Run, code: Code, git: _GitApply, environ: Mapping[str, str]) -> dict[str, _Change]:
+    """What was kept of the changes, by path: the diff, and untracked files as files that are new."""
+
+    def kept(name: str) -> bytes:
+        folder = book.folder if name.startswith(f"{CODE}/") else book.run_folder(run.entry, run.run)
+        return read_bytes(folder / name, within=book.root, limit=_MOST_BYTES)
+
+    found: dict[str, _Change] = {}
+    if code.diff_sha256 is not None:
+        if code.diff_kept is None:
+            raise UsageError(
+                f"the diff of {run.entry} was not kept",
+                cause="a diff of more than 1 MiB is recorded by its digest alone",
+                hint=f"logbook show {run.entry} --json names the commit it was made on",
+            )
+        diff = kept(code.diff_kept)
+        found = {path: _Change(text, _is(diff, code.diff_sha256)) for path, text in _parts(git, diff).items()}
+    for file in code.untracked:
+        if file.kept is not None and not Path(file.path).is_absolute():
+            content = kept(file.kept)
+            text = _as_new(file.path, content, environ)
+            found[file.path] = _Change(text, _is(content, file.sha256), is_tracked=False)
     return found
 
 
-def _declared(workspace: Workspace, paths: Sequence[str]) -> list[str]:
-    """Paths as they are seen from the top of the repository."""
-    found = repository_of(workspace.cwd)
-    top = found.top if found is not None else Path(os.path.realpath(workspace.cwd))
-    declared = []
-    for path in paths:
-        place = os.path.normpath(Path(os.path.realpath(workspace.cwd)) / path)
-        if not Path(place).is_relative_to(top):
+def _is(content: bytes, sha256: str) -> bool:
+    return hashlib.sha256(content).hexdigest() == sha256
+
+
+def _as_new(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
+    """A file as a diff that creates it."""
+    with tempfile.TemporaryDirectory(prefix="logbook-patch-") as name:
+        folder = Path(os.path.realpath(name))
+        make_folder((folder / path).parent, within=folder)
+        write_atomic(folder / path, content, within=folder, durable=False)
+        (folder / path).chmod(0o755 if content.startswith(b"#!") else 0o644)
+        words = [*DIFF, "--no-index", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"]
+        return read_git(folder, [*words, "--", os.devnull, path], environ).out
+
+
+# -- what was asked for ------------------------------------------------------------------------------
+
+
+def _declared(top: Path, cwd: Path, path: str) -> Path:
+    """A path as it is seen from the top of the repository."""
+    place = Path(os.path.normpath(Path(os.path.realpath(cwd)) / path))
+    if not place.is_relative_to(top):
+        raise UsageError(f"--paths {path}: outside {top}", cause="changes are those of a repository")
+    return place.relative_to(top)
+
+
+def _chosen(changes: dict[str, _Change], declared: Sequence[Path]) -> dict[str, _Change]:
+    """Those in the declared files and folders; all of them where none is declared."""
+    for place in declared:
+        if not any(Path(path).is_relative_to(place) for path in changes):
             raise UsageError(
-                f"--paths {path}: outside {top}", cause="a diff changes files of its repository", hint="--paths FILE"
+                f"--paths {place}: the recorded diff does not change it",
+                cause=f"it changes {listed([*changes], 8)}",
+                hint=f"--paths {quote(next(iter(changes)))}" if changes else "leave --paths out",
             )
-        declared.append(Path(place).relative_to(top).as_posix())
-    return declared
+    return {
+        path: change
+        for path, change in changes.items()
+        if not declared or any(Path(path).is_relative_to(place) for place in declared)
+    }
 
 
-def _check_places(
-    workspace: Workspace, repository: Repository, files: Sequence[FilePatch], request: PatchRequest
-) -> None:
-    """Raise UsageError for files that another repository, or the logbook, has."""
-    again = f"logbook patch {request.reference} --{request.action} --paths"
-    inside = [file.path for file in files if _is_of_submodule(repository.top, file)]
-    records = [file.path for file in files if is_inside(repository.top / file.path, workspace.root)]
-    if inside or records:
-        rest = [file.path for file in files if file.path not in (*inside, *records) and not file.is_submodule]
+def _check(checkout: Checkout, run: Run, wanted: dict[str, _Change], root: Path) -> None:
+    """Raise UsageError unless these are changes of files of this repository, as they ran."""
+    commit = run.code.commit if run.code is not None else None
+    if checkout.commit_of(commit or "") is None:
         raise UsageError(
-            f"nothing was changed: the diff has files that logbook does not touch: {listed([*inside, *records], 5)}",
-            cause="they belong to a submodule, whose commits and files are yours to change"
-            if inside
-            else "they are records of a logbook",
-            hint=f"{again} {rest[0]}" if rest else f"logbook patch {request.reference} --show prints the diff",
+            f"{checkout.top} does not have the commit that {run.entry} ran on",
+            cause=f"{commit} is not in this clone, or the code is in another repository",
+            hint="git fetch --all, or cd into the checkout of the code",
+        )
+    show = f"logbook patch {run.entry}/{run.run} --show prints what is kept"
+    if inexact := [path for path, change in wanted.items() if not change.is_exact]:
+        raise UsageError(
+            f"the diff of {run.entry} is not the one that ran: {listed(inexact, 5)}",
+            cause="it was recorded without its secrets, or the file was changed",
+            hint=show,
+        )
+    if others := [path for path in wanted if _is_other(checkout.top, path, root)]:
+        raise UsageError(
+            f"nothing was changed: the diff has files that logbook does not touch: {listed(others, 5)}",
+            cause="they belong to a submodule, or are records of a logbook",
+            hint=f"--paths names those files of the diff that you want; {show}",
         )
 
 
-def _is_of_submodule(top: Path, file: FilePatch) -> bool:
-    if file.is_submodule:
-        return file.moves_submodule
-    return any(os.path.lexists(top / above / ".git") for above in [*Path(file.path).parents][:-1])
+def _is_other(top: Path, path: str, root: Path) -> bool:
+    """Whether a file is of a submodule, or of the logbooks."""
+    above = [Path(path), *Path(path).parents][:-1]
+    return any(os.path.lexists(top / place / ".git") for place in above) or is_inside(top / path, root)
 
 
-def check_cut_off(workspace: Workspace, book: Book) -> Iterator[Trouble]:
-    """A patch of the working tree that was killed while it put its files in place."""
-    del book
-    repository = repository_of(workspace.cwd)
-    if repository is not None and is_cut_off(repository):
-        message = "a patch of the working tree was cut off, and some of its files are in place"
-        mend = "logbook patch ID --apply (or --undo) restores what was there before, then does what you ask for"
-        yield Trouble("warning", "patch", repository.top, message, mend)
+# -- git apply ---------------------------------------------------------------------------------------
+
+
+def _git_apply(top: Path, environ: Mapping[str, str], texts: Iterable[bytes], *words: str) -> GitAnswer:
+    with tempfile.NamedTemporaryFile(prefix="logbook-", suffix=".diff") as file:
+        file.writelines(texts)
+        file.flush()
+        return write_git(top, [*_APPLY, *words, file.name], environ, timeout_s=_TIMEOUT_S)
+
+
+def _parts(git: _GitApply, diff: bytes) -> dict[str, bytes]:
+    """The parts of a diff by their paths, each of one file: no record of ours has renames. A line of a file's content
+    has a sign before it."""
+    texts = re.split(rb"^(?=diff --git )", diff, flags=re.MULTILINE)
+    answer = git([diff], "--numstat", "-z")
+    paths = [os.fsdecode(line.split(b"\t", 2)[2]) for line in answer.out.split(b"\0")[:-1]]
+    has_renames = re.search(rb"^(?:rename|copy) from ", diff, re.MULTILINE) is not None
+    if answer.code != 0 or texts[0] or len(texts) != len(paths) + 1 or has_renames:
+        raise StoreError("the recorded diff cannot be read", cause=answer.words, hint="logbook doctor")
+    found: dict[str, bytes] = {}
+    for path, text in zip(paths, texts[1:], strict=True):
+        # A file that becomes a link is recorded as one that goes and one that comes.
+        found[path] = found.get(path, b"") + text
+    return found
+
+
+def _carry_out(git: _GitApply, texts: dict[str, bytes], *, undo: bool) -> tuple[list[str], list[str]]:
+    """Change the files, all of them or none; those that were changed, and those that were already as they should be.
+    Raises UsageError with git's own words where other changes overlap."""
+    way, back = (["--reverse"], []) if undo else ([], ["--reverse"])
+    already: list[str] = []
+    if git(texts.values(), "--check", *way).code != 0:
+        apart = [path for path, text in texts.items() if git([text], "--check", *way).code != 0]
+        already = [path for path in apart if git([texts[path]], "--check", *back).code == 0]
+        if unfit := [path for path in apart if path not in already]:
+            said = git([texts[path] for path in unfit], "--check", *way).words
+            raise UsageError(
+                f"nothing was {'undone' if undo else 'applied'}: the diff does not fit {listed(unfit, 5)}",
+                cause="; ".join(line.removeprefix("error: ") for line in said.splitlines()[:5]),
+                hint="look at git diff HEAD; --paths names those files of the diff that you want",
+            )
+    changed = [path for path in texts if path not in already]
+    if changed and (answer := git([texts[path] for path in changed], *way)).code != 0:
+        raise StoreError("git could not apply the recorded diff", cause=answer.words, hint="git status")
+    return changed, already

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from logbook_agent.entries.drafts import with_earlier_hypothesis
+from logbook_agent.entries.drafts import with_earlier_hypothesis, with_next_after
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
@@ -120,6 +120,7 @@ def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: v
     )
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
     changed = with_earlier_hypothesis(record, taken.entry, day(workspace.stamp(), book.header.zone))
+    changed = with_next_after(record, changed)
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
     text = form.entry(now, later=later, compared=compared, plots=plots)

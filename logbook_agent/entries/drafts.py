@@ -202,6 +202,13 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
     return dataclasses.replace(new, fields=fields)
 
 
+def with_next_after(old: Record, new: Entry) -> Entry:
+    """The entry with its last run when its next action was written."""
+    text = dataclasses.replace(old, entry=new).next_action
+    last = old.runs[-1].run.run if text and old.runs else None
+    return new if text == old.next_action else dataclasses.replace(new, next_after=last)
+
+
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:
     """With an empty Result where the measured one stands, so that what is written after it follows it."""
     if _index(fields, RESULT) is not None:

@@ -158,6 +158,13 @@ class Statements(Generic[Said]):
         return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
 
 
+def closes(action: Summary, decided: str) -> bool:
+    """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
+    after the runs on which it decides."""
+    last = action["next_after"]
+    return last is None or any(run > last and started < decided for run, started in action["finished"].values())
+
+
 @dataclass(frozen=True)
 class Thread(Statements[Summary]):
     """The entries of a thread together, from their summaries."""
@@ -196,13 +203,14 @@ class Thread(Statements[Summary]):
         thread is closed."""
         if self.header.closing is not None:
             return []
-        left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(s)]
         commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
         return [s for s in left if not commands.carried_out(s)]
 
-    @staticmethod
-    def _is_left(standing: Standing) -> bool:
-        return standing.withdrawn is None and not standing.taken_up_by
+    def _is_left(self, summary: Summary) -> bool:
+        standing = self.standing[summary["id"]]
+        open_to = {i for i in standing.decided_by if not closes(summary, self.by_id[i]["opened"])}
+        return standing.withdrawn is None and open_to.issuperset(standing.taken_up_by)
 
 
 # A file without any of these words says nothing of other entries, and nothing for the lists below a view.

@@ -157,7 +157,7 @@ class Entry:
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
     A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` that
-    holds it.
+    holds it. `next_after`: the last run when the next action was written.
     """
 
     format: int = 1
@@ -174,6 +174,7 @@ class Entry:
     decides: str | None = None
     kept: bool | None = None
     commit: str | None = None
+    next_after: int | None = None
     aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None

@@ -147,6 +147,7 @@ class Summary(SaidByEntry):
     interpretation: str | None
     next: str | None
     next_lead: str | None
+    next_after: int | None
     settled: bool
     stated: StatedConfidence
     mark: str

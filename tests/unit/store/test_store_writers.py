@@ -33,7 +33,7 @@ WRITERS = {
     "cluster/shell.py": "what a program is given, and what it complained of",
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
-    "agents/tree_patch.py": "files of the working tree that a recorded diff changes, and copies in git's own folder",
+    "agents/patching.py": "temporary files that git reads",
     "agents/cited_files.py": "the mode of a file that the user named, as it was",
     "agents/reproduction.py": "the temporary working tree of a run that is made again",
     "issue/gate/ci.py": "the temporary folder of a record",
