@@ -31,7 +31,6 @@ from logbook_agent.curves.chart import ChartLine  # noqa: E402
 from logbook_agent.curves.followed import FollowedCurves  # noqa: E402
 from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record  # noqa: E402
 from logbook_agent.running.point_files import point_sink  # noqa: E402
-from logbook_agent.running.results.curve_points import PointRules  # noqa: E402
 from logbook_agent.running.results.reader import ResultReader  # noqa: E402
 
 COUNT = 1_000_000
@@ -40,7 +39,7 @@ _LOOK_S, _FOLLOWED_S = 0.25, 20
 
 def fed(lines: Sequence[str], folder: Path) -> tuple[float, float]:
     """Processor seconds to read the lines, and to finish."""
-    reader = ResultReader(lambda plain: plain, PointRules.of(lambda: point_sink(folder, folder)))
+    reader = ResultReader(lambda plain: plain, make_sink=lambda: point_sink(folder, folder))
     began = time.process_time()
     for place, line in enumerate(lines):
         reader.feed(line)

@@ -28,7 +28,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -215,7 +215,9 @@ def trivial(engine: Engine, folder: Path, number: int) -> dict[str, float]:
 def behind_ssh(folder: Path, scratch: Path) -> Iterator[Engine]:
     if why := ssh_place.why_not():
         sys.exit(f"no ssh here: {why}")
-    place = ssh_place.ssh_place(folder, scratch / "ssh", "sync = false", "devices = []", "equivalent = true")
+    place = ssh_place.ssh_place(
+        cast(Any, None), folder, scratch / "ssh", "sync = false", "devices = []", "equivalent = true"
+    )
     far = scratch / "ssh"
     shared = ["-o", "ControlMaster=auto", "-o", "ControlPersist=60", "-o", f"ControlPath={ssh_place.control(far)}/bare"]
 
@@ -239,7 +241,7 @@ def with_slurm(folder: Path, scratch: Path) -> Iterator[Engine]:
     with slurm_engine.started_in(scratch / "slurm") as slurm:
         path = os.environ["PATH"]
         os.environ["PATH"] = f"{slurm.bin}{os.pathsep}{path}"
-        place = slurm_place.slurm_place(folder, scratch / "shared")
+        place = slurm_place.slurm_place(cast(Any, None), folder, scratch / "shared")
         file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
         file.write_text(f"{file.read_text()}equivalent = true\n")
 

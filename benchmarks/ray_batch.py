@@ -24,6 +24,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import psutil
 
@@ -33,13 +34,14 @@ sys.path[:0] = [str(HERE.parent)]
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
-from logbook_agent.running.executors.dispatch import make_all  # noqa: E402
+from logbook_agent.running.executors.dispatch import Dispatch  # noqa: E402
+from logbook_agent.running.executors.table import executor_named  # noqa: E402
 from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.contract.engines import ray_engine  # noqa: E402
-from tests.contract.engines.ray_place import declare  # noqa: E402
+from tests.contract.engines.ray_place import place_on  # noqa: E402
 
 RUNS, AT_ONCE = 200, 4
 # What others do on the machine changes these little.
@@ -77,8 +79,9 @@ def batch() -> float:
     plan = RunPlan(command=prepare(workspace, ("true",)), entry_id="RAY-000", config={})
     wanted = [plan] * RUNS
     with StopRequests() as stops:
-        ended = make_all(workspace, workspace.book(), wanted, "ray", LineDisplay(), stops, at_most=AT_ONCE)
-        made = [run for _, run in ended]
+        executor = executor_named(workspace, "ray")
+        dispatch = Dispatch(workspace, workspace.book(), executor, LineDisplay(), wanted, "ray", AT_ONCE)
+        made = [run for _, run in dispatch.carry_out(stops)]
     took = time.perf_counter() - began
     assert len(made) == RUNS
     assert all(run.exit is not None and run.exit.code == 0 for run in made), made[0]
@@ -104,7 +107,7 @@ def measure(rounds: int) -> Samples:
         os.chdir(folder)
         os.environ |= {"XDG_CONFIG_HOME": f"{folder}/config", "LOGBOOK_ROOT": f"{folder}/logbooks"}
         assert logbook(["start", "ray", "--prefix", "RAY"]) == 0
-        declare(engine)
+        place_on(engine, cast(Any, None), Path(folder))  # nothing is typed there: it writes the settings
         jobs = Jobs(engine.address)
         for _ in range(rounds):
             at_first = used_s()

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -121,7 +122,7 @@ def planned(
     workspace = Workspace(cwd=folder, environ=ENVIRON)
     began = time.perf_counter()
     documents = gather(workspace, workspace.book(), None)
-    wanted = documents.wanted.trusting("ada")
+    wanted = replace(documents.wanted, login="ada")
     plan = make_plan(wanted, documents, issue, comments)
     keep(samples, f"plan of 1,000 entries, {name}, s", time.perf_counter() - began)
     return first_body(wanted, documents), plan
