@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -133,14 +133,13 @@ def criteria_have_a_rule(patch: Patch) -> None:
 
 
 def plots_have_a_rule(patch: Patch) -> None:
-    """The band of a plot is the range of the pairs."""
-    own = by_pair._found
+    """The title of a plot goes by the medians of both sides."""
+    own = by_pair.title_of
 
-    def of_range(answer: Answer, f: Finding, ends: Any) -> Any:
-        changes = [b / a - 1 for a, b in zip(f.base.values, f.other.values, strict=True)]
-        return own(answer, dataclasses.replace(f, low=min(changes), high=max(changes)), ends)
+    def by_medians(answer: Answer, found: Sequence[Finding], what: str) -> str:
+        return own(answer, [_by_median(f) for f in found], what)
 
-    patch.setattr(by_pair, "_found", of_range)
+    patch.setattr(by_pair, "title_of", by_medians)
 
 
 def sentences_round_the_interval(patch: Patch) -> None:
