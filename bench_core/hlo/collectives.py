@@ -38,16 +38,13 @@ class CollectiveKind(StrEnum):
     COLLECTIVE_PERMUTE = "collective-permute"
 
 
-RING_SOURCE = "P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009"
-
-
 def ring_bytes(kind: CollectiveKind, payload_bytes: int, group: int) -> float:
     """Bytes that each of `group` devices in a ring has to send at the least.
 
     Of N = `payload_bytes` and n = `group`: all-reduce 2 (n-1)/n N (a reduce-scatter and an all-gather), all-gather,
-    reduce-scatter, all-to-all (n-1)/n N, collective-permute N. Source: `RING_SOURCE` for the first three; of an
-    all-to-all each device keeps 1/n. In a real network an all-to-all may pass through other devices, which this does
-    not count.
+    reduce-scatter, all-to-all (n-1)/n N, collective-permute N. Source of the first three: P. Patarasuk and X. Yuan,
+    Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009; of an all-to-all each device keeps 1/n.
+    In a real network an all-to-all may pass through other devices, which this does not count.
     """
     if kind is CollectiveKind.COLLECTIVE_PERMUTE:
         return float(payload_bytes)
