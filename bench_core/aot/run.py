@@ -43,9 +43,8 @@ def start_compiler(target: AotTarget) -> Compiler:
     return Compiler(target=target, devices=devices, environment=replace(environment, devices=(), software=software))
 
 
-def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None], *, seek_remedy: bool = True) -> Row:
-    """The row of one case: what the compiled program holds and does, or why there is none, and with `seek_remedy` which
-    flag helps."""
+def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> Row:
+    """The row of one case: what the compiled program holds and does, or why there is none, and which flag helps."""
     labels = {"check": NOT_CHECKED, "compiled_for": _named(compiler, case.parallel.spread.devices)}
     failed = _FailedRow(case=case, compiler=compiler, labels=labels)
     progress(f"compiling for {compiler.target.name}")
@@ -59,8 +58,6 @@ def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None], *, 
     outcome = compile_case(lowered, case.compiler_flags)
     if isinstance(outcome, CompiledCase):
         return _compiled_row(case, compiler, lowered, outcome, labels)
-    if not seek_remedy:
-        return failed.without_remedy(outcome)
     progress("refused; looking for a flag that helps")
     return failed.refused(outcome)
 
@@ -112,9 +109,6 @@ class _FailedRow:
             return aot_outcome(case, self.compiler)
 
         self.labels.update(find_remedy(self.case, refusal, self.compiler.target, attempt).labels())
-        return self.without_remedy(refusal)
-
-    def without_remedy(self, refusal: Refusal) -> Row:
         return self.row(
             Failure(reason=refusal.reason.value, message=refusal.message),
             {"needed_bytes": refusal.needed_bytes, "limit_bytes": refusal.limit_bytes},

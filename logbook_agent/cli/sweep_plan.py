@@ -29,14 +29,14 @@ def plan_data(prepared: Prepared) -> dict[str, object]:
         "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
         "setup": [list(c.argv) for c in plan.recipe.setup],
         "teardown": [list(c.argv) for c in plan.recipe.teardown],
-        "first": [_run_data(plan, run) for run in first],
-        "last": [_run_data(plan, run) for run in last],
+        "first": [_run_data(run) for run in first],
+        "last": [_run_data(run) for run in last],
         "resumes": prepared.entry.id if prepared.entry is not None else None,
         "finished": prepared.is_complete,
     }
 
 
-def _run_data(plan: SweepPlan, run: PlannedRun) -> dict[str, object]:
+def _run_data(run: PlannedRun) -> dict[str, object]:
     return {
         "place": run.place,
         "case": run.case.key,

@@ -96,13 +96,8 @@ def measured(
     }
 
 
-def timed(
-    samples: Sequence[Any], occasion: Occasion, *, factor: float = 1.0, name: str = TIME
-) -> dict[str, dict[str, Any]]:
-    """A metric of times, of which one in the unit of the samples is `factor` seconds, by its name; what is no number
-    stays as it is."""
-    if factor != 1.0:
-        samples = [value if (number := finite(value)) is None else number * factor for value in samples]
+def timed(samples: Sequence[Any], occasion: Occasion, *, name: str = TIME) -> dict[str, dict[str, Any]]:
+    """A metric of times in seconds, by its name; what is no number stays as it is."""
     return {name: measured(name, samples, occasion, unit="s", direction="min")}
 
 

@@ -77,9 +77,9 @@ def cut_sentence(text: str, characters: int) -> str:
     return f"{line[: ends[-1]].rstrip(';')} …"
 
 
-def indent(text: str, prefix: str = "  ") -> str:
+def indent(text: str) -> str:
     """Every line indented, empty lines left empty. (Lines of blanks alone keep them: `dedent` is the inverse.)"""
-    return "\n".join(prefix + line if line else "" for line in text.split("\n"))
+    return "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
 
 
 def dedent(text: str) -> str:

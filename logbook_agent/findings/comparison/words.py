@@ -296,14 +296,14 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
     size = f"{percent(abs(change or 0.0))}%"
     less = (change or 0.0) < 0
     if finding.unit in TIMES:
-        of = "" if _is_only_time(answer, finding) else f" ({name})"
+        of = "" if _is_only_time(answer) else f" ({name})"
         return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
     if finding.unit is not None and "/" in finding.unit:
         return f"{side} has {size} {'less' if less else 'more'} {name} than {base}{case}"
     return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}{case}"
 
 
-def _is_only_time(answer: Answer, finding: Finding) -> bool:
+def _is_only_time(answer: Answer) -> bool:
     return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
 
 

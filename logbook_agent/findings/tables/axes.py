@@ -28,18 +28,18 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
 
 def _varied(frame: Frame, spec: TableSpec) -> list[str]:
     candidates = [*frame.config, frame.pseudo["devices"], *frame.apart]
-    candidates = [name for name in dict.fromkeys(candidates) if _open(frame, spec, name)]
+    candidates = [name for name in dict.fromkeys(candidates) if _open(spec, name)]
     return [name for name in candidates if varies(frame.items, name)]
 
 
-def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
+def _open(spec: TableSpec, name: str) -> bool:
     return name != spec.pivot and name not in spec.implied
 
 
 def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
     """Labels come first, unless they go with the pivot (Int8 with int8) and would split its rows."""
     label = frame.pseudo["label"]
-    if not _open(frame, spec, label) or all(item.key(label) is None for item in frame.items):
+    if not _open(spec, label) or all(item.key(label) is None for item in frame.items):
         return
     if spec.pivot is None or not any(varies(row, label) for row in groups(frame.items, axes)):
         axes.insert(0, label)

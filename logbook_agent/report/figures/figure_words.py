@@ -75,9 +75,9 @@ def number_axis(name: str, values: Sequence[float]) -> PlotAxis:
     return PlotAxis(name=cut_line(name, NAME_CHARS), log=is_wide(values))
 
 
-def is_wide(values: Sequence[float], ratio: float = _DECADE) -> bool:
+def is_wide(values: Sequence[float]) -> bool:
     """Whether values are better told apart on a logarithmic axis, which needs all of them to be above zero."""
-    return bool(values) and min(values) > 0 and max(values) / min(values) >= ratio
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= _DECADE
 
 
 def shown(value: float, metric: str = "", unit: str = "", low: float | None = None, high: float | None = None) -> str:

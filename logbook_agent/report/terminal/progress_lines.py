@@ -21,9 +21,9 @@ STYLES = {"better": "green", "worse": "red", "no difference": "dim", "open": "ye
 _WIDE, _NARROW, _SHOWN = 110, 70, 6
 
 
-def rendered(shown: RenderableType, *, is_error: bool = True, width: int | None = None) -> list[str]:
+def rendered(shown: RenderableType, *, width: int | None = None) -> list[str]:
     """The lines of a drawing, as the terminal takes them."""
-    console = Console(stderr=is_error, highlight=False, markup=False, emoji=False, width=width)
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False, width=width)
     with console.capture() as captured:
         console.print(shown, no_wrap=True, overflow="ellipsis", crop=True)
     return captured.get().splitlines()

@@ -101,7 +101,7 @@ class CodeDifference:
     def read(self, keep: int) -> Digest:
         """The difference, of which a text of at most `keep` bytes is kept."""
         digest, size, kept = hashlib.sha256(), 0, b""
-        for chunk in self._text(self._first, ""):
+        for chunk in self._text(self._first):
             digest.update(chunk)
             size += len(chunk)
             kept = kept + chunk if size <= keep else b""
@@ -114,11 +114,11 @@ class CodeDifference:
         pathspec = [f":(top,exclude,literal){left_out.removeprefix(place)}"] if left_out is not None else []
         return self._git.start(self._top / place, [*_WORDS, *prefixes, "HEAD", "--", ".", *pathspec])
 
-    def _text(self, process: subprocess.Popen[bytes], place: str) -> Iterator[bytes]:
+    def _text(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         changed: list[str] = []
         yield from _without_bare_headers(_noting(piped(process.stdout), changed, self.files))
         for path in changed:
-            yield from self._text(self._start(f"{path}/"), f"{path}/")
+            yield from self._text(self._start(f"{path}/"))
 
 
 def _noting(diff: IO[bytes], changed: list[str], files: dict[str, str | None]) -> Iterator[bytes]:
