@@ -64,7 +64,9 @@ def save(file: Path, done: Done, part: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", type=int, default=1, metavar="N", help="make one N-th of the trials")
+    parser.add_argument(
+        "--part", type=int, default=1, metavar="N", help="make one N-th of the trials, but for the worst cells"
+    )
     parser.add_argument("--only", action="append", default=[], help="cells whose name holds this; repeatable")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--document", type=Path)
@@ -72,11 +74,8 @@ def main() -> None:
     wanted = [c for c in cells() if not options.only or any(word in c.name for word in options.only)]
     done = kept(options.save, options.part) if options.save is not None and options.save.exists() else {}
 
-    def run(some: Sequence[Cell]) -> list[tuple[Cell, Tally]]:
-        return measured([replace(c, trials=c.trials // options.part) for c in some], done, options.save, options.part)
-
-    found = run(wanted)
-    text = f"Seed {SEED}. {document(found, run(again(found)))}\n"
+    found = measured([replace(c, trials=c.trials // options.part) for c in wanted], done, options.save, options.part)
+    text = f"Seed {SEED}. {document(found, measured(again(found), done, options.save, options.part))}\n"
     print(text)
     if options.document is not None:
         page = options.document.read_text(encoding="utf-8")

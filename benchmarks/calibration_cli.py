@@ -22,13 +22,10 @@ from typing import Any
 import numpy as np
 from cells import BOUND, NONE
 from machines import MODELS
-from simulation import BOUND as LOG_BOUND
-from simulation import Tally
+from simulation import Series, Tally, judged
 
-from logbook_agent.findings.comparison.answer import Judged, PairSeries
-from logbook_agent.findings.comparison.power import is_hopeless
-from logbook_agent.findings.comparison.rule import judge
-from logbook_agent.model.comparison import BUDGET_PAIRS, LOOKS, order_of_round
+from logbook_agent.findings.comparison.rule import Judged, Pair
+from logbook_agent.model.comparison import BLOCK_PAIRS, BUDGET_PAIRS, Design
 
 FIGURES = Path(__file__).with_name("calibration.json")
 SIDES = ("a", "b")
@@ -63,20 +60,15 @@ def logbook(folder: Path, name: str, *words: str) -> dict[str, Any]:
 
 def expected(logs: list[float], effect: float, seed: int) -> tuple[Judged, str]:
     """What the rule says of these runs in the order that the seed draws, and why the pairs end."""
-    y, signs = [], []
-    for pair in range(BUDGET_PAIRS):
-        order = order_of_round(seed, pair + 1, 2)
-        first, later = (logs[2 * pair + at] + effect * side for at, side in enumerate(order))
-        y.append(later - first)
-        signs.append(1 if order == [0, 1] else -1)
-    for n in range(1, BUDGET_PAIRS + 1):
-        series = PairSeries(y=tuple(y[:n]), signs=tuple(signs[:n]), entries=(0,) * n)
-        [judged] = judge([series], bound=LOG_BOUND, seed=seed)
-        if judged.outcome != "open":
-            return judged, "settled"
-        if n in LOOKS and n < BUDGET_PAIRS and is_hopeless([series], 1, bound=LOG_BOUND, budget=BUDGET_PAIRS):
-            return judged, "futile"
-    return judged, "pairs"
+    design, series = Design(seed=seed), Series()
+    for pair in range(1, BUDGET_PAIRS + 1):
+        order = design.order_of(pair, 2)
+        first, later = (logs[2 * pair - 2 + at] + effect * side for at, side in enumerate(order))
+        series.pairs.append(Pair(later - first, 1 if order == [0, 1] else -1, (pair - 1) // BLOCK_PAIRS))
+        ends = (first, later) if order == [0, 1] else (later, first)
+        series.readings.append((math.exp(ends[0]), math.exp(ends[1])))
+    [found] = judged([series], BUDGET_PAIRS)
+    return found, "pairs" if found.outcome == "open" else "settled"
 
 
 def trial(folder: Path, model: str, effect: float, number: int) -> tuple[str, list[str]]:
@@ -89,13 +81,13 @@ def trial(folder: Path, model: str, effect: float, number: int) -> tuple[str, li
         (folder / f"{side}.txt").write_text("".join(lines), encoding="utf-8")
     found = logbook(folder, "ab", "--axis", "side=a,b", "--", "sh", "-c", COMMAND, "{axis}")
     [finding] = found["answer"]["findings"]
-    judged, stopped = expected(logs, effect, found["design"]["seed"])
-    interval = None if judged.low is None or judged.high is None else [math.expm1(judged.low), math.expm1(judged.high)]
+    rule, stopped = expected(logs, effect, found["design"]["seed"])
+    ends = [None if math.isinf(end) else math.expm1(end) for end in (rule.low, rule.high)]
     wanted = {
-        "outcome": OUTCOMES[judged.outcome],
-        "change": None if judged.estimate is None else math.expm1(judged.estimate),
-        "interval": interval,
-        "judged": judged.pairs,
+        "outcome": OUTCOMES[rule.outcome],
+        "change": None if rule.estimate is None else math.expm1(rule.estimate),
+        "interval": None if None in ends else ends,
+        "judged": rule.pairs,
     }
     differs = [
         f"{key}: {finding[key]}, not {value}" for key, value in wanted.items() if not _close(finding[key], value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from clocks import CLOCKS
 from machines import MODELS
 from simulation import Cell, Experiment, Tally
 
@@ -14,16 +15,17 @@ SEED = 20261125
 POWER_TRIALS, TRIALS, AGAIN_TRIALS = 2_000, 4_000, 20_000
 LONG = (20, 100)
 
-NOISES = {"1%": "normal 1%", "2%": "normal 2%", "5%": "normal 5%"}
-EFFECTS = (0.0, 0.01, 0.03, 0.05, 0.08, 0.1)
+NOISES = {"0.5%": "normal 0.5%", "1%": "normal 1%", "2%": "normal 2%", "5%": "normal 5%"}
+EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
 NONE = Experiment(name="no effect", budgets=LONG)
-FIVE = Experiment(name="no effect, five entries", budgets=(100,), entries=5)
+FIVE = Experiment(name="no effect, five sittings", budgets=(100,), sittings=5)
+ONCE = Experiment(name="no effect, 8 pairs once", budgets=(8,), fixed=True)
 BOUND = Experiment(name="effect of 1%", budgets=LONG, effect=0.01)
 LARGE = Experiment(name="effect of 3%", budgets=LONG, effect=0.03)
 ORDER_MODEL = "second run 5% slower"
 ORDER = Experiment(name="power, 2%", effect=0.02)
 ORDER_NONE = Experiment(name="power, none")
-ON = Experiment(name="going on", effect=0.03, budgets=(20, 38, 76, 120))
+ON = Experiment(name="going on", effect=0.03, budgets=(20, 30, 60, 80, 100))
 SWEEPS = (Experiment(name="sweep of 100 cases", effect=0.03, searched=100),)
 FAMILIES = (
     Experiment(name="a rate and its time", budgets=LONG, metrics=2, likeness=-1),
@@ -33,42 +35,32 @@ FAMILIES = (
     Experiment(name="2 sides, 2 metrics", budgets=LONG, sides=2, metrics=2, likeness=0.7),
 )
 FAMILY_MODELS = ("normal 5%", "t(2) 1%", "every 2 runs", "second run 5% slower")
-DIGITS = {"two digits": 2, "three digits": 3}
-DIGITS_EFFECTS = (0.0, 0.002, 0.01, 0.03)
-DIGITS_MODELS = ("normal 1%", "normal 5%")
+CLOCK_EFFECTS = (0.0, 0.002, 0.01, 0.03)
+CLOCK_MODELS = ("normal 1%", "normal 5%")
+# A clock whose polls lie far further apart than the runs scatter shows one poll again and again, a little late each
+# time. Nobody can tell that from a fine clock.
+HELD_CLOCKS = {"polls of 0.1, 1% late": ("normal 5%",)}
 # What must be found: experiment and model, to what is counted and the least part of trials.
 POWER = {
-    ("power, 1%", "normal 1%"): ("right 20", 0.55),
-    ("power, 3%", "normal 1%"): ("right 20", 0.99),
-    ("power, none", "normal 1%"): ("same 20", 0.70),
+    ("power, none", "normal 0.5%"): ("same 20", 0.99),
+    ("power, none", "normal 1%"): ("same 20", 0.65),
+    ("power, 1%", "normal 1%"): ("right 20", 0.48),
+    ("power, 2%", "normal 1%"): ("right 20", 0.99),
+    ("power, 2%", "normal 2%"): ("right 20", 0.71),
     ("power, 3%", "normal 2%"): ("right 20", 0.95),
     ("power, 5%", "normal 2%"): ("right 20", 0.99),
-    ("power, 8%", "normal 2%"): ("right 20", 0.99),
-    ("power, 5%", "normal 5%"): ("right 20", 0.68),
+    ("power, 5%", "normal 5%"): ("right 20", 0.69),
     ("power, 10%", "normal 5%"): ("right 20", 0.99),
     ("power, 2%", "second run 5% slower"): ("right 20", 0.97),
     ("sweep of 100 cases", "normal 1%"): ("right", 0.95),
 }
-MOST_LOST = 0.015
-# Noise, effect and trials: what the budget can settle, and what it hardly ever can.
-GIVING_UP = (
-    *(
-        (noise, effect, 2_000)
-        for noise, effect in (("1%", 0.0), ("1%", 0.01), ("2%", 0.03), ("5%", 0.05), ("5%", 0.08))
-    ),
-    *((noise, effect, 500) for noise, effect in (("2%", 0.0), ("5%", 0.0), ("5%", 0.03))),
-)
 
 
-ALL_NONE = (NONE, FIVE, *FAMILIES)
+ALL_NONE = (NONE, FIVE, ONCE, *FAMILIES)
 
 
 def power(effect: float) -> Experiment:
     return Experiment(name=f"power, {_effect(effect)}", effect=effect)
-
-
-def giving_up(effect: float) -> Experiment:
-    return Experiment(name=f"giving up, {_effect(effect)}", effect=effect, gives_up=True)
 
 
 def _effect(effect: float) -> str:
@@ -80,12 +72,12 @@ def power_cells() -> list[tuple[Experiment, str]]:
     return [*found, (ORDER, ORDER_MODEL), (ORDER_NONE, ORDER_MODEL)]
 
 
-def digits_cells() -> list[tuple[Experiment, str]]:
+def clock_cells() -> list[tuple[Experiment, str]]:
     return [
-        (Experiment(name=f"{name}, {effect:.1%}", effect=effect, digits=digits), model)
-        for name, digits in DIGITS.items()
-        for effect in DIGITS_EFFECTS
-        for model in DIGITS_MODELS
+        (Experiment(name=f"{clock}, {effect:.1%}", effect=effect, clock=clock), model)
+        for clock in CLOCKS
+        for effect in CLOCK_EFFECTS
+        for model in CLOCK_MODELS
     ]
 
 
@@ -93,10 +85,9 @@ def cells() -> list[Cell]:
     """All cells but those that are measured again, the most important first."""
     listed = [(e, m, POWER_TRIALS) for e, m in [*power_cells(), (ON, "normal 5%")]]
     listed += [(e, "normal 1%", TRIALS) for e in SWEEPS]
-    listed += [(e, m, TRIALS) for e in (NONE, FIVE) for m in MODELS]
+    listed += [(e, m, TRIALS) for e in (NONE, FIVE, ONCE) for m in MODELS]
     listed += [(e, m, TRIALS) for e in (BOUND, LARGE) for m in MODELS]
-    listed += [(e, m, POWER_TRIALS) for e, m in digits_cells()]
-    listed += [(giving_up(effect), NOISES[noise], trials) for noise, effect, trials in GIVING_UP]
+    listed += [(e, m, POWER_TRIALS) for e, m in clock_cells()]
     listed += [(e, m, TRIALS) for e in FAMILIES for m in FAMILY_MODELS]
     return [Cell(experiment=e, model=m, trials=trials, seed=SEED) for e, m, trials in listed]
 
@@ -139,9 +130,7 @@ def missed(found: Sequence[tuple[Cell, Tally]], second: Sequence[tuple[Cell, Tal
         if tally is not None and tally.part(what) < least:
             said.append(f"{name} / {model}: {what} in {tally.part(what):.1%}, not {least:.0%}")
     for cell, tally in found:
-        if tally.part("lost") > MOST_LOST:
-            said.append(f"{cell.name}: {tally.part('lost'):.1%} lost by giving up")
-        if cell.experiment.digits:
+        if cell.experiment.clock and cell.model in HELD_CLOCKS.get(cell.experiment.clock, CLOCK_MODELS):
             is_same_false = cell.experiment.effect >= MINIMUM_EFFECT and tally.part("same 20") > LIMITS["same"]
             if is_same_false or _is_beyond(rates(cell, tally), {"not covered": LIMITS["not covered"]}):
                 said.append(f"{cell.name}: same {tally.part('same 20'):.1%}, covered {tally.part('covered 20'):.1%}")

@@ -129,6 +129,7 @@ def _times(sides: Sides) -> Sides:
 
 
 MODELS: dict[str, Model] = {
+    "normal 0.5%": normal(0.005),
     "normal 1%": normal(0.01),
     "normal 2%": normal(0.02),
     "normal 5%": normal(0.05),

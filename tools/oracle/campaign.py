@@ -56,16 +56,16 @@ class Campaign:
         another entry; a try that was taken back; other code; a worse and an open question; sides without a design."""
         self._start(effects={"new": 20000, "old": -30000, "same": 0}, noise=12000, metrics=METRICS[0])
         ask = ("ab", "--axis", "mode=base,new")
-        drawn = ("--seed", "3", "--repeat")
+        drawn = ("--seed", "3", "--max-pairs")
         self.say("run", "--label", "Baseline", "--repeat", "2", *self._bench("base"))
         self.say("run", "--label", "Again", "--repeat", "2", *self._bench("new"))
-        self.say(*ask, *drawn, "8", *self._bench("{axis}"))
+        self.say(*ask, *drawn, "10", *self._bench("{axis}"))
         self.say("run", "--id", "MOE-002", "--repeat", "2", *self._bench("base"))
         self.say(*ask, *drawn, "6", "--supersedes", "MOE-002", *self._bench("{axis}"))
         self.say(*ask, *drawn, "4", *self._bench("{axis}"))
         self.say("edit", "MOE-004", "--state", "void", "--reason", "the wrong branch")
-        self.say("ab", "--axis", "mode=base,old", *drawn, "8", *self._bench("{axis}"))
-        self.say("ab", "--axis", "mode=base,same", *drawn, "8", *self._bench("{axis}", 2))
+        self.say("ab", "--axis", "mode=base,old", *drawn, "10", *self._bench("{axis}"))
+        self.say("ab", "--axis", "mode=base,same", *drawn, "10", *self._bench("{axis}", 2))
         self._other_code()
         self.say(*ask, *drawn, "4", *self._bench("{axis}"))
 
@@ -158,7 +158,7 @@ class Campaign:
 
     def _pairs(self) -> list[str]:
         draw = self.chance
-        return draw.choice([["--repeat", str(draw.randint(2, 9))], ["--max-pairs", str(draw.choice([8, 10, 12, 16]))]])
+        return draw.choice([["--pairs", str(draw.randint(2, 12))], ["--max-pairs", str(draw.choice([4, 10, 12, 20]))]])
 
     def _asked(self, question: list[str], *more: str) -> None:
         seed = ["--seed", str(self.chance.randrange(10**6))]
@@ -178,10 +178,11 @@ class Campaign:
 
     def _go_on(self) -> None:
         able = [i for i, words in self._words.items() if words[-1] == str(self._version)]
-        able = [i for i in able if "state" not in yaml.safe_load((self.book / f"entries/{i}.yaml").read_text())]
+        stated = {i: yaml.safe_load((self.book / f"entries/{i}.yaml").read_text()) for i in able}
+        able = [i for i, e in stated.items() if "state" not in e and not e["comparison"]["design"].get("fixed")]
         if able:
             entry = self.chance.choice(able)
-            pairs = ["--repeat", str(self.chance.randint(1, 6))]
+            pairs = ["--max-pairs", str(self.chance.randint(1, 12))]
             answer = self.say("ab", "--id", entry, *pairs, *self._words[entry][:-1], may_fail=True)
             assert answer.code in (0, 3), (self.seed, self.done, answer.out, answer.err)
 

@@ -1,5 +1,5 @@
 """What every reader of a logbook must say, found in its files by other means than the package's, of which it imports
-nothing: the comparisons that entries state, which entries share one, which pairs count, and the answer (`redraw`).
+nothing: the comparisons that entries state, which entries share one, which pairs count, and the answer (`blocks`).
 
 It knows logbooks as `campaign` makes them: every run reports one row, of one machine.
 """
@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
-from tools.oracle.redraw import Measured, Outcome, judge
+from tools.oracle.blocks import Measured, Outcome, judge
 
 Data = dict[str, Any]
 APART_S = 600
@@ -26,26 +25,19 @@ APART_S = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What must be said of a metric of one side in one case: one of `outcomes`, which are several where chance in the
-    re-draws decides. The pairs with a ratio are counted; `config` is that of the case."""
+    """What must be said of a metric of one side in one case: the outcome in the words of readers, the change and its
+    interval as fractions, and how many pairs were judged. The pairs with a ratio are counted; `config` is that of the
+    case."""
 
     metric: str
     unit: str | None
     side: str
     config: Data
     is_watched: bool
-    outcomes: tuple[Said, ...]
     pairs: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """An outcome in the words of readers; the change, and the range of each end of its interval, as fractions."""
-
     outcome: str
     change: float | None
-    low: tuple[float, float] | None
-    high: tuple[float, float] | None
+    interval: list[float] | None
     judged: int
 
 
@@ -72,6 +64,7 @@ class Pair:
     key: str
     entry: str
     place: tuple[str, str, str]
+    block: int
     started: str
     ended: str
     second: int
@@ -87,9 +80,9 @@ def comparisons(book: Path) -> list[Comparison]:
     stated = {i: entries[i] for i in sorted(entries, key=_number) if "comparison" in entries[i]}
     groups: dict[str, list[Pair]] = {}
     for entry_id, entry in stated.items():
-        for pair in _pairs(book, entry_id, entry["comparison"]["question"]):
+        for pair in _pairs(book, entry_id, entry["comparison"]["question"], header):
             groups.setdefault(pair.key, []).append(pair)
-    found = [_comparison(pairs, stated, header) for pairs in groups.values()]
+    found = [_comparison(book, pairs, stated, header) for pairs in groups.values()]
     return sorted((c for c in found if c.entries), key=lambda c: (_number(c.entry), c.times[1]))
 
 
@@ -107,10 +100,11 @@ def _number(entry_id: str) -> tuple[str, int]:
 # -- the pairs of an entry -----------------------------------------------------------------------------
 
 
-def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
+def _pairs(book: Path, entry_id: str, question: Data, header: Data) -> list[Pair]:
     """The pairs that count: both runs finished, the same code ran (unless code is compared), and the runs have the
     order that was drawn, also where one of them was made again."""
     runs = sorted((book / "runs" / entry_id).glob("*/run.json"))
+    declared = [m["name"] for m in header["metrics"]]
     made = [
         run for run in (json.loads(path.read_text()) for path in runs) if "part" in run and not run.get("discarded")
     ]
@@ -137,7 +131,7 @@ def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
         for base, other in both
         if _is_as_drawn((base, other), (first[_place(base)], first[_place(other)]))
         and (question["axis"] == "code" or base["code"]["identity"] == other["code"]["identity"])
-        for pair in _measured(entry_id, question, asked, base, other)
+        for pair in _measured(entry_id, question, asked, base, other, declared)
     ]
 
 
@@ -182,15 +176,19 @@ def _conditions(question: Data, run: Data) -> Data:
     return {"in": [environment, software, devices, files]}
 
 
-def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Data) -> Iterator[Pair]:
+def _measured(
+    entry_id: str, question: Data, asked: Data, base: Data, other: Data, declared: list[str]
+) -> Iterator[Pair]:
     """One pair for each metric."""
     code = [base["code"]["identity"], other["code"]["identity"] if question["axis"] == "code" else None]
     ([row], [partner]) = (run["rows"] for run in (base, other))
     config = {k: v for k, v in row["config"].items() if k != question["axis"]}
-    for metric in dict.fromkeys((*question.get("metrics", ()), *row["metrics"], *partner["metrics"])):
+    watched = [name for name in declared if name in row["metrics"] or name in partner["metrics"]]
+    for metric in dict.fromkeys((*question.get("metrics", row["metrics"]), *watched)):
         yield Pair(
             key=json.dumps([asked, code, _conditions(question, base)], sort_keys=True),
             entry=entry_id,
+            block=(base["part"]["pair"] - 1) // 10,
             place=(metric, str(other["part"]["side"]), other["part"].get("case", "") if asked["cases"] else ""),
             started=min(base["started"], other["started"]),
             ended=max(base["ended"], other["ended"]),
@@ -204,14 +202,14 @@ def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Dat
 def _value(row: Data, metric: str) -> float | None:
     """The median of the samples; None where it has no logarithm."""
     samples = row["metrics"].get(metric, {}).get("samples") or [row.get("observations", {}).get(metric, 0.0)]
-    value = float(np.median(samples))
+    value = statistics.median(samples)
     return value if value > 0 and math.isfinite(value) else None
 
 
 # -- the answer ----------------------------------------------------------------------------------------
 
 
-def _comparison(pairs: list[Pair], stated: dict[str, Data], header: Data) -> Comparison:
+def _comparison(book: Path, pairs: list[Pair], stated: dict[str, Data], header: Data) -> Comparison:
     """The answer to one question from the pairs of its entries; those of void entries do not count."""
     entries = list(dict.fromkeys(p.entry for p in pairs))
     valid = [e for e in entries if stated[e].get("state") != "void"]
@@ -221,15 +219,21 @@ def _comparison(pairs: list[Pair], stated: dict[str, Data], header: Data) -> Com
     for pair in sorted(pairs, key=lambda p: (p.started, p.ended)):
         series.setdefault(pair.place, []).append(pair)
     bound = math.log1p(question.get("minimum_effect", 0.01))
+    designs = {e: stated[e]["comparison"]["design"] for e in valid}
+    finished = {e: _finished(book, e, question, designs[e]) for e in valid}
+    once = all(design.get("fixed") for design in designs.values())
     goals = question.get("metrics")
-    watched = {m["name"] for m in header["metrics"]}
-    series = {at: of for at, of in series.items() if goals is None or at[0] in {*goals, *watched}}
+    declared = {m["name"]: m.get("unit") for m in header["metrics"]}
+    units = {name: declared.get(name) or of[0].report.get("unit") for (name, *_), of in series.items()}
     findings = []
-    for is_watched in (False, True):
-        places = [place for place in series if (goals is not None and place[0] not in goals) is is_watched]
-        judged = judge([_series(place, series[place], valid) for place in places], bound) if places else []
-        for place, expected in zip(places, judged, strict=True):
-            findings.append(_finding(place, series[place], expected.outcomes, header, is_watched=is_watched))
+    watched = [place for place in series if goals is not None and place[0] not in goals]
+    # What is watched is judged by itself.
+    for places in ([place for place in series if place not in watched], *([place] for place in watched)):
+        family = [_series(series[place], valid, finished, units[place[0]]) for place in places]
+        timings = _timings([(place[1:], series[place]) for place in places])
+        judged = judge(family, bound, once=once, timings=timings) if places else []
+        for place, said in zip(places, judged, strict=True):
+            findings.append(_finding(place, series[place], said, header, is_watched=place in watched))
     times = sorted(p.started for p in pairs)
     return Comparison(
         entries=tuple(valid),
@@ -240,15 +244,52 @@ def _comparison(pairs: list[Pair], stated: dict[str, Data], header: Data) -> Com
     )
 
 
-def _series(place: tuple[str, str, str], pairs: list[Pair], entries: list[str]) -> Measured:
-    """The pairs of one metric, side and case as the test wants them."""
+def _finished(book: Path, entry_id: str, question: Data, design: Data) -> int:
+    """How many blocks of an entry have every run."""
+    ended: dict[tuple[int, str], set[str]] = {}
+    for run in (json.loads(path.read_text()) for path in (book / "runs" / entry_id).glob("*/run.json")):
+        if "part" in run and "exit" in run and not run.get("discarded"):
+            ended.setdefault((run["part"]["pair"], run["part"].get("case", "")), set()).add(str(run["part"]["side"]))
+    sides = {str(question["base"]), *map(str, question["sides"])}
+    cases = {case for _, case in ended}
+    whole = {pair for pair, _ in ended if all(sides <= ended.get((pair, case), set()) for case in cases)}
+    made = max(whole, default=0)
+    is_over = design.get("fixed") and made >= design.get("budget_pairs", 20)
+    return math.ceil(made / 10) if is_over else made // 10
+
+
+def _timings(family: list[tuple[object, list[Pair]]]) -> int:
+    """How many series are no image of an earlier one of the same side and case: equal or opposite in every pair."""
+    count = 0
+    for at, (place, pairs) in enumerate(family):
+        logs = [_log(p.values) for p in pairs]
+        images = 0
+        for other_place, others in family[:at]:
+            both = list(zip(logs, (_log(p.values) for p in others), strict=False))
+            for sign in (1, -1):
+                near = [
+                    (math.isnan(a) and math.isnan(b)) or abs(b - sign * a) <= 1e-5 + 0.01 * max(abs(a), abs(b))
+                    for a, b in both
+                ]
+                images += place == other_place and len(pairs) == len(others) and all(near)
+        count += not images
+    return count
+
+
+def _series(pairs: list[Pair], entries: list[str], finished: dict[str, int], unit: str | None) -> Measured:
+    """The pairs of one metric, side and case as the rule wants them: a last block waits until it is finished."""
+    last = pairs[-1]
+    if last.block >= finished[last.entry]:
+        pairs = [p for p in pairs if (p.entry, p.block) != (last.entry, last.block)]
     later = [_log(p.values) * p.second for p in pairs]
+    ends = {(p.entry, p.block): at + 1 for at, p in enumerate(pairs) if not math.isnan(later[at])}
     return Measured(
-        later=np.array(later),
-        second=np.array([p.second for p in pairs]),
-        entry=np.array([entries.index(p.entry) for p in pairs]),
-        coins=place[1:],
-        steps={n: _step([v for p in pairs[:n] for v in p.values if v is not None]) for n in range(len(pairs) + 1)},
+        later=later,
+        second=[p.second for p in pairs],
+        block=[1000 * entries.index(p.entry) + p.block for p in pairs],
+        steps=[
+            _step([v for p in pairs[:end] if None not in p.values for v in p.values], unit) for end in ends.values()
+        ],
     )
 
 
@@ -257,42 +298,34 @@ def _log(values: tuple[float | None, float | None]) -> float:
     return math.log(other / base) if base is not None and other is not None else math.nan
 
 
-def _step(values: list[float]) -> float:
-    """How far rounding to the last printed digit may move two values apart, as a logarithm."""
-    places = [Decimal(repr(v)).normalize().as_tuple() for v in values]
-    if not values or any(len(p.digits) >= 12 for p in places):
+def _step(values: list[float], unit: str | None) -> float:
+    """How far apart the two readings are that lie closest, relative to the least of all; whole numbers that are no
+    times were counted."""
+    if not (unit and re.fullmatch("[mun]?s|.*/[mun]?s", unit)) and all(v == int(v) for v in values):
         return 0.0
-    step = min(10.0 ** min(int(p.exponent), 0) for p in places) / float(np.median(values))
-    return 2 * math.atanh(step / 2)
+    apart = [b - a for a, b in zip(sorted(values), sorted(values)[1:], strict=False) if b - a > 1e-5 * b]
+    return min(apart) / min(values) if apart else math.inf
 
 
 def _finding(
-    place: tuple[str, str, str], pairs: list[Pair], outcomes: list[Outcome], header: Data, *, is_watched: bool
+    place: tuple[str, str, str], pairs: list[Pair], said: Outcome, header: Data, *, is_watched: bool
 ) -> Finding:
     metric, side, _ = place
     declared = next((m for m in header["metrics"] if m["name"] == metric), {})
     direction = declared.get("direction") or pairs[0].report.get("direction")
+    words = {"open": "open", "same": "no difference", ("more" if direction == "max" else "less"): "better"}
+    ends = None if said.low is None or said.high is None else [math.expm1(said.low), math.expm1(said.high)]
     return Finding(
         metric=metric,
         unit=declared.get("unit") or pairs[0].report.get("unit"),
         side=side,
         config=pairs[0].config,
         is_watched=is_watched,
-        outcomes=tuple(_said(o, direction) for o in outcomes),
         pairs=sum(None not in p.values for p in pairs),
-    )
-
-
-def _said(found: Outcome, direction: str | None) -> Said:
-    words = {"open": "open", "same": "no difference"}
-    better = "more" if direction == "max" else "less"
-    low, high = ((math.expm1(e[0]), math.expm1(e[1])) if e is not None else None for e in (found.low, found.high))
-    return Said(
-        outcome=words.get(found.name, "better" if found.name == better else "worse"),
-        change=None if found.estimate is None else math.expm1(found.estimate),
-        low=low,
-        high=high,
-        judged=found.pairs,
+        outcome=words.get(said.name, "worse"),
+        change=None if said.estimate is None else math.expm1(said.estimate),
+        interval=ends,
+        judged=said.pairs,
     )
 
 

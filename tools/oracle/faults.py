@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from logbook_agent.findings import contrast, read, summaries
 from logbook_agent.findings.comparison import pairs, rule, words
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.criteria import evaluate
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
@@ -91,17 +91,20 @@ def pool_noise(patch: Patch) -> None:
         beside = [s.run for s in record.runs if s.run.part is None and s.state == "finished"]
         made = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == question.sides[0]]
         for number, run in enumerate(beside):
-            yield run, made[-1], Part(pair=100 + number, side=question.sides[0]), ""
+            part = Part(pair=100 + number, side=question.base)
+            base = dataclasses.replace(run, part=part)
+            other = dataclasses.replace(made[-1], part=dataclasses.replace(part, side=question.sides[0]))
+            yield pairs._Pair(base, other, question.sides[0], "", "", "", ())
 
     patch.setattr(index, "code_key", lambda: "a fault")
     patch.setattr(pairs, "_pairs", pooled)
 
 
 def spend_twice(patch: Patch) -> None:
-    """The rule strikes twice as many re-draws, so that it claims more and its intervals are narrower."""
+    """The looks spend twice as much, so that more is claimed and intervals are narrower."""
     patch.setattr(index, "code_key", lambda: "a fault")
-    own = rule.claims_spent
-    patch.setattr(rule, "claims_spent", lambda n: 2 * own(n))
+    own = rule._limits
+    patch.setattr(rule, "_limits", lambda sizes, spent, sided: own(sizes, tuple(2 * part for part in spent), sided))
 
 
 def tried_has_a_rule(patch: Patch) -> None:
@@ -135,11 +138,7 @@ def criteria_have_a_rule(patch: Patch) -> None:
 def plots_have_a_rule(patch: Patch) -> None:
     """The title of a plot goes by the medians of both sides."""
     own = by_pair.title_of
-
-    def by_medians(answer: Answer, found: Sequence[Finding], what: str) -> str:
-        return own(answer, [_by_median(f) for f in found], what)
-
-    patch.setattr(by_pair, "title_of", by_medians)
+    patch.setattr(by_pair, "title_of", lambda answer, found, what: own(answer, [*map(_by_median, found)], what))
 
 
 def sentences_round_the_interval(patch: Patch) -> None:

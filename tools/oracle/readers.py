@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,13 +18,14 @@ import yaml
 
 from logbook_agent import Logbook
 from tests.conftest import Cli
-from tools.oracle.enumerator import Comparison, Finding, Said, comparisons, uncompared
-from tools.oracle.sentences import percent, plain, sentence
+from tools.oracle.enumerator import Comparison, Finding, comparisons, uncompared
+from tools.oracle.sentences import after_first, percent, plain, sentence, worse
 
 Data = dict[str, Any]
 # Marks of a verdict that rows without a design must not show: a level, a p-value, a `~`.
 VERDICT = re.compile(r"\d+% ?:|\bp ?[=<] ?[0-9.]|~ ?[-+0-9]|\b(better|worse|no difference)\b")
 SHOWN = 12
+FIRST = 4
 
 
 def disagreements(cli: Cli, folder: Path) -> Iterator[str]:
@@ -60,9 +62,12 @@ def _numbers(c: Comparison, answer: Data | None) -> Iterator[str]:
             yield f"{len(own)} findings of {expected}"
             continue
         left.remove(own[0])
-        if not any(_is_said(own[0], said) for said in expected.outcomes) or own[0]["pairs"] != expected.pairs:
+        if not _is_said(own[0], expected):
             yield f"{own[0]} but the files say {expected}"
     yield from (f"nothing was measured of {one}" for one in left)
+    # Of many, some are counted.
+    if len(answer["first"]) <= FIRST and (lacking := [one for one in worse(answer) if one not in answer["first"]]):
+        yield f"{answer['first']} comes first, without {lacking}"
 
 
 def _is_of(found: Data, expected: Finding) -> bool:
@@ -73,21 +78,15 @@ def _is_of(found: Data, expected: Finding) -> bool:
     )
 
 
-def _is_said(found: Data, said: Said) -> bool:
-    if (found["outcome"], found["judged"]) != (said.outcome, said.judged):
+def _is_said(found: Data, said: Finding) -> bool:
+    if [found[key] for key in ("outcome", "judged", "pairs")] != [said.outcome, said.judged, said.pairs]:
         return False
-    if found["change"] is None or said.change is None:
-        return found["change"] is None and said.change is None
-    if abs(found["change"] - said.change) > 1e-9:
-        return False
-    if found["interval"] is None:
-        return said.low is None or said.low[0] < said.low[1]
-    if said.low is None or said.high is None:
-        return False
-    return all(
-        low - slack <= end <= high + slack
-        for end, (low, high) in zip(found["interval"], (said.low, said.high), strict=True)
-        for slack in [1e-6 + 0.002 * (found["interval"][1] - found["interval"][0])]
+    # Before the first look, and where one side always ran first, a change is no more than what was seen so far.
+    numbers = [None if said.change is None else found["change"], *(found["interval"] or [])]
+    expected = [said.change, *(said.interval or [])]
+    return len(numbers) == len(expected) and all(
+        x == y or (x is not None and y is not None and math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-12))
+        for x, y in zip(numbers, expected, strict=True)
     )
 
 
@@ -123,7 +122,7 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
     headline = sentence(answer, answer["findings"][0])
     record = Logbook.open(root=folder / "logbooks").record(c.entry)
     for reader, text in (("Python", repr(record)), ("notebook", plain(record._repr_html_()))):
-        if headline not in text or not (shown["result"] or "").startswith(headline):
+        if headline not in text or not after_first(answer, shown["result"] or "").startswith(headline):
             yield f"{reader} and {shown['result']!r} lack {headline!r}: {text[:300]}"
     for earlier, later in itertools.pairwise(c.entries):
         of_earlier = view.partition(f"<!-- logbook:block {earlier} ")[2].partition("<!-- logbook:end ")[0]
@@ -174,7 +173,7 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _first_lines(data: Data, answers: list[Data]) -> Iterator[str]:
     """A sentence for each comparison, whose numbers are those of its findings; of a single side and case it begins with
-    the first goal that is settled, else with the first one."""
+    the first goal that is settled, else with the first one. What got worse beside the goals stands before it."""
     said = {one["id"] for one in data["answers"]}
     due = {a["id"] for a in answers if any(not f["watched"] or f["outcome"] != "open" for f in a["findings"])}
     if said - due or ("answers" not in data.get("left_out", ()) and due - said):
@@ -185,7 +184,7 @@ def _first_lines(data: Data, answers: list[Data]) -> Iterator[str]:
 
 
 def _is_synopsis(text: str, answer: Data) -> bool:
-    found = answer["findings"]
+    found, text = answer["findings"], after_first(answer, text)
     known = {"95", percent(answer["minimum_effect"])}
     for value in (v for f in found for v in (f["change"], *(f["interval"] or ())) if v is not None):
         known |= {percent(value, "+"), percent(abs(value)), percent(value)}
@@ -238,7 +237,7 @@ def _listed(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """Each line of an entry says its first finding, or where it goes on."""
     lines = {one["id"]: one["result"] for one in cli("list", "--json").data}
     for a in answers:
-        if not (lines[a["id"]] or "").startswith(sentence(a, a["findings"][0])):
+        if not after_first(a, lines[a["id"]] or "").startswith(sentence(a, a["findings"][0])):
             yield f"{a['id']}: {lines[a['id']]!r}, not {sentence(a, a['findings'][0])!r}"
 
 

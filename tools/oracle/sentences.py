@@ -10,22 +10,7 @@ Data = dict[str, Any]
 
 
 def sentence(answer: Data, f: Data) -> str:
-    """`new has 5.97% more tflops than base (95%: 4.95 to 6.59%; 8 pairs`, up to the number of pairs."""
-    side, base, change = f["side"], answer["base"], f["change"]
-    case = " at " + ", ".join(f"{k}={v}" for k, v in f["case"].items()) if f["case"] else ""
-    if f["outcome"] == "no difference":
-        claim = f"{side} and {base} show no difference in {f['metric']}{case}"
-    elif f["outcome"] == "open":
-        claim = f"{side} against {base}{case} is open in {f['metric']}"
-        claim += (
-            f" for effects of {percent(answer['minimum_effect'])}% or more" if answer["minimum_effect"] != 0.01 else ""
-        )
-        claim += f", {percent(change, '+')}% so far" if change is not None else ""
-    elif f["unit"] == "s":
-        claim = f"{side} takes {percent(abs(change))}% {'less' if change < 0 else 'more'} time than {base}{case}"
-    else:
-        words = ("less", "more") if "/" in (f["unit"] or "") else ("lower", "higher")
-        claim = f"{side} has {percent(abs(change))}% {words[change > 0]} {f['metric']} than {base}{case}"
+    """`new has 5.97% more tflops than base (95%: 4.95 to 6.59%; 10 pairs`, up to the number of pairs."""
     ends = f["interval"]
     basis = ""
     if ends is not None and f["outcome"] in ("better", "worse") and not ends[0] < 0 < ends[1]:
@@ -34,7 +19,39 @@ def sentence(answer: Data, f: Data) -> str:
     elif ends is not None:
         basis = f"95%: {percent(ends[0], '+')} to {percent(ends[1], '+')}%; "
     pairs = f["pairs"] if f["outcome"] == "open" else f["judged"]
-    return f"{claim} ({basis}{pairs} pair{'s' * (pairs != 1)}"
+    return f"{claim(answer, f)} ({basis}{pairs} pair{'s' * (pairs != 1)}"
+
+
+def claim(answer: Data, f: Data) -> str:
+    """`new has 5.97% more tflops than base`."""
+    side, base, change = f["side"], answer["base"], f["change"]
+    case = " at " + ", ".join(f"{k}={v}" for k, v in f["case"].items()) if f["case"] else ""
+    if f["outcome"] == "no difference":
+        return f"{side} and {base} show no difference in {f['metric']}{case}"
+    if f["outcome"] == "open":
+        least = answer["minimum_effect"]
+        of = f" for effects of {percent(least)}% or more" if least != 0.01 else ""
+        seen = f", {percent(change, '+')}% so far" if change is not None else ""
+        return f"{side} against {base}{case} is open in {f['metric']}{of}{seen}"
+    if f["unit"] == "s":
+        return f"{side} takes {percent(abs(change))}% {'less' if change < 0 else 'more'} time than {base}{case}"
+    words = ("less", "more") if "/" in (f["unit"] or "") else ("lower", "higher")
+    return f"{side} has {percent(abs(change))}% {words[change > 0]} {f['metric']} than {base}{case}"
+
+
+def worse(answer: Data) -> list[str]:
+    """What got worse beside the goals, and is said before them."""
+    found = [f for f in answer["findings"] if f["watched"] and f["outcome"] == "worse"]
+    return [f"{claim(answer, f)} (worse)" for f in found]
+
+
+def after_first(answer: Data, text: str) -> str:
+    """A line about an answer without what comes before any finding; empty where it lacks that."""
+    if answer["first"] and not text.startswith(f"{answer['first'][0]}; "):
+        return ""
+    for said in answer["first"]:
+        text = text.removeprefix(f"{said}; ")
+    return re.sub(r"^and \d+ more; ", "", text)
 
 
 def percent(part: float, sign: str = "") -> str:
