@@ -170,7 +170,7 @@ class Logbook:
         config: Mapping[str, Scalar] | None = None,
         metrics: Sequence[str] | None = None,
         minimum_effect: float | None = None,
-        repeat: int | None = None,
+        pairs: int | None = None,
         max_pairs: int | None = None,
         max_time_s: float | None = None,
         warm_up: int = 0,
@@ -186,7 +186,7 @@ class Logbook:
         request = AbRequest(
             axis="",
             run=run,
-            repeat=repeat,
+            fixed=pairs,
             max_pairs=max_pairs,
             max_time_s=max_time_s,
             minimum_effect=minimum_effect,

@@ -23,7 +23,7 @@ from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main as logbook
 from logbook_agent.issue import marking
-from logbook_agent.model.comparison import drawn, order_of_round
+from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.user_config import places_of
@@ -44,7 +44,7 @@ __all__ = [
     "marked",
     "mcp_document",
     "mcp_tool",
-    "order_of_round",
+    "order_of_pair",
     "own_workers",
     "set_clock",
     "set_github_pace",
@@ -141,6 +141,11 @@ def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sl
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
     """The order of a comparison's runs follows from what `draw` returns for a moment, not from the moment."""
     monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(draw(moment)))
+
+
+def order_of_pair(seed: int, pair: int) -> list[int]:
+    """In which order the base (0) and the side (1) run in a pair of `logbook ab --seed SEED`."""
+    return Design(seed=seed).order_of(pair, 2)
 
 
 def set_github_pace(

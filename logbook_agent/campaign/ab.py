@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,9 +15,10 @@ from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.campaign.trees import CodeChanged, CodeGuard
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
+from logbook_agent.model.comparison import BLOCK_PAIRS, BUDGET_PAIRS, Comparison, Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.gates import fails
 from logbook_agent.model.record import is_own, run_state
@@ -42,7 +42,6 @@ class Stop(StrEnum):
     """Why the A/B ended."""
 
     SETTLED = "settled"
-    FUTILE = "futile"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -146,7 +145,7 @@ class Rounds:
         self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
         self._pairs = self._whole_pairs()
         budget = self._pairs + request.pairs
-        if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
+        if request.run.entry_id is not None and request.fixed is None and request.max_pairs is None:
             budget = max(self._stated(driver.entry).design.budget_pairs, self._pairs)
         self._entry = with_request(driver.book, driver.entry, request, budget)
         self._budget = budget
@@ -155,7 +154,6 @@ class Rounds:
         self._durations_s: list[float] = []
         self._answer: Answer | None = None
         self._began = time.monotonic()
-        self._forecast = ""
         # Why no further pair is made.
         self._ended: tuple[Stop, str] | None = None
         # What the last order is for.
@@ -251,12 +249,12 @@ class Rounds:
 
     def _parts(self, pair: int) -> list[Part]:
         """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
-        sides = self._stated(self._driver.entry).question.values
-        seed = self._stated(self._driver.entry).design.seed
+        stated = self._stated(self._driver.entry)
+        sides = stated.question.values
         return [
             Part(pair=pair, side=sides[place], case=name)
-            for number, name in enumerate(self._cases)
-            for place in order_of_round(seed, (pair - 1) * len(self._cases) + number + 1, len(sides))
+            for name in self._cases
+            for place in stated.design.order_of(pair, len(sides), name)
         ]
 
     def _whole_pairs(self) -> int:
@@ -303,13 +301,15 @@ class Rounds:
             return self._nothing()
         if is_new:
             self._show(self._line(self._answer))
-        stopped = self._settled(self._answer) if self._request.repeat is None else None
+        stopped = None if self._is_fixed else self._settled(self._answer)
         return stopped or self._spent(self._answer)
 
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why to stop before the budget is spent: all goals are settled, or further pairs would hardly settle them. An
-        A/B that was settled before and is continued makes a replication first."""
+        """Why to stop after a block, before the budget is spent: all goals are settled. An A/B that was settled before
+        and is continued makes a replication first."""
         made = self._pairs - self._before
+        if self._pairs % BLOCK_PAIRS:
+            return None
         # More pairs settle nothing of a metric that no run reports, or that has no direction.
         open_ones = [f for f in answer.goals if f.lacks_pairs]
         if not open_ones:
@@ -317,26 +317,18 @@ class Rounds:
             is_replicated = all(f.is_replicated is not None for f in answer.goals)
             # Settled by pairs that were made now, not by those before.
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
-            enough = made >= FIRST_LOOK and (is_replicated or answer.sittings < 2)
-            said = next((f.to_settle for f in answer.goals if not f.is_settled), "")
+            enough = made >= BLOCK_PAIRS and (is_replicated or answer.sittings < 2)
+            said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
             why = f"enough pairs, but the answer stays open: it needs {said}" if said else "settled"
             return (Stop.SETTLED, why) if is_new or resumed or enough else None
-        if answer.pairs not in LOOKS:
-            return None
-        left = self._budget - self._pairs
-        bound = math.log1p(answer.question.minimum_effect)
-        from logbook_agent.findings.comparison.power import is_hopeless
-
-        if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
-            why = f"{left} more pairs would settle this with a chance below 5%"
-            return Stop.FUTILE, f"{why}; to continue anyway: {self._again(f'--repeat {self._budget}')}"
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self._pairs >= self._budget:
             made = self._pairs - self._before
-            more = "" if answer.is_settled else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
+            is_over = answer.is_settled or self._is_fixed
+            more = "" if is_over else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
             return Stop.PAIRS, f"{counted(made, 'pair')} made{more}"
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
@@ -346,6 +338,11 @@ class Rounds:
             return None
         more = "" if answer.is_settled or not self._is_own else f"; to continue: {self._again()}"
         return Stop.TIME, f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether the number of pairs is, and they are judged once."""
+        return self._stated(self._entry).design.fixed
 
     @property
     def _is_own(self) -> bool:
@@ -362,13 +359,12 @@ class Rounds:
         return text if is_shown else f"the same command with --id {self._entry.id} {more}".rstrip()
 
     def _rest(self) -> str:
-        again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
-        return self._driver.rest(self._pairs, self._budget_text, again, what="pairs")
+        return self._driver.rest(self._pairs, self._budget_text, self._again(), what="pairs")
 
     @property
     def _budget_text(self) -> str:
         """`6`, or `at most 20`."""
-        return f"{'' if self._request.repeat is not None else 'at most '}{self._budget}"
+        return f"{'' if self._is_fixed else 'at most '}{self._budget}"
 
     def _nothing(self) -> tuple[Stop, str]:
         """Why no pair counts, with what was wrong with the output."""
@@ -384,15 +380,13 @@ class Rounds:
         return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
 
     def _line(self, answer: Answer) -> str:
-        """`pair 8 of at most 20: tflops +5.98% (95%: 5.7 to 6.3%), settled; 20 pairs settle it in 83 of 100 cases`."""
+        """`pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
         shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
         open_ones = [f for f in answer.goals if f.lacks_pairs]
-        if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
-            text = self._chance(answer, open_ones)
-            parts += [text] if text != self._forecast else []
-            self._forecast = text
+        if open_ones and not self._pairs % BLOCK_PAIRS:
+            parts.append(f"needs {words.more_pairs(max(open_ones, key=missing_pairs))}")
         return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
 
     def _show(self, text: str = "") -> None:
@@ -403,20 +397,9 @@ class Rounds:
             made=made,
             total=self._budget,
             what="pairs",
-            is_at_most=self._request.repeat is None,
+            is_at_most=not self._is_fixed,
             left_s=(self._budget - made) * median(self._durations_s) if self._durations_s else None,
             estimates=words.estimates(self._answer) if self._answer is not None else (),
             note=f"{axis}={part.side}" if part.pair and not self._is_over() else "",
         )
         self._driver.display.progress(text, series)
-
-    def _chance(self, answer: Answer, open_ones: Sequence[Finding]) -> str:
-        from logbook_agent.findings.comparison.power import chance_text
-
-        budget, (family, _) = answer.pairs + self._budget - self._pairs, _family(answer, open_ones)
-        return chance_text(family, bound=math.log1p(answer.question.minimum_effect), budget=budget)
-
-
-def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
-    """The pairs of all goals, which are judged together, those of `first` in front; and how many these are."""
-    return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)

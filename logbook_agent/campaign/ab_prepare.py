@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 import shlex
 from collections.abc import Sequence
@@ -17,14 +16,12 @@ from logbook_agent.findings.comparison.pairs import plain_words
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
     CODE_AXIS,
-    FIRST_LOOK,
     MINIMUM_EFFECT,
     Comparison,
     Design,
     Question,
     code_hash,
     drawn,
-    order_of_round,
 )
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -42,7 +39,7 @@ class AbRequest:
     """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (None: those
     that the command names and both have).
 
-    `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
+    `run` says how each run is made; its `argv` holds the placeholders. `fixed` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` and `metrics` None
     are those of the entry that is continued, else 1% and the primary ones. `sweep`: the command that resumes the sweep
@@ -53,7 +50,7 @@ class AbRequest:
     run: RunRequest
     codes: tuple[str, str] | None = None
     evaluator: tuple[str, ...] | None = None
-    repeat: int | None = None
+    fixed: int | None = None
     max_pairs: int | None = None
     seed: int | None = None
     max_time_s: float | None = None
@@ -66,7 +63,7 @@ class AbRequest:
     @property
     def pairs(self) -> int:
         """How many pairs may be made."""
-        return self.repeat or self.max_pairs or BUDGET_PAIRS
+        return self.fixed or self.max_pairs or BUDGET_PAIRS
 
 
 def checked(request: AbRequest) -> AbRequest:
@@ -77,12 +74,12 @@ def checked(request: AbRequest) -> AbRequest:
             cause="it names the files that measure two versions of the code",
             hint="leave it out, or add --code main WORK",
         )
-    check_count("--repeat", request.repeat)
+    check_count("--pairs", request.fixed)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)
-    if request.repeat is not None and request.max_pairs is not None:
+    if request.fixed is not None and request.max_pairs is not None:
         raise UsageError(
-            "--repeat and --max-pairs cannot be used together",
+            "--pairs and --max-pairs cannot be used together",
             cause="the number of pairs is either fixed, or follows from the result",
             hint="leave one of them out",
         )
@@ -120,8 +117,8 @@ def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis
         metrics=goals,
         minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
     )
-    seed = random_seed(workspace.moment(), request.pairs, len(names)) if request.seed is None else request.seed
-    design = Design(seed=seed, budget_pairs=request.pairs)
+    seed = int.from_bytes(drawn(workspace.moment())[:4]) if request.seed is None else request.seed
+    design = Design(seed=seed, budget_pairs=request.pairs, fixed=request.fixed is not None)
     return Comparison(question=question, design=design, evaluator=axis.evaluator)
 
 
@@ -145,17 +142,6 @@ def found_or_new(
     return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
 
 
-def random_seed(moment: str, pairs: int, values: int) -> int:
-    """A seed that nobody has chosen: the first of those that a moment makes by which the order of the values changes
-    between the pairs of the first look."""
-    for number in itertools.count():
-        seed = int.from_bytes(drawn(f"{moment} {number}")[:4])
-        rounds = range(1, min(pairs, FIRST_LOOK) + 1)
-        if len(rounds) < 3 or len({tuple(order_of_round(seed, one, values)) for one in rounds}) > 1:
-            return seed
-    raise AssertionError("a moment makes any number of seeds")
-
-
 def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRequest) -> None:
     """Raises UsageError where the entry asks something else."""
     stated = entry.comparison
@@ -163,6 +149,12 @@ def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRe
         raise UsageError(
             f"{entry.id} is not an A/B",
             cause="it states no comparison",
+            hint="to start a new entry, leave --id out",
+        )
+    if stated.design.fixed and (request.fixed is not None or request.max_pairs is not None):
+        raise UsageError(
+            f"{entry.id} was stated with {stated.design.budget_pairs} pairs, which are judged once",
+            cause="looking again after more pairs would make a false difference more likely than 5%",
             hint="to start a new entry, leave --id out",
         )
     asked = stated.question

@@ -172,10 +172,10 @@ class _Sweep:
         planned = (self._plan.run(case, repeat=1, place=0) for case in (base, other))
         commands = [prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned]
         case = AbCase(commands=tuple(commands), name=shared)
-        # A larger budget than before asks for the pairs, whatever they say.
+        # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        repeat, again = progress.to_compare // 2 if asked else None, f"logbook sweep --resume {entry.id}"
-        request = dataclasses.replace(request, run=self._run, max_pairs=None, repeat=repeat, sweep=again)
+        pairs, again = progress.to_compare // 2 if asked else None, f"logbook sweep --resume {entry.id}"
+        request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
         self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
         made = Rounds(self._driver, request, axis, [case]).carry_out()
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):

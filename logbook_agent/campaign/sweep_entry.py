@@ -58,7 +58,8 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
     if not plan.is_comparison or plan.recipe.compare is None:
         return None
     axis = AbAxis(name=plan.recipe.compare.axis, values=plan.values)
-    request = dataclasses.replace(comparing(plan.recipe, axis), max_pairs=plan.recipe.repeats, seed=plan.seed)
+    asked = comparing(plan.recipe, axis)
+    request = dataclasses.replace(asked, max_pairs=None, fixed=plan.recipe.repeats, seed=plan.seed)
     return comparison_of(workspace, book.header, request, axis)
 
 

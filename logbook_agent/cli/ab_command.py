@@ -53,8 +53,8 @@ def ab_command(
     command: Annotated[
         Texts, Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value.")
     ] = None,
-    repeat: Annotated[
-        int | None, Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
+    pairs: Annotated[
+        int | None, Option("--pairs", metavar="N", help="Run exactly N pairs, and judge them once.")
     ] = None,
     min_effect: Annotated[
         Text,
@@ -68,7 +68,7 @@ def ab_command(
     ] = None,
     seed: Annotated[
         int | None,
-        Option("--seed", metavar="N", help="Seed of the order within each pair. [random; the entry states it]"),
+        Option("--seed", metavar="N", help="Seed of the order of the sides. [random; the entry states it]"),
     ] = None,
     max_time: Annotated[
         Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
@@ -93,8 +93,8 @@ def ab_command(
 ) -> int:
     """Compare two sides in pairs of runs.
 
-    Each pair runs both sides, in random order. Pairs are added until the question is settled,
-    further pairs would hardly settle it, or the budget is spent. The entry shows the answer.
+    Each pair runs both sides, in random order. After every ten pairs the answer is judged, until the question is
+    settled or the budget is spent. The entry shows the answer.
 
     Each value of the axis replaces the value of the flag of that name in the command, or {axis}. Quote a value that has
     a comma; the value null leaves the flag out.
@@ -115,7 +115,7 @@ def ab_command(
         codes=code,
         evaluator=tuple(evaluator) if evaluator else None,
         run=run,
-        repeat=repeat,
+        fixed=pairs,
         max_pairs=max_pairs,
         seed=seed,
         max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,

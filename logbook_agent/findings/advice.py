@@ -37,6 +37,9 @@ def go_on(records: Records, answer: Answer) -> str:
             return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
         sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
+    stated = records.entry(answer.entry).comparison
+    if stated is not None and stated.design.fixed:
+        return ab_again(records, answer.entry, answer.question, is_new=True)
     return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
 
 
@@ -55,12 +58,13 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
-    """The `logbook ab` command that adds pairs to the A/B of an entry: the command that its runs ran, with the options
-    of its first run and `more`; prose is not repeated."""
+def ab_again(records: Records, entry_id: str, question: Question, more: str = "", *, is_new: bool = False) -> str:
+    """The `logbook ab` command that adds pairs to the A/B of an entry, or asks the same in a new one: the command that
+    its runs ran, with the options of its first run and `more`; prose is not repeated."""
     record = records.record(entry_id)
     run = next((status.run for status in record.runs if status.run.part is not None), None)
-    given = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
+    id_option = () if is_new else ("--id", entry_id)
+    given = [*id_option, *more.split(), *(_options(run, question.axis) if run is not None else ())]
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(record)).items if item.case.part}
     items = [of[side] for side in question.values if side in of]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
-from logbook_agent.findings.comparison.answer import PairSeries
+from logbook_agent.findings.comparison.rule import Pair, chance_of, scatter_of
 from logbook_agent.findings.tables.axes import beyond_config, lay_out, within_a_run
 from logbook_agent.findings.tables.frame import Frame, RunKey, devices_text, frame_of, key_of, on_accelerator, show
 from logbook_agent.findings.tables.spec import TableSpec
@@ -212,21 +212,15 @@ def noise_of(record: Record, declared: Sequence[Metric], *, forecasts: int = 0) 
 
 
 def _forecast(values: Sequence[float]) -> tuple[Settles, ...]:
-    """How often the default A/B would settle each effect: neighbouring runs are taken for pairs of equal sides, and the
-    rule judges simulated pairs that scatter as these do. Empty for too few of them."""
+    """How often the default A/B would settle each effect: neighbouring runs are taken for pairs of equal sides. Empty
+    for too few of them."""
     pairs = list(zip(values[::2], values[1::2], strict=False))
     if len(pairs) < FEWEST_PAIRS:
         return ()
-    from logbook_agent.findings.comparison.power import settled_parts  # takes numpy along
-
-    series = PairSeries(
-        y=tuple(math.log(b) - math.log(a) for a, b in pairs),
-        signs=tuple((-1) ** at for at in range(len(pairs))),
-        entries=(0,) * len(pairs),
-    )
-    bound = math.log1p(MINIMUM_EFFECT)
-    found = [settled_parts((series,), effect=math.log1p(e), pairs=BUDGET_PAIRS, bound=bound) for e in _EFFECTS]
-    return tuple(Settles(effect=e, part=part) for e, [part] in zip(_EFFECTS, found, strict=True))
+    scatter = scatter_of([Pair(math.log(b) - math.log(a), (-1) ** at, 0) for at, (a, b) in enumerate(pairs)])
+    least = math.log1p(MINIMUM_EFFECT)
+    found = [(e, chance_of(math.log1p(e), scatter, minimum=least, pairs=BUDGET_PAIRS)) for e in _EFFECTS]
+    return tuple(Settles(effect=effect, part=part) for effect, part in found)
 
 
 def noise_lines(found: Sequence[Noise]) -> list[str]:

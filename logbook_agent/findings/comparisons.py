@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -28,17 +28,16 @@ _SHOWN_NEGATIVES = 3
 
 
 class Comparisons:
-    """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `remember` keeps what the
-    rule finds of a question; `discarded` names the decision by which an entry was discarded."""
+    """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `discarded`
+    names the decision by which an entry was discarded."""
 
     def __init__(
         self,
         pairs: Sequence[EntryPairs],
         header: Header,
-        remember: Callable[[str, str, Callable[[], str]], str],
         discarded: Mapping[str, str],
     ) -> None:
-        self._pairs, self._header, self._remember, self._discarded = pairs, header, remember, discarded
+        self._pairs, self._header, self._discarded = pairs, header, discarded
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -46,7 +45,7 @@ class Comparisons:
         return self._answers(self._pairs)
 
     def _answers(self, pairs: Sequence[EntryPairs]) -> tuple[Answer, ...]:
-        found = answers(pairs, self._header.metrics, self._remember)
+        found = answers(pairs, self._header.metrics)
         return placed(map(self._standing, found), [*self._pairs, *pairs], self._header.case_keys)
 
     def _standing(self, answer: Answer) -> Answer:

@@ -150,7 +150,7 @@ def _synopsis(answer: Answer, titles: Mapping[str, str], command: str, *, is_ear
         title=titles[answer.entry],
         text=synopsis(answer) + (_before(answer) if is_earlier else ""),
         outcome=outcome(answer),
-        is_settled=any(f.is_settled for f in answer.findings),
+        is_settled=any(f.is_found for f in answer.findings),
         confidence=answer.confidence,
         why=why_open(answer),
         command=command,
@@ -215,7 +215,7 @@ def in_words(thread: Thread, answers: Sequence[Answer], best: BestCase | None) -
     decided = [s for s in thread.decisions if s["decision"] and thread.standing[s["id"]].counts]
     if decided:
         said.append(InWords(kind="decision", text=decided[-1]["decision"] or "", entry=decided[-1]["id"]))
-    if any(f.is_settled for a in answers for f in a.findings):
+    if any(f.is_found for a in answers for f in a.findings):
         return tuple(said)
     read = [s for s in thread.summaries if s["interpretation"] and thread.standing[s["id"]].counts]
     own = [s for s in read if best is not None and s["id"] in best.entries] or read

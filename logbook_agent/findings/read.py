@@ -128,7 +128,7 @@ class Findings:
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""
         discarded = discarded_by(self._summarised.entries)
-        return Comparisons(self._pairs, self.records.header, self.records.remember, discarded)
+        return Comparisons(self._pairs, self.records.header, discarded)
 
     @property
     def answers(self) -> tuple[Answer, ...]:

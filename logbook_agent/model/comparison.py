@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 MINIMUM_EFFECT = 0.01
 BUDGET_PAIRS = 20
-# After so many pairs a comparison is judged.
-LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
-FIRST_LOOK = LOOKS[0]
+# Pairs are made in blocks of so many; after each block a comparison is judged.
+BLOCK_PAIRS = 10
+# So many pairs can settle a comparison whose number of pairs is fixed.
+FEWEST_PAIRS = 8
 # Runs that lie further apart in time belong to two sittings.
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
@@ -53,12 +55,23 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """Who drew the order of the runs, and how many pairs may be made. `drawn`: the tool did, by `seed`; which run of a
-    pair comes first is a fair coin."""
+    """Who drew the order of the runs, and how many pairs may be made. `drawn`: the tool did, by `seed`. `fixed`: so
+    many pairs are made, and judged once; else they are judged after each block."""
 
     order: Literal["drawn"] = "drawn"
     seed: int
     budget_pairs: int = BUDGET_PAIRS
+    fixed: bool = False
+
+    def order_of(self, pair: int, sides: int, case: str = "") -> list[int]:
+        """In which order the sides (from 0) run in a pair (from 1) of a case."""
+        block, place = divmod(pair - 1, BLOCK_PAIRS)
+        left = self.budget_pairs - block * BLOCK_PAIRS if self.fixed else BLOCK_PAIRS
+        return block_orders(f"{self.seed} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
+
+    def finished_blocks(self, pairs: int) -> int:
+        """How many blocks so many pairs finish."""
+        return -(-pairs // BLOCK_PAIRS) if self.fixed and pairs >= self.budget_pairs else pairs // BLOCK_PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +107,10 @@ def drawn(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def order_of_round(seed: int, number: int, count: int) -> list[int]:
-    """In which order `count` values (from 0) are run in a round, by a fair draw of its own for each round (from 1)."""
-    return sorted(range(count), key=lambda value: drawn(f"{seed} {number} {value}"))
+@lru_cache(maxsize=64)
+def block_orders(seed: str, sides: int, pairs: int = BLOCK_PAIRS) -> list[list[int]]:
+    """The order of the sides (from 0) in each pair of a block: random orders, each also backwards, shuffled. So each
+    side runs before each other one in half of the pairs."""
+    half = [sorted(range(sides), key=lambda v: drawn(f"{seed} {at} {v}")) for at in range((pairs + 1) // 2)]
+    both = [*half, *(one[::-1] for one in half)][:pairs]
+    return [both[at] for at in sorted(range(pairs), key=lambda at: drawn(f"{seed} {at}"))]

@@ -77,7 +77,7 @@ def test_the_core_does_without(without: Path, folder: Path, request: pytest.Fixt
         "run -- sh -c 'echo RESULT tflops=1'",
         "run --detach -- sh -c 'echo RESULT tflops=2'",
         "wait",
-        "ab --axis x=1,2 --repeat 2 -- sh -c 'echo RESULT tflops={axis}'",
+        "ab --axis x=1,2 --pairs 2 -- sh -c 'echo RESULT tflops={axis}'",
         "note Decided --kind decision",
         "render",
         "doctor",

@@ -96,5 +96,5 @@ def test_a_seed_makes_the_same_story_again_and_another_makes_another() -> None:
 
 
 def test_a_former_form_follows_the_newest() -> None:
-    newest = "logbook ab --repeat 3 --new -- echo"
-    assert forms(newest) == [newest, "logbook ab --repeat 3 -- echo"]
+    newest = "logbook ab --pairs 3 --new -- echo"
+    assert forms(newest) == [newest, "logbook ab --pairs 3 -- echo", "logbook ab --repeat 3 -- echo"]

@@ -12,6 +12,8 @@ import re
 FORMS = (
     # The same question again is a new entry only with --new; it was always one.
     (r"^logbook ab (.*?)--new ", r"logbook ab \1"),
+    # So many pairs were judged again whenever more were added.
+    (r"^logbook ab (.*?)--pairs ", r"logbook ab \1--repeat "),
     (r"^logbook (.*)render --check", r"logbook \1render --absorb --dry-run"),
 )
 

@@ -143,7 +143,7 @@ class Story:
 
     def ab(self) -> None:
         draw = self.draw
-        pairs = draw.choice([["--repeat", str(draw.randint(2, 9))], ["--max-pairs", draw.choice(["8", "10", "16"])]])
+        pairs = draw.choice([["--pairs", str(draw.randint(2, 9))], ["--max-pairs", draw.choice(["8", "10", "16"])]])
         effect = draw.choice([[], [], ["--min-effect", "0.02"]])
         more = ["--supersedes", self.entry(self.compared)] if self.compared and draw.random() < 0.3 else []
         question = ["--axis", f"mode={draw.choice(SIDES)}", *effect, "--new", *self.bench("{axis}")]
@@ -153,14 +153,14 @@ class Story:
         """Pairs, then more pairs of the same question."""
         question = ["--axis", f"mode={self.draw.choice(SIDES)}"]
         command = self.bench("{axis}")
-        name = self.say("ab", "--repeat", "4", "--seed", "3", *question, "--new", *command)
+        name = self.say("ab", "--max-pairs", "4", "--seed", "3", *question, "--new", *command)
         self.compared.append(name)
         self.say("ab", "--id", name, "--max-pairs", str(self.draw.choice([4, 6])), *question, *command)
 
     def ab_code(self) -> None:
         self.shell("sed -i 's/e=0;;/e=9000;;/' bench.sh")
         self.compared.append(
-            self.say("ab", "--code", "main", "WORK", "--repeat", "3", "--seed", "5", *self.bench("base"))
+            self.say("ab", "--code", "main", "WORK", "--pairs", "3", "--seed", "5", *self.bench("base"))
         )
 
     def other_code(self) -> None:
@@ -222,7 +222,7 @@ class Story:
 
     def detached_ab(self) -> None:
         name = self.say(
-            "ab", "--detach", "--repeat", "3", "--seed", "7", "--axis", "mode=base,new", "--new", *self.bench("{axis}")
+            "ab", "--detach", "--pairs", "3", "--seed", "7", "--axis", "mode=base,new", "--new", *self.bench("{axis}")
         )
         self.say("wait")
         self.compared.append(name)
@@ -350,7 +350,7 @@ def continuation(ids: list[str]) -> list[tuple[int, str]]:
     if ids:
         told.say("edit", ids[0], "--interpretation", "As expected.")
         told.say("edit", ids[-1], "--state", "void", "--reason", "the wrong branch")
-    pairs = ["--axis", "topk=1,2", "--seed", "3", "--repeat", "2", "--new"]
+    pairs = ["--axis", "topk=1,2", "--seed", "3", "--pairs", "2", "--new"]
     told.say("ab", *pairs, "--", "echo", "RESULT", "tflops={axis}.5", "time_s=0.{axis}")
     told.plan()
     told.say("status", "--summary", "It goes well.")

@@ -18,10 +18,10 @@ _STARTING_S = 50.0
 # Arguments of each form of `run`, beyond those of all.
 _ALWAYS = {"on", "cwd"}
 _TEXTS = {"title", "hypothesis", "interpretation", "next", "fields", "continues", "completes", "supersedes"}
-_HOW = {"argv", "id", "config", "env", "timeout", "stall", "discard", "repeat"}
+_HOW = {"argv", "id", "config", "env", "timeout", "stall", "discard"}
 _OF: dict[str, set[str]] = {
-    "run": _ALWAYS | _TEXTS | _HOW | {"label", "noise"},
-    "ab": _ALWAYS | _TEXTS | _HOW | {"axis", "code", "min_effect", "max_pairs", "max_time", "seed", "metrics"},
+    "run": _ALWAYS | _TEXTS | _HOW | {"label", "noise", "repeat"},
+    "ab": _ALWAYS | _TEXTS | _HOW | {"axis", "code", "min_effect", "pairs", "max_pairs", "max_time", "seed", "metrics"},
     "sweep": {"on", "recipe", "sets", "scale", "resume"},
 }
 _OPTIONS = {"sets": "set", "metrics": "metric", "fields": "field"}

@@ -91,7 +91,8 @@ class RunArguments(_Texts):
     argv: Annotated[Names, "The command as a list of words; in an A/B, {axis} stands for the value"] = ()
     id: Annotated[str | None, "Add to this entry; without argv, run its planned commands"] = None
     label: str | None = None
-    repeat: Annotated[int | None, "Runs; in an A/B exactly N pairs"] = None
+    repeat: Annotated[int | None, "Runs"] = None
+    pairs: Annotated[int | None, "A/B: exactly N pairs, judged once"] = None
     discard: Annotated[int | None, "Warm-up runs first"] = None
     noise: Annotated[bool, "Measure how much runs vary"] = False
     axis: Annotated[str | None, "A/B in pairs, base first: NAME=V,V or env:NAME=V,V"] = None

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from logbook_agent.campaign.recipes.placed import RecipeProblem
 from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe, written
-from logbook_agent.model.comparison import FIRST_LOOK, Part, drawn
+from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical
 
@@ -67,9 +67,9 @@ class SweepPlan:
 
     @cached_property
     def is_comparison(self) -> bool:
-        """Whether the runs answer what the recipe compares: in pairs that chance orders, as many as the first look
-        takes. A plan with fewer explores."""
-        return self.is_drawn and self.recipe.repeats >= FIRST_LOOK and bool(self._parts)
+        """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a
+        question. A plan with fewer explores."""
+        return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and bool(self._parts)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -154,9 +154,14 @@ class SweepPlan:
         repeats = range(1, self.recipe.repeats + 1)
         if self.recipe.order is Order.INTERLEAVED:
             groups = compared_groups(self)
-            return [place for group in groups for r in repeats for place in self._drawn([(i, r) for i in group])]
+            return [(i, r) for group in groups for r in repeats for i in self._in_pair(group, r)]
         listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
         return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
+
+    def _in_pair(self, group: Sequence[int], repeat: int) -> list[int]:
+        """The cases of a group in the order of a pair."""
+        design = Design(seed=self.seed, budget_pairs=self.recipe.repeats, fixed=True)
+        return [group[at] for at in design.order_of(repeat, len(group), self.cases[group[0]].key)]
 
     def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """An order that depends on the seed and the cases alone, whatever Python it is."""

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, compared_groups
 from logbook_agent.campaign.recipes.recipe import Order
+from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import counted
 
@@ -76,9 +77,6 @@ def _can_answer(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     recipe, comparisons = plan.recipe, _comparisons(plan)
     if not comparisons or (recipe.confirm and not plan.is_comparison):
         return
-    # The rule is loaded for recipes that compare.
-    from logbook_agent.findings.comparison.rule import fewest_pairs
-
     needed = fewest_pairs(comparisons)
     sets = [f"--set repeats={needed}"] if recipe.repeats < needed else []
     sets += [f"--set order={Order.INTERLEAVED}"] if recipe.order is Order.AS_LISTED else []

@@ -3,54 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_right
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+from logbook_agent.findings.comparison.rule import LEVEL, Pair
 from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.comparison import LOOKS, Question
+from logbook_agent.model.comparison import Question
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar
-
-LEVEL = 0.95
-SeriesOutcome = Literal["more", "less", "same", "open"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairSeries:
-    """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
-    None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `steps` are the logs of the last printed digit at each look,
-    as the values up to there show it; the last is that of later looks, too. A difference no larger than the step is
-    none that the values show, and the step narrows the bounds of "the same"."""
-
-    y: tuple[float | None, ...]
-    signs: tuple[int, ...]
-    entries: tuple[int, ...]
-    draws: int = 0
-    steps: tuple[float, ...] = ()
-
-    def step(self, pairs: int) -> float:
-        """The step at the last look that this many pairs have reached, else at the first; 0 without steps."""
-        at = max(bisect_right(LOOKS, pairs) - 1, 0)
-        return self.steps[min(at, len(self.steps) - 1)] if self.steps else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What the rule finds of a series. `estimate`, `low` and `high` are logs of side/base; the interval holds at 95%
-    over all looks. All are of the look that settled the series, else of the last look; `pairs` counts the pairs with
-    a ratio up to there."""
-
-    outcome: SeriesOutcome = "open"
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    pairs: int = 0
 
 
 class Outcome(StrEnum):
@@ -79,14 +44,23 @@ class Side:
         return len(self.values)
 
 
+class Lacks(NamedTuple):
+    """What an open finding needs: so many more `pairs` (infinity: no practical number settles it); `values` of both
+    sides above zero; the `direction` of its metric; or a `decision` whether the label `name` may differ."""
+
+    what: Literal["pairs", "values", "direction", "decision"]
+    pairs: float = math.inf
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The answer for one metric of a side and a case: `case` is what tells it from the others, `config` all that its
     rows report but the axis, `device` the kinds of its devices. `change`, `low` and `high` are fractions (other / base
     - 1), the interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first
-    `judged` were judged; `left_out` says why others do not count. `notes` stand beside the answer; `to_settle` is what
-    would settle it, empty when it is settled. `is_replicated`: a second sitting settled it the same way; None: there
-    was none that settled it."""
+    `judged` were judged; `left_out` says why others do not count. `notes` stand beside the answer; `lacks` is what
+    would settle it, None when it is settled. `is_replicated`: two sittings, each by itself, settled it the same way;
+    False: one settled it otherwise; None: no second one did."""
 
     metric: str
     unit: str | None
@@ -105,21 +79,26 @@ class Finding:
     level: float = LEVEL
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    to_settle: str = ""
+    lacks: Lacks | None = None
     is_replicated: bool | None = None
     config: Mapping[str, str] = field(default_factory=dict)
     device: str = ""
-    # The log ratio (later run over earlier) and the order of each pair, for the power of further pairs.
-    series: PairSeries = field(repr=False, compare=False)
+    # For the power of further pairs.
+    series: tuple[Pair, ...] = field(repr=False, compare=False)
 
     @property
     def is_settled(self) -> bool:
         return self.outcome is not Outcome.OPEN
 
     @property
+    def is_found(self) -> bool:
+        """Whether it settled something; that a watched metric stayed the same answers no question."""
+        return self.is_settled and not (self.is_watched and self.outcome is Outcome.NO_DIFFERENCE)
+
+    @property
     def lacks_pairs(self) -> bool:
         """Whether more pairs may settle it."""
-        return "more pair" in self.to_settle
+        return self.lacks is not None and self.lacks.what == "pairs"
 
     @property
     def setting(self) -> tuple[object, ...]:
@@ -209,7 +188,8 @@ class Answer:
 
 class RunPair(NamedTuple):
     """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
-    one; `runs` is what only these runs have, so that a copy of them in another record is known; None: not known."""
+    one; `runs` is what only these runs have, so that a copy of them in another record is known; None: not known.
+    `block` is the number of its block in the entry."""
 
     started: str
     ended: str
@@ -217,6 +197,7 @@ class RunPair(NamedTuple):
     base: float | None
     other: float | None
     runs: str | None
+    block: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -230,7 +211,8 @@ class EntrySeries:
     their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs. `failed` has a
     side and the reason for each pair that lacks it because it failed. `differs` names what else differs between the
     sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not count,
-    by reason. `code` labels the code of each side in its latest pair.
+    by reason. `finished` counts the blocks of the entry that are finished. `code` labels the code of each side in its
+    latest pair.
     """
 
     key: str
@@ -241,6 +223,7 @@ class EntrySeries:
     config: dict[str, Scalar]
     device: str = ""
     metric: str
+    finished: int = 0
     unit: str | None = None
     direction: Direction | None = None
     cautions: list[str] = field(default_factory=list)
@@ -261,12 +244,13 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
-    `known` names what a gate mentions, or what may differ between the sides."""
+    """What an entry measured of its comparison. `fixed`: so many pairs were stated, and are judged once. `void`: the
+    entry was taken back, and its pairs count for nothing. `known` names what a gate mentions, or what may differ
+    between the sides."""
 
     entry: str
     question: Question
-    seed: int
+    fixed: bool
     void: bool
     known: list[str] = field(default_factory=list)
     series: list[EntrySeries]

@@ -8,13 +8,12 @@ included. Nothing else changes an answer. A second sitting that settles it the s
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Outcome
-from logbook_agent.findings.comparison.judgement import Judge, Memo, findings, left_out, pairs_left_out, sittings
+from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Lacks, Outcome
+from logbook_agent.findings.comparison.judgement import findings, left_out, pairs_left_out, sittings
 from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
@@ -25,13 +24,8 @@ from logbook_agent.text.phrases import listed
 _SHOWN = 3
 
 
-def _made(_place: str, _key: str, make: Callable[[], str]) -> str:
-    return make()
-
-
-def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = (), memo: Memo = _made) -> tuple[Answer, ...]:
-    """One answer for each question, in the order of their latest entries. `declared` are the logbook's metrics; `memo`
-    keeps what the rule finds of a question."""
+def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
+    """One answer for each question, in the order of their latest entries. `declared` are the logbook's metrics."""
     all_ = list(tried)
     groups: dict[str, list[EntryPairs]] = {}
     asked: dict[str, dict[str, None]] = {}
@@ -41,7 +35,7 @@ def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = (), memo: 
             groups.setdefault(key, []).append(one)
             if not one.void:
                 asked.setdefault(asks, {})[one.entry] = None
-    found = [_answer(key, group, declared, asked, memo) for key, group in groups.items()]
+    found = [_answer(key, group, declared, asked) for key, group in groups.items()]
     order = {one.entry: at for at, one in enumerate(all_)}
     return tuple(sorted(found, key=lambda a: (order[a.entry], a.last)))
 
@@ -51,7 +45,6 @@ def _answer(
     group: Sequence[EntryPairs],
     declared: Sequence[Metric],
     asked: Mapping[str, Iterable[str]],
-    memo: Memo,
 ) -> Answer:
     """The answer from the entries whose series share a key."""
     valid = [one for one in group if not one.void]
@@ -64,9 +57,9 @@ def _answer(
                 # A single side has the name that the latest entry gives it.
                 side = question.sides[0] if len(question.sides) == 1 else s.side
                 own.setdefault((side, s.case, s.metric), []).append(s)
-    rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0].seed, memo=memo)
+    looks = not all(one.fixed for one in valid)
     apart = tuple(differences(own, declared, {name for one in valid for name in one.known}))
-    found = tuple(_opened(f, apart, latest.entry) for f in findings(question, own, declared, rule))
+    found = tuple(_opened(f, apart) for f in findings(question, own, declared, looks=looks))
     times = sorted({(p.started, p.ended) for of in own.values() for s in of for p in s.pairs})
     entries = tuple(one.entry for one in (valid or group))
     asks = {s.asks for one in valid for s in one.series if s.key == key}
@@ -129,14 +122,12 @@ def differences(
     yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
 
 
-def _opened(finding: Finding, apart: Sequence[Apart], entry: str) -> Finding:
+def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     """The finding, open where the outputs of its sides differ and nobody said whether they may."""
     one = next((one for one in apart if one.is_label and one.side == finding.side), None)
     if one is None or not finding.is_settled:
         return finding
-    what = f"your decision whether {one.name} may differ"
-    more = f"logbook edit {entry} --gate 'same {one.name}', or --free {one.name} where it may"
-    return replace(finding, outcome=Outcome.OPEN, is_replicated=None, to_settle=f"{what}: {more}")
+    return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
 
 
 def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dict[str, int]:
@@ -221,7 +212,7 @@ def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
 def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
     """What the comparisons of a thread settled: goals before watched metrics, by the order of `metrics`, and of one
     metric the latest question first."""
-    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_found]
     rank = {name: at for at, name in enumerate(metrics)}
     return sorted(found, key=lambda one: (one[1].is_watched, rank.get(one[1].metric, len(rank))))
 
@@ -234,5 +225,4 @@ def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
 
 def missing_pairs(finding: Finding) -> float:
     """How many more pairs would probably settle a finding; infinite where no practical number would."""
-    found = re.search(r"\d+", finding.to_settle)
-    return float(found[0]) if found is not None else math.inf
+    return finding.lacks.pairs if finding.lacks is not None else math.inf

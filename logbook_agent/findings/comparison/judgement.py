@@ -1,26 +1,25 @@
 """The findings of one question: its pairs pooled over the entries that share it, and judged by the rule.
 
-Goals (the metrics asked for) are one family, corrected for all its members. Every other metric is watched: each is
-judged at its own level.
+Goals (the metrics asked for), sides and cases share the 5%. Every other metric is watched: each is judged at its own
+5%.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from itertools import pairwise
+from typing import TypeAlias
 
-from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Judged, Outcome, PairSeries, RunPair, Side
-from logbook_agent.findings.comparison.resolution import step_of
-from logbook_agent.model.comparison import APART_S, FIRST_LOOK, LOOKS, Question
+from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Lacks, Outcome, RunPair, Side
+from logbook_agent.findings.comparison.rule import Judged, Pair, estimate_of, judge, step_of
+from logbook_agent.model.comparison import APART_S, BLOCK_PAIRS, Question
 from logbook_agent.model.header import Metric, metric_named
-from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
-from logbook_agent.model.units import Direction
+from logbook_agent.model.units import Direction, is_timed
 from logbook_agent.model.values import canonical, varied
 from logbook_agent.text.phrases import counted
 
@@ -31,28 +30,30 @@ _LARGEST_LOG = 700.0
 
 # The series of the entries by side, case and metric.
 Owns: TypeAlias = Mapping[tuple[str, str, str], Sequence[EntrySeries]]
-# Gives the text that was kept in a place under a key, else makes it and keeps it.
-Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
+# Changes of one timing are alike to this part, and to this difference of logs: each metric is rounded for itself.
+_ALIKE, _ROUNDING = 0.01, 1e-5
+# More pairs are not practical.
+_MOST_PAIRS = 1_000
 
 
-def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Judge) -> tuple[Finding, ...]:
-    """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals are
-    judged together; every other metric that is declared is watched, by itself."""
+def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks: bool) -> tuple[Finding, ...]:
+    """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals share
+    the 5%; every other metric that is declared is watched, by itself. Without `looks` all pairs are judged once."""
     names = [m.name for m in declared]
     pooled = [
         _pooled(place, of, declared)
         for place, of in own.items()
         if place[2] and (question.decides(place[2]) or place[2] in names)
     ]
-    places = list(dict.fromkeys((p.side, p.case) for p in pooled))
     named = _named_cases(pooled)
     found: list[Finding] = []
     goals = [p for p in pooled if question.decides(p.metric)]
     for family in (goals, *([p] for p in pooled if not question.decides(p.metric))):
-        series = [p.series(places.index((p.side, p.case))) for p in family]
-        judged = rule.judged("goals" if family is goals else f"watched {family[0].name}", series) if family else ()
-        for p, s, j in zip(family, series, judged, strict=True):
-            found.append(_finding(p, s, j, question, rule, named[p.side, p.case]))
+        judged = _judged(family, question, looks=looks)
+        again = _by_sitting(family, question, looks=looks)
+        for p in family:
+            is_replicated = _is_replicated(judged[p.name], [one[p.name] for one in again])
+            found.append(_finding(p, judged[p.name], question, named[p.side, p.case], is_replicated))
     order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
     return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
 
@@ -76,18 +77,43 @@ class _Pooled:
         return f"{self.side} {self.case} {self.metric}"
 
     def step(self, count: int) -> float:
-        """The last printed digit of the values of the first `count` pairs, relative to their size."""
-        return step_of([v for _, p in self.pairs[:count] for v in (p.base, p.other) if v is not None])
+        """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have
+        a ratio."""
+        both = [(p.base, p.other) for _, p in self.pairs[:count]]
+        values = [v for base, other in both if base is not None and other is not None for v in (base, other)]
+        # Whole numbers that are no times were counted.
+        is_exact = not is_timed(self.unit) and all(value.is_integer() for value in values)
+        return 0.0 if is_exact else step_of(values)
 
-    def series(self, draws: int) -> PairSeries:
-        """The series as the rule judges it. Series of equal `draws` share their coins."""
-        return PairSeries(
-            y=tuple(_log(p) for _, p in self.pairs),
-            signs=tuple(p.sign for _, p in self.pairs),
-            entries=tuple(number for number, _ in self.pairs),
-            draws=draws,
-            steps=tuple(_rounded_apart(self.step(n)) for n in LOOKS if n <= max(len(self.pairs), FIRST_LOOK)),
-        )
+    @property
+    def steps(self) -> list[float]:
+        """The step after each block in which a pair has a ratio."""
+        ends = {pair.block: at + 1 for at, pair in enumerate(self.judged) if pair.y is not None}
+        return [self.step(count) for count in ends.values()]
+
+    @property
+    def series(self) -> tuple[Pair, ...]:
+        """All pairs, as the rule reads them."""
+        return tuple(Pair(_log(p), p.sign, n * _MOST_PAIRS + p.block) for n, p in self.pairs)
+
+    @property
+    def judged(self) -> tuple[Pair, ...]:
+        """The pairs of the blocks that are finished, and of those that have a later one."""
+        if not self.pairs or self.pairs[-1][1].block < self.of[self.pairs[-1][0]].finished:
+            return self.series
+        last = self.series[-1].block
+        return tuple(pair for pair in self.series if pair.block != last)
+
+    def sittings(self) -> list[_Pooled]:
+        """The blocks that each sitting began and finished."""
+        starts = sittings([p[:2] for _, p in self.pairs])
+        found = []
+        for start, end in pairwise([*starts, len(self.pairs)]):
+            elsewhere = {(n, p.block) for n, p in (*self.pairs[:start], *self.pairs[end:])}
+            own = [(n, p) for n, p in self.pairs[start:end] if (n, p.block) not in elsewhere]
+            own = [(n, p) for n, p in own if p.block < self.of[n].finished]
+            found.append(replace(self, pairs=tuple(own)))
+        return found
 
 
 def _pooled(place: tuple[str, str, str], of: Sequence[EntrySeries], declared: Sequence[Metric]) -> _Pooled:
@@ -144,12 +170,60 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
 
 
 def _change(log_ratio: float | None) -> float | None:
-    """A log ratio as a change (a fraction), at most the largest that is a number."""
-    return None if log_ratio is None else math.expm1(min(log_ratio, _LARGEST_LOG))
+    """A log ratio as a change (a fraction), at most the largest that is a number; None for an end that is unknown."""
+    if log_ratio is None or math.isinf(log_ratio):
+        return None
+    return math.expm1(min(log_ratio, _LARGEST_LOG))
+
+
+def _judged(family: Sequence[_Pooled], question: Question, *, looks: bool) -> dict[str, Judged]:
+    series, steps = {p.name: p.judged for p in family}, {p.name: p.steps for p in family}
+    share = _distinct(family)
+    return judge(series, minimum=question.minimum_effect, steps=steps, looks=looks, share=share)
+
+
+def _distinct(family: Sequence[_Pooled]) -> int:
+    """How many series there are. Metrics of one timing, such as a time and its rate, change alike in every pair: they
+    are one."""
+    kept: list[_Pooled] = []
+    for p in family:
+        if not any((p.side, p.case) == (one.side, one.case) and _is_alike(p.series, one.series) for one in kept):
+            kept.append(p)
+    return len(kept)
+
+
+def _is_alike(series: Sequence[Pair], other: Sequence[Pair]) -> bool:
+    if len(series) != len(other):
+        return False
+    both = [(a.y, b.y) for a, b in zip(series, other, strict=True)]
+    if any((a is None) != (b is None) for a, b in both):
+        return False
+    changes = [(a, b) for a, b in both if a is not None and b is not None]
+    return any(all(abs(a - sign * b) <= _ROUNDING + _ALIKE * abs(a) for a, b in changes) for sign in (1, -1))
+
+
+def _by_sitting(family: Sequence[_Pooled], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
+    """What each sitting finds by itself; nothing where there is one alone."""
+    found = [p.sittings() for p in family]
+    count = max(map(len, found), default=0)
+    if count < 2:
+        return []
+    parts = [[of[at] if at < len(of) else replace(of[0], pairs=()) for of in found if of] for at in range(count)]
+    whole = {p.name: Judged() for p in family}
+    return [{**whole, **_judged(part, question, looks=looks)} for part in parts]
+
+
+def _is_replicated(judged: Judged, sittings: Sequence[Judged]) -> bool | None:
+    """Whether two sittings settle it alike, each by itself; False where one settles it otherwise, None where no second
+    one does."""
+    outcomes = [one.outcome for one in sittings if one.outcome != "open"]
+    if any(outcome != judged.outcome for outcome in outcomes):
+        return False
+    return True if len(outcomes) > 1 else None
 
 
 def _finding(
-    p: _Pooled, series: PairSeries, judged: Judged, question: Question, rule: Judge, case: Mapping[str, str]
+    p: _Pooled, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
 ) -> Finding:
     good = [(pair.base, pair.other) for _, pair in p.pairs if pair.base is not None and pair.other is not None]
     base, other = (_side([values[at] for values in good]) for at in (0, 1))
@@ -169,31 +243,44 @@ def _finding(
         base=base,
         other=other,
         outcome=outcome,
-        change=_change(judged.estimate),
+        change=_change(estimate_of(p.series) if judged.estimate is None else judged.estimate),
         low=_change(judged.low),
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
         left_out=pairs_left_out(reasons),
-        notes=_notes(p, base, other, question),
-        to_settle=_to_settle(p, series, judged, rule) if outcome is Outcome.OPEN else "",
-        is_replicated=rule.again(p, judged) if outcome is not Outcome.OPEN else None,
-        series=series,
+        notes=_notes(p, judged, base, other, question),
+        lacks=_lacks(p, judged) if outcome is Outcome.OPEN else None,
+        is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
+        series=p.series,
     )
 
 
-def _to_settle(p: _Pooled, series: PairSeries, judged: Judged, rule: Judge) -> str:
-    return rule.to_settle(p, series) if judged.outcome == "open" else f"a direction of {p.metric}"
+def _lacks(p: _Pooled, judged: Judged) -> Lacks:
+    """What an open finding needs. Pairs are added in whole blocks."""
+    if judged.outcome != "open":
+        return Lacks("direction")
+    if p.pairs and all(pair.y is None for pair in p.series):
+        return Lacks("values")
+    if judged.needed > _MOST_PAIRS:
+        return Lacks("pairs")
+    done = len(p.judged)
+    blocks = math.ceil(max(1, judged.needed - done) / BLOCK_PAIRS)
+    return Lacks("pairs", blocks * BLOCK_PAIRS - (len(p.pairs) - done))
 
 
-def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str, ...]:
+def _notes(p: _Pooled, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
     if p.direction is None:
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
-    if (step := p.step(len(p.pairs))) > question.minimum_effect / 4:
-        notes.append(f"values come in steps of {100 * step:.3g}%")
+    step = p.step(len(p.pairs)) if judged.estimate is not None else 0.0
+    if step > question.minimum_effect / 4:
+        notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
+    later = estimate_of([pair for pair in p.series if pair.y is not None][judged.pairs :])
+    if judged.outcome != "open" and later is not None:
+        notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
     return (*notes, *dict.fromkeys(text for s in p.of for text in s.cautions))
 
 
@@ -222,11 +309,6 @@ def _outcome(judged: Judged, direction: Direction | None) -> Outcome:
     return Outcome.BETTER if (judged.outcome == "more") == (direction == "max") else Outcome.WORSE
 
 
-def _rounded_apart(step: float) -> float:
-    """How far values of both sides may have been rounded apart, as a logarithm: by half a step each."""
-    return 2 * math.atanh(step / 2)
-
-
 def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
     """A note on rare slow runs, which the median hides."""
     if side.median is None or direction is None:
@@ -237,52 +319,6 @@ def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
         return []
     what = "took" if direction == "min" else "fell behind"
     return [f"{len(slow)} of {len(parts)} runs of {name} {what} {max(slow):.1f}x the median"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """The rule on the terms of one question. `memo` keeps what it finds, in places named after `key`."""
-
-    key: str
-    bound: float
-    seed: int
-    memo: Memo
-
-    def judged(self, name: str, family: Sequence[PairSeries], seed: int | None = None) -> list[Judged]:
-        """What the rule finds of the series of one family, judged together."""
-        seed = self.seed if seed is None else seed
-
-        def make() -> str:
-            from logbook_agent.findings.comparison.rule import judge
-
-            return json.dumps([astuple(j) for j in judge(family, bound=self.bound, seed=seed)])
-
-        found = self._kept(name, [astuple(s) for s in family], make)
-        fields = ("outcome", "estimate", "low", "high", "pairs")
-        return [Judged(**dict(zip(fields, one, strict=True))) for one in found]
-
-    def to_settle(self, p: _Pooled, series: PairSeries) -> str:
-        """How many more pairs would probably settle a series."""
-
-        def make() -> str:
-            from logbook_agent.findings.comparison.power import to_settle
-
-            return json.dumps(to_settle(series, bound=self.bound))
-
-        return str(self._kept(f"to settle {p.name}", astuple(series), make))
-
-    def again(self, p: _Pooled, judged: Judged) -> bool | None:
-        """Whether the pairs of later sittings, by themselves, settle it in the same way; None where they settle
-        nothing."""
-        good = tuple(x for x in p.pairs if _log(x[1]) is not None)
-        later = next((at for at in sittings([x[:2] for _, x in good]) if at >= judged.pairs > 0), None)
-        if later is None:
-            return None
-        [second] = self.judged(f"again {p.name}", [replace(p, pairs=good[later:]).series(0)], self.seed + 1)
-        return None if second.outcome == "open" else second.outcome == judged.outcome
-
-    def _kept(self, name: str, of: object, make: Callable[[], str]) -> Any:
-        return json.loads(self.memo(f"judged {self.key} {name}", digest(self.bound, self.seed, of), make))
 
 
 def sittings(times: Sequence[tuple[str, str]]) -> list[int]:

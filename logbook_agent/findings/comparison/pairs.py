@@ -19,7 +19,7 @@ from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, Ru
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
 from logbook_agent.findings.comparison.side_checks import Conditions, PairRows, broken_gate, report, void_gates
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CODE_AXIS, Question
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
@@ -43,7 +43,10 @@ def tried(record: Record) -> EntryPairs | None:
         return None
     question = stated.question
     pairs = list(_pairs(record, question))
-    table = _Table(asked=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]))
+    blocks = stated.design.finished_blocks(_made(record, question))
+    table = _Table(
+        blocks=blocks, asked=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND])
+    )
     found = [row for pair in pairs for row in _rows_of(pair, question, table)]
     gates = [gate for gate in record.gates if gate.op == SAME]
     void = void_gates(found, gates)
@@ -69,7 +72,7 @@ def tried(record: Record) -> EntryPairs | None:
     return EntryPairs(
         entry=record.id,
         question=question,
-        seed=stated.design.seed,
+        fixed=stated.design.fixed,
         void=record.state == VOID,
         known=[*record.free, *(gate.name for gate in record.gates)],
         series=series,
@@ -147,6 +150,19 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
             why = _OTHER_COMMAND
         again = tuple(found for name in (question.base, side) for found in replaced.get((pair, case, name), ()))
         yield _Pair(base, other, side, case, why, failed, again)
+
+
+def _made(record: Record, question: Question) -> int:
+    """How many pairs were made: the number of the last one of which every side of every case was
+    run."""
+    ended: dict[tuple[int, str], set[str]] = {}
+    for s in record.runs:
+        if s.run.part is not None and s.counts and s.state in ("finished", *_ENDED_BADLY):
+            pair, case, side = _place(s.run)
+            ended.setdefault((pair, case), set()).add(side)
+    parts = {at for at, sides in ended.items() if {*question.values} <= sides}
+    cases = {case for _, case in ended}
+    return max((pair for pair, _ in parts if all((pair, case) in parts for case in cases)), default=0)
 
 
 def _failure(status: RunStatus) -> str:
@@ -249,11 +265,12 @@ def _metrics(question: Question, base: Row, other: Row) -> list[str]:
 
 @dataclass(slots=True, kw_only=True)
 class _Table:
-    """The series of an entry, which ask what `asked` is the digest of, by conditions, side, case, place and metric; and
-    the labels of the codes that were compared under each conditions. What is said of whole pairs has no place and no
-    metric."""
+    """The series of an entry with so many finished `blocks`, which ask what `asked` is the digest of, by conditions,
+    side, case, place and metric; and the labels of the codes that were compared under each conditions. What is said of
+    whole pairs has no place and no metric."""
 
     asked: str
+    blocks: int
     found: dict[tuple[Conditions, str, str, str, str], EntrySeries] = field(default_factory=dict)
     codes: dict[Conditions, dict[str, str]] = field(default_factory=dict)
 
@@ -271,6 +288,7 @@ class _Table:
                 config=dict(config),
                 device=_device(base),
                 metric=metric,
+                finished=self.blocks,
             )
         return self.found[at]
 
@@ -314,4 +332,5 @@ def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
             break
     spools = "-".join(run.spool or "" for run in one.runs).strip("-") or None
     started, ended = min(run.started for run in one.runs), max(run.ended or run.started for run in one.runs)
-    series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], spools))
+    block = (_place(one.runs[0])[0] - 1) // BLOCK_PAIRS
+    series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], spools, block))

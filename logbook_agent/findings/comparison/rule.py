@@ -1,249 +1,201 @@
-"""The statistical rule: whether a side differs from its base, by how much, or not at all.
+"""The rule of a comparison: is a side better or worse than its base, by how much, or is there no difference?
 
-Coins decided which side of each pair ran first. If both sides are the same code, `y = log later - log earlier` does
-not depend on those coins, whatever the noise is. At each look the rule draws the coins again, 4096 times, and orders
-the re-draws by T, the correlation of the signs with y. T clips y, so outliers weigh little, and centres it in each
-entry, so that an order effect drops out. The rule strikes the re-draws of the largest T, as many as the schedule
-allows. It claims a difference when it strikes the order that really ran; the chance of that is the part struck, so all
-looks together err in at most 5%.
-
-"The same" needs both "the effect is +bound" and "the effect is -bound" rejected in the same way, one-sided. Series of
-one family are corrected together by max-T (Westfall and Young, 1993): re-draws are struck by their largest T over all
-series. Of each re-draw and its negative the rule keeps one. Re-draws are written relative to the real order, so
-re-draw 0 is the real one, and the first 12 pairs take all 2^12 orders.
+Runs are made in pairs, one of each side, and pairs in blocks of ten: in five pairs of a block, drawn at random, the
+side runs second, in the other five first. Each of the five is compared with each of the other five: 25 comparisons.
+If both sides are the same code, the draw changes nothing that is measured: whatever the noise was, it met each of the
+252 possible draws with the same chance. So the number of comparisons that favour the side has a known distribution,
+that of Mann and Whitney (for this design: Koch, 1972). A difference is claimed if 24 of 25 agree after one block, 40 of
+50 after two, 59 of 75 after three ... The same code passes any of these limits, on whatever day the blocks are made, in
+less than 5% of cases. The estimate is the median of the compared differences (Hodges, Lehmann). The interval holds the
+effects that are not rejected; "no difference" rejects the minimum effect, up and down, one-sided.
 """
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from logbook_agent.model.comparison import BLOCK_PAIRS, FEWEST_PAIRS
+from logbook_agent.model.stats import median, middle_of
 
-from logbook_agent.findings.comparison.answer import Judged, PairSeries, SeriesOutcome
-from logbook_agent.model.comparison import LOOKS
+if TYPE_CHECKING:
+    from statistics import NormalDist
 
-EXACT, KEPT = 12, 2048
-SMALL = 4  # entries of fewer pairs are centred together: they know too little about an order effect of their own
-CLIP = 2.5 * 1.4826  # times the median absolute deviation: about 2.5 standard deviations
-TIE, FLAT = 1e-9, 1e-12
-_WIDEST = 20.0  # an interval of the log of a ratio that is wider says nothing
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-
-def looks(pairs: int) -> tuple[int, ...]:
-    """The looks that this many pairs have reached."""
-    return tuple(n for n in LOOKS if n <= pairs)
+LEVEL = 0.95
+# Readings that lie closer to each other, relative to their size, are one reading of the clock.
+_ONE_READING = 1e-5
+# The chance with which a forecast number of pairs settles an effect.
+_POWER = 0.8
 
 
-def claims_spent(n: int) -> float:
-    """Chance of a false difference up to the look after n pairs."""
-    return 0.04 * (n / 20) ** 1.77 if n <= 20 else 0.05 - 0.01 * 20 / n
+class Pair(NamedTuple):
+    """`y`: log later - log earlier, or None without a ratio. `sign`: 1 if the side ran second, -1 if the base did.
+    `block`: the number of its block."""
+
+    y: float | None
+    sign: int
+    block: int
 
 
-def same_spent(n: int) -> float:
-    """Chance, up to the look after n pairs, of a false "the same" where the effect is the bound."""
-    return 0.045 * (n / 20) ** 3 if n <= 20 else 0.05 - 0.005 * 20 / n
+class Judged(NamedTuple):
+    """Logs of side / base at the look that settled it, else at the last one, after so many `pairs` with a ratio;
+    `needed` pairs in all would probably settle an open one (infinity: no number would)."""
+
+    outcome: Literal["open", "more", "less", "same"] = "open"
+    estimate: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    pairs: int = 0
+    needed: float = 10
 
 
-def fewest_pairs(series: int = 1) -> int:
-    """The first look at which one of so many series can settle: chance would seldom make all its pairs agree."""
-    return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
+def step_of(readings: Sequence[float]) -> float:
+    """How coarse the clock of some readings above zero may be: the least distance between two of them, relative to the
+    least of all; infinite where all are one."""
+    ordered = sorted(readings)
+    gaps = (b - a for a, b in itertools.pairwise(ordered) if b - a > _ONE_READING * b)
+    return min(gaps, default=math.inf) / ordered[0] if ordered else math.inf
 
 
-def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Judged, ...]:
-    """Judge the series of one family at every look that they have reached; a settled series stays as it is.
-
-    `bound` is the log of the minimum effect; with 0 any difference counts, and nothing settles as "same". A series
-    takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`.
-    """
-    judged = []
-    for s in family:
-        whole = _Look(s, len(s.y))
-        judged.append(Judged(estimate=whole.estimate, pairs=whole.pairs))
-    # Of claims and of noise for the interval; of +bound and -bound, where a re-draw and its negative are two.
-    struck = [np.zeros(size, bool) for size in (KEPT, KEPT, 2 * KEPT, 2 * KEPT)]
-    is_joint = len({s.draws for s in family}) > 1
-    pairs = max((len(s.y) for s in family), default=0)
-    orders = {draws: _redraws(pairs, f"re-draw {seed} {draws}", is_joint) for draws in {s.draws for s in family}}
-    for n in looks(pairs):
-        there = {at: _Look(s, n, orders[s.draws]) for at, s in enumerate(family) if len(s.y) >= n}
-        if all(judged[at].outcome != "open" for at in there):
-            continue
-        # T if there is no effect, the one estimated, +bound and -bound. Their step moves the bounds inwards.
-        steps = {at: family[at].step(n) for at in there}
-        tests = {at: look.redrawn(bound - steps[at]) for at, look in there.items()}
-        weakest, _ = _strike([abs(t[0]) for t in tests.values()], struck[0], claims_spent(n))
-        _, reach = _strike([abs(t[1]) for t in tests.values()], struck[1], claims_spent(n))
-        able = [at for at in there if bound > steps[at]]
-        same = _rejected({at: -tests[at][2] for at in able}, struck[2], same_spent(n))
-        same &= _rejected({at: tests[at][3] for at in able}, struck[3], same_spent(n))
-        for at, look in there.items():
-            t, estimate = float(tests[at][0, 0]), look.estimate or 0.0
-            outcome: SeriesOutcome = "same" if at in same else "open"
-            is_large = abs(estimate) >= bound and abs(estimate) > steps[at]
-            is_struck = abs(t) >= weakest - TIE
-            if is_struck and is_large and t * estimate > 0:
-                outcome = "more" if t > 0 else "less"
-            is_last = n == looks(len(family[at].y))[-1]
-            if judged[at].outcome == "open" and (outcome != "open" or is_last):
-                low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=not is_struck)
-                if low is None and outcome != "same":
-                    # A claim waits for pairs that bound the effect, beyond the step of the values.
-                    outcome = "open"
-                    low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=True)
-                judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
-    return tuple(judged)
+def judge(
+    series: Mapping[str, Sequence[Pair]],
+    *,
+    minimum: float,
+    steps: Mapping[str, Sequence[float]],
+    looks: bool = True,
+    share: int = 0,
+) -> dict[str, Judged]:
+    """Judge series (a metric of a side and a case), which share the 5%, or the `share`-th part of which each has: after
+    each block, or without `looks` only after the last one. `minimum` is the least effect that matters, a fraction;
+    `steps` are those of the clocks, as the pairs up to the end of each block show them."""
+    level, bound = (1 - LEVEL) / max(1, share or len(series)), math.log1p(minimum)
+    return {name: _judged(pairs, bound, steps.get(name, ()), level, looks) for name, pairs in series.items()}
 
 
-def _rejected(tests: Mapping[int, Array], struck: Flags, spent: float) -> set[int]:
-    """The series whose T is so high that the effect is rejected; the negative of each re-draw counts, too."""
-    if not tests:
-        return set()
-    weakest, _ = _strike([np.concatenate((t, -t)) for t in tests.values()], struck, spent)
-    return {at for at, t in tests.items() if t[0] >= weakest - TIE}
-
-
-def _strike(family: Sequence[Array], struck: Flags, spent: float) -> tuple[float, float]:
-    """Strike the re-draws of the largest T while the part struck is at most `spent`, those of equal T all or none.
-    Returns the smallest T struck now (infinity: none) and the largest T left."""
-    largest = np.max(family, axis=0) if len(family) > 1 else family[0]
-    room = math.floor(spent * len(largest) + TIE) - np.count_nonzero(struck)
-    left = largest[~struck]
-    left = np.sort(np.partition(left, len(left) - room - 1)[-room - 1 :])
-    taken = left[left > left[0] + TIE]
-    if not len(taken):
-        return math.inf, float(left[-1])
-    struck |= largest >= taken[0] - TIE
-    return float(taken[0]), float(left[0])
-
-
-class _Look:
-    """A series up to a look: `pairs` with a ratio, and the estimate of the effect. `orders` has a row of re-draws for
-    each pair of the series."""
-
-    def __init__(self, series: PairSeries, n: int, orders: Array | None = None) -> None:
-        at = [at for at, y in enumerate(series.y[:n]) if y is not None]
-        self._y = np.array([series.y[at] for at in at], float)
-        self._signs = np.array([series.signs[at] for at in at], float)
-        self._redraws = orders if orders is None else orders[:n] if len(at) == n else orders[at]
-        entries = np.array([series.entries[at] for at in at], int)
-        groups = [np.flatnonzero(entries == entry) for entry in dict.fromkeys(entries.tolist())]
-        small = [group for group in groups if len(group) < SMALL]
-        self._groups = [group for group in groups if len(group) >= SMALL]
-        self._groups += [np.concatenate(small)] if small else []
-        self.pairs, self.estimate = len(at), self._estimate()
-
-    def _estimate(self) -> float | None:
-        """Median, over two pairs of opposite order, of half their difference: an order effect drops out."""
-        found = []
-        for group in self._groups:
-            y, signs = self._y[group], self._signs[group]
-            found += [np.subtract.outer(y[signs > 0], y[signs < 0]).ravel() / 2]
-        both = np.concatenate(found) if found else self._y
-        both = both if len(both) else self._signs * self._y
-        return float(_median(both)[0]) if len(both) else None
-
-    def _weights(self, effects: Array) -> Array:
-        """`sign * z` of each pair, a row for each effect: z is y without this effect, centred, clipped, of length 1. If
-        it is constant, it is 0."""
-        z = self._y - np.multiply.outer(effects, self._signs)
-        for group in self._groups:
-            z[:, group] -= _median(z[:, group])
-        most = CLIP * _median(abs(z)) if self.pairs else 0.0
-        z = np.where(most > FLAT, np.minimum(np.maximum(z, -most), most), z)
-        for group in self._groups:
-            z[:, group] -= z[:, group].sum(axis=1, keepdims=True) / len(group)
-        length = np.sqrt((z * z).sum(axis=1, keepdims=True))
-        found: Array = self._signs * z / np.where(length > FLAT, length, np.inf)
-        return found
-
-    def _scale(self, sums: Sequence[Array]) -> Array:
-        """The factor that makes T of a sum of signed weights; `sums` are those of the signs in each group."""
-        left = sum((len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True)), np.zeros(1))
-        return np.sqrt(self.pairs / np.where(left > TIE, left, np.inf))
-
-    def _real(self, effects: Array) -> Array:
-        """T of the order that really ran, if these were the effects."""
-        own = self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])
-        found: Array = self._weights(effects).sum(axis=1) * own
-        return found
-
-    @cached_property
-    def _scales(self) -> Array:
-        orders = self._orders
-        if len(self._groups) == 1:
-            return self._scale([self._signs @ orders])
-        return self._scale([self._signs[g] @ orders[g] for g in self._groups])
-
-    @property
-    def _orders(self) -> Array:
-        if self._redraws is None:
-            raise ValueError("a look without re-draws has an estimate alone")
-        return self._redraws
-
-    def redrawn(self, bound: float) -> Array:
-        """T of every re-draw, the real order first: rows for no effect, the effect estimated, +bound and -bound."""
-        effects = np.array((0.0, self.estimate or 0.0, bound, -bound))
-        found: Array = (self._weights(effects) @ self._orders) * self._scales
-        return found
-
-    def interval(
-        self, reach: float, step: float, outcome: SeriesOutcome, bound: float, *, is_zero_kept: bool
-    ) -> tuple[float | None, float | None]:
-        """The effects that are not rejected: those whose T is below `reach`, widened by the step of the values. What
-        the outcome rejects is cut off: 0 by a difference, the bounds by none. An open one holds 0 while 0 is not
-        rejected. None where the pairs do not bound them, or the step may be the whole difference."""
-        if self.estimate is None or reach >= math.sqrt(self.pairs):
-            return None, None
-        low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
-        if high - low > _WIDEST:
-            return None, None
-        if outcome == "same":
-            return max(low, -bound), min(high, bound)
-        if outcome == "open":
-            return (min(low, 0.0), max(high, 0.0)) if is_zero_kept else (low, high)
-        if low <= 0 < low + step or high - step < 0 <= high:
-            return None, None
-        return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
-
-    def _end(self, inner: float, side: int, reach: float) -> float:
-        """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, to a thousandth."""
-        widths = np.geomspace(FLAT, 2 * _WIDEST, 48)
-        for _ in range(3):
-            passed = side * self._real(inner - side * widths) >= reach
-            at = int(np.argmax(passed)) if passed.any() else len(widths) - 1
-            widths = np.linspace(widths[max(at - 1, 0)], widths[at], 33)
-        return float(inner - side * widths[-1])
-
-
-@lru_cache(maxsize=8)
-def _redraws(pairs: int, key: str, is_joint: bool) -> Array:
-    """KEPT re-draws of so many pairs, a row for each pair, relative to the real order, which is the first: all orders
-    of the first 12 pairs, fair coins after them. Where several series are judged together, each has the re-draws in an
-    order of its own."""
-    number = np.arange(KEPT)
-    found = np.ones((pairs, KEPT))
-    for at in range(1, pairs):
-        found[at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
-    found[:, 0] = 1.0
-    if is_joint:
-        places = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
-        found = found[:, [0, *places]]
-    found.flags.writeable = False
+def _judged(pairs: Sequence[Pair], bound: float, steps: Sequence[float], level: float, looks: bool) -> Judged:
+    blocks: dict[int, tuple[list[float], list[float]]] = {}
+    for y, sign, block in pairs:
+        if y is not None:
+            blocks.setdefault(block, ([], []))[sign < 0].append(y)
+    sizes = tuple((len(second), len(first)) for second, first in blocks.values())
+    done = list(itertools.accumulate(map(sum, sizes)))
+    # The part of the 5% that looks may spend: half by 10 pairs, 87% by 20, all by 100.
+    spent = tuple(level * (min(n / 20, 0.76 + 0.024 * n**0.5, 1) if looks else n == done[-1]) for n in done)
+    found, halves = Judged(), list[float]()
+    for at, (second, first) in enumerate(blocks.values()):
+        halves = sorted(halves + [(a - b) / 2 for a in second for b in first])
+        estimate, step = middle_of(halves) if halves else 0.0, steps[at] if steps else 0.0
+        low, high = _ends(halves, _limits(sizes, spent, sided=2)[at], step)
+        needed = _needed(halves, estimate, bound, step, level, done[at]) if halves else done[at] + 10
+        found = Judged("open", estimate if halves else None, low, high, done[at], needed)
+        if abs(estimate) >= bound and (low > 0 or high < 0):
+            return found._replace(outcome="more" if low > 0 else "less")
+        inner = _ends(halves, _limits(sizes, spent, sided=1)[at], step)
+        if -bound < inner[0] and inner[1] < bound:
+            return found._replace(outcome="same", low=max(low, -bound), high=min(high, bound))
     return found
 
 
-def _coins(key: str) -> NDArray[np.uint8]:
-    return np.unpackbits(np.frombuffer(hashlib.shake_256(key.encode()).digest(KEPT // 8), np.uint8))
+def estimate_of(pairs: Sequence[Pair]) -> float | None:
+    """The log of side / base over all pairs, finished or not; None without a ratio."""
+    there = [pair for pair in pairs if pair.y is not None]
+    second, first = ([pair.y or 0.0 for pair in there if pair.sign == sign] for sign in (1, -1))
+    halves = [(a - b) / 2 for a in second for b in first]
+    return median(halves or [pair.sign * (pair.y or 0.0) for pair in there]) if there else None
 
 
-def _median(values: Array) -> Array:
-    """Medians of the last axis, which stays; np.median takes five times as long for few values."""
-    ordered = np.sort(values)
-    half = ordered.shape[-1] // 2
-    return (ordered[..., half, None] + ordered[..., ~half, None]) / 2
+def _ends(halves: Sequence[float], limit: int, step: float) -> tuple[float, float]:
+    """The effects that so many comparisons against them do not reject, widened by the step of the clock."""
+    return (halves[limit] - step, halves[-1 - limit] + step) if limit >= 0 else (-math.inf, math.inf)
+
+
+# -- forecasts -----------------------------------------------------------------------------------------
+
+
+def _needed(halves: Sequence[float], estimate: float, bound: float, step: float, level: float, done: int) -> float:
+    # What the step of the clock leaves of it; more pairs do not make the clock finer.
+    distance = (abs(estimate) if abs(estimate) >= bound else bound - abs(estimate)) - step
+    errors = (_normal().inv_cdf(1 - level / 10) + _normal().inv_cdf(_POWER)) * _scatter(halves, estimate)
+    # Nobody makes a million pairs; the square of a larger number may be none.
+    if errors >= 1_000 * distance:
+        return math.inf if errors or distance <= 0 else done + 10
+    return max(done + 10, 10 * math.ceil((errors / distance) ** 2 / 10))
+
+
+def _scatter(halves: Sequence[float], estimate: float) -> float:
+    return math.sqrt(2) * 1.4826 * median([abs(half - estimate) for half in halves or (0.0,)])
+
+
+def scatter_of(pairs: Sequence[Pair]) -> float:
+    """By how much pairs scatter, as a logarithm: `effect * sqrt(n) / scatter` is how many standard errors an effect
+    lies away from none after n pairs."""
+    second, first = ([pair.y for pair in pairs if pair.y is not None and pair.sign == sign] for sign in (1, -1))
+    halves = [(a - b) / 2 for a in second for b in first]
+    return _scatter(halves, median(halves or [0.0]))
+
+
+def chance_of(effect: float, scatter: float, *, minimum: float, pairs: int, series: int = 1) -> float:
+    """About how often so many pairs that scatter so much settle an effect rightly. All are logs, of which 0 means that
+    there is none; `series` share the 5%. (Agrees with simulations of the rule to a tenth.)"""
+    errors = math.sqrt(pairs) / scatter if scatter else math.inf
+    level = (1 - LEVEL) / series
+    if abs(effect) < minimum:
+        inside = (minimum - abs(effect)) * errors - _normal().inv_cdf(1 - level / 4)
+        return max(0.0, 2 * _normal().cdf(inside) - 1)
+    beyond = (abs(effect) - minimum) * errors if abs(effect) > minimum else 0.0
+    claimed = abs(effect) * errors - _normal().inv_cdf(1 - level / 10)
+    return min(_normal().cdf(claimed), _normal().cdf(beyond))
+
+
+def _normal() -> NormalDist:
+    from statistics import NormalDist  # takes 10 ms
+
+    return NormalDist()
+
+
+def fewest_pairs(series: int = 1) -> int:
+    """How many pairs one look needs to settle anything of so many series: with fewer, chance makes all comparisons
+    agree too often."""
+    return next(n for n in itertools.count(FEWEST_PAIRS, 2) if 2 / _draws(n) <= (1 - LEVEL) / series)
+
+
+def _draws(pairs: int) -> int:
+    blocks, rest = divmod(pairs, BLOCK_PAIRS)
+    return math.prod([math.comb(BLOCK_PAIRS, BLOCK_PAIRS // 2)] * blocks) * math.comb(rest, rest // 2)
+
+
+# -- the distribution ----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _limits(sizes: tuple[tuple[int, int], ...], spent: tuple[float, ...], sided: int) -> list[int]:
+    """So many comparisons against an effect reject it after each block (-1: none do). What an earlier look rejected is
+    taken out of the later ones."""
+    chances, limits, gone = [1.0], [], 0.0
+    for (p, q), most in zip(sizes, spent, strict=True):
+        before, chances = chances, [0.0] * (len(chances) + p * q)
+        for u, chance in enumerate(_mann_whitney(p, q)):
+            for at, other in enumerate(before):
+                chances[at + u] += chance * other
+        limit = -1
+        while 2 * limit + 3 < len(chances) and gone + sided * chances[limit + 1] <= most * (1 + 1e-9):
+            limit += 1
+            gone += sided * chances[limit]
+            chances[limit], chances[-1 - limit] = 0.0, chances[-1 - limit] * (sided == 1)
+        limits.append(limit)
+    return limits
+
+
+@lru_cache(maxsize=1024)
+def _mann_whitney(p: int, q: int) -> list[float]:
+    """The chances that 0, 1, ... p*q of the comparisons of p values with q favour the p, if all are alike."""
+    if not p or not q:
+        return [1.0]
+    found = [0.0] * (p * q + 1)
+    for chances, shift, of in ((_mann_whitney(p - 1, q), q, p), (_mann_whitney(p, q - 1), 0, q)):
+        for u, chance in enumerate(chances):
+            found[u + shift] += chance * of / (p + q)
+    return found

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import missing_pairs
-from logbook_agent.model.comparison import FIRST_LOOK
+from logbook_agent.model.comparison import BLOCK_PAIRS
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
@@ -58,10 +58,10 @@ def _outcome(answer: Answer) -> str:
 def why_open(answer: Answer) -> str:
     """Why the goal that is nearest to an answer has none, and what it needs, with that goal where others are settled;
     empty where no goal is open."""
-    f = _nearest(answer)
+    f = nearest(answer)
     if f is None:
         return ""
-    needs = f"it needs {f.to_settle}" if f.to_settle else ""
+    needs = f"it needs {words.to_settle(answer, f)}" if f.lacks is not None else ""
     why = "; ".join(filter(None, [_reason(answer, f), needs]))
     if any(one.is_settled for one in answer.goals):
         return ": ".join(filter(None, [words.claim(answer, f), why]))
@@ -73,15 +73,15 @@ def why_open(answer: Answer) -> str:
     return f"{_name(answer, f, shared)} in {f.metric} is the nearest to an answer: {why}"
 
 
-def _nearest(answer: Answer) -> Finding | None:
+def nearest(answer: Answer) -> Finding | None:
     """The open goal that the fewest pairs would settle."""
     return min((f for f in answer.goals if not f.is_settled), key=missing_pairs, default=None)
 
 
 def _reason(answer: Answer, f: Finding) -> str:
     if f.low is None or f.high is None:
-        few = f"a comparison is first judged at {FIRST_LOOK} pairs"
-        return few if f.pairs < FIRST_LOOK else "the pairs are too few, or scatter too much, for an interval"
+        few = f"a comparison is judged after each {BLOCK_PAIRS} pairs"
+        return few if not f.judged else "the pairs are too few, or their clock too coarse, for an interval"
     if f.low <= 0 <= f.high:
         return "the interval includes 0, so either side may be better"
     if abs(f.change or 0.0) < answer.question.minimum_effect:
@@ -95,7 +95,7 @@ def is_same(f: Finding, other: Finding) -> bool:
 
 
 def _shown(f: Finding) -> tuple[object, ...]:
-    return words.signed(f.change), words.interval(f), f.pairs, f.judged, f.outcome, f.to_settle, f.is_watched
+    return words.signed(f.change), words.interval(f), f.pairs, f.judged, f.outcome, f.lacks, f.is_watched
 
 
 # -- one side and case -------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@ uses these."""
 
 from __future__ import annotations
 
+import math
 import re
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.summary import AnswerLine
@@ -198,7 +199,7 @@ def _finding(answer: Answer, f: Finding) -> dict[str, object]:
         "replicated": f.is_replicated,
         "left_out": list(f.left_out),
         "notes": list(f.notes),
-        "to_settle": f.to_settle,
+        "to_settle": to_settle(answer, f),
         "sentence": sentence(answer, f),
     }
 
@@ -312,9 +313,37 @@ def _basis(finding: Finding) -> tuple[str, str]:
     not hold 0; and `; needs about 8 more pairs`."""
     count = finding.judged if finding.is_settled else finding.pairs
     pairs = counted(count, "pair")
-    is_counted = finding.to_settle.startswith(("about", "at least"))
     found = interval(finding)
-    return f"({found}; {pairs}" if found else f"({pairs}", f"; needs {finding.to_settle}" if is_counted else ""
+    needs = f"; needs {more_pairs(finding)}" if finding.lacks_pairs and is_practical(finding) else ""
+    return f"({found}; {pairs}" if found else f"({pairs}", needs
+
+
+def to_settle(answer: Answer, finding: Finding) -> str:
+    """What an open finding needs; empty where it is settled."""
+    match finding.lacks:
+        case None:
+            return ""
+        case Lacks("pairs"):
+            return more_pairs(finding)
+        case Lacks("values"):
+            return "runs in which both sides report a value above zero"
+        case Lacks("direction"):
+            return f"a direction of {finding.metric}"
+        case Lacks(name=name):
+            more = f"logbook edit {answer.entry} --gate 'same {name}', or --free {name} where it may"
+            return f"your decision whether {name} may differ: {more}"
+
+
+def is_practical(finding: Finding) -> bool:
+    """Whether a number of pairs that somebody would make probably settles a finding."""
+    return finding.lacks is not None and finding.lacks.pairs < math.inf
+
+
+def more_pairs(finding: Finding) -> str:
+    """`about 10 more pairs`; `at least` before the first look."""
+    if finding.lacks is None or not is_practical(finding):
+        return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
+    return f"{'about' if finding.judged else 'at least'} {counted(int(finding.lacks.pairs), 'more pair')}"
 
 
 def interval(finding: Finding) -> str:

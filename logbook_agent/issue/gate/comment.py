@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from logbook_agent.campaign.trees import OUTSIDE
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Finding, Outcome
+from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.issue import marking, neutral
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text

@@ -35,7 +35,6 @@ _TAIL_LINES = 20
 # Why the pairs ended, without the options of `logbook ab`.
 _ENDED = {
     Stop.SETTLED: "every answer is settled",
-    Stop.FUTILE: "the pairs that are left would settle it with a chance below 5%",
     Stop.PAIRS: "--max-pairs is reached",
     Stop.TIME: "--max-time is reached",
 }
@@ -249,7 +248,7 @@ class Measuring:
 
 def _power_pairs(found: AbResult) -> int:
     """The whole budget, unless time or a failure cut it short."""
-    is_whole = found.stop in (Stop.SETTLED, Stop.FUTILE, Stop.PAIRS)
+    is_whole = found.stop in (Stop.SETTLED, Stop.PAIRS)
     return found.stated.design.budget_pairs if is_whole else found.pairs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +11,7 @@ from functools import cached_property
 from logbook_agent.campaign.ab import Stop
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.rule import chance_of, scatter_of
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.measure import GateMeasured
 from logbook_agent.issue.gate.pull_request import Commits
@@ -78,11 +80,11 @@ class GateFinding:
         made = self.measured
         if made is None or not self.findings:
             return ()
-        # Simulations are loaded where there is something to simulate.
-        from logbook_agent.findings.comparison.power import chances
-
-        return chances(
-            self.findings, minimum_effect=self.minimum_effect, effect=self.seen_effect, pairs=made.power_pairs
+        effect, least = math.log1p(self.seen_effect), math.log1p(self.minimum_effect)
+        pairs, series = made.power_pairs, len(self.findings)
+        return tuple(
+            chance_of(effect, scatter_of(f.series), minimum=least, pairs=pairs, series=series) if f.pairs else None
+            for f in self.findings
         )
 
     @property

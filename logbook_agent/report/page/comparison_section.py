@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.comparison.synopsis import cases_of, is_same, outcome
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.report.page.entry_section import Around
@@ -24,7 +22,7 @@ def comparison_values(around: Around) -> dict[str, object]:
     several sides, cases or comparisons a row for each."""
     findings = around.findings
     found = [a for a in reversed(findings.answers) if a.findings]
-    found.sort(key=lambda a: not any(f.is_settled for f in a.findings))
+    found.sort(key=lambda a: not any(f.is_found for f in a.findings))
     commands = {one.entry: one for one in findings.opening.answers}
     titles = {s["id"]: s["title"] for s in findings.summaries}
     return {
@@ -56,7 +54,7 @@ def _card(answer: Answer, title: str, first: Synopsis | None) -> dict[str, objec
     drawn = [_interval(answer, f) for f in shown]
     scale = scale_of(drawn)
     several = len(cases_of(answer)) > 1
-    notes = list(dict.fromkeys(text for f in shown for text in (*_unpractical(f), *f.left_out, *f.notes)))
+    notes = list(dict.fromkeys(text for f in shown for text in (*_unpractical(answer, f), *f.left_out, *f.notes)))
     return {
         "entry": answer.entry,
         "title": one_line(title),
@@ -68,7 +66,7 @@ def _card(answer: Answer, title: str, first: Synopsis | None) -> dict[str, objec
                 "name": names + (" (watched)" if f.is_watched else ""),
                 "case": _place(answer, f) if several else "",
                 "bar": row_svg(one, scale),
-                "needs": f"needs {f.to_settle}" if f.lacks_pairs and not _unpractical(f) else "",
+                "needs": f"needs {words.more_pairs(f)}" if f.lacks_pairs and words.is_practical(f) else "",
             }
             for (f, names), one in zip(rows, drawn, strict=True)
         ],
@@ -90,9 +88,9 @@ def _rows(answer: Answer) -> list[tuple[Finding, str]]:
     return [(f, ", ".join(names[id(f)])) for f in answer.findings if first[id(f)] is f]
 
 
-def _unpractical(f: Finding) -> list[str]:
+def _unpractical(answer: Answer, f: Finding) -> list[str]:
     """What an open finding needs where that is no number of pairs."""
-    return [f"needs {f.to_settle}"] if f.to_settle and math.isinf(missing_pairs(f)) else []
+    return [f"needs {words.to_settle(answer, f)}"] if f.lacks is not None and not words.is_practical(f) else []
 
 
 def _asked(answer: Answer, *, several: bool) -> str:

@@ -109,7 +109,7 @@ def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
 def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli, folder: Path) -> None:
     # Random numbers: no practical number of pairs tells them apart.
     (folder / "noise.py").write_text("import random; print(f'METRIC time_ms={random.Random().uniform(1, 900)} ms')\n")
-    done = thread("ab", "--axis", "env:MODE=a,b", "--repeat", "8", "--", "python", "noise.py")
+    done = thread("ab", "--axis", "env:MODE=a,b", "--pairs", "8", "--", "python", "noise.py")
     assert done.code == 0, done.err
     assert ("MOE-000", "comparison") in [(one.get("id"), one["kind"]) for one in steps(thread)]
     assert thread("note", "--title", "It was wrong", "--supersedes", "MOE-000").code == 0
@@ -132,7 +132,7 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
     cli("note", "--plan", "A plan", "--command", "true")
     cli("note", "An idea", "--next", named)
-    more = ["--repeat", "1"] if words[0] == "ab" else []
+    more = ["--pairs", "1"] if words[0] == "ab" else []
     cli(words[0], *more, *words[1:])
     left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
     assert ("MOE-001" in left) is not closes

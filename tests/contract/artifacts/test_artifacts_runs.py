@@ -98,7 +98,7 @@ def test_a_detached_run_a_sweep_of_pairs_and_a_secret(
     kept = folder / "logbooks/moe/runs/MOE-000/01/artifacts" / copies(folder)[0]
     assert kept.read_text() == "lr=0.1\n$HF_TOKEN\n"
 
-    argv = ("--axis", "mode=a,b", "--repeat", "1", "--keep", "x-*.txt", "--")
+    argv = ("--axis", "mode=a,b", "--pairs", "1", "--keep", "x-*.txt", "--")
     assert started("ab", *argv, "sh", "-c", "echo RESULT tflops=1; echo {axis} > x-{axis}.txt").code == 0
     # The second run of the pair finds the file of the first one, too.
     assert [len(run_of(folder, number, "MOE-001")["artifacts"]) for number in (1, 2)] == [1, 2]  # type: ignore[arg-type]

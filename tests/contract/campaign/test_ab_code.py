@@ -133,7 +133,7 @@ def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git
 @pytest.mark.slow
 def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git: Git, folder: Path) -> None:
     """An entry that was committed meanwhile makes no other code."""
-    words = ("ab", "--code", "main", "WORK", "--repeat", "2", "--json")
+    words = ("ab", "--code", "main", "WORK", "--max-pairs", "2", "--json")
     first = ready(*words, *COMMAND).data
     git("add", "logbooks")
     git("commit", "-q", "-m", "An entry")
@@ -142,14 +142,14 @@ def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git
     assert second["answer"]["entries"] == ["SPEED-000", "SPEED-001"]
     assert second["answer"]["pairs"] == 4
     # One commit has several names.
-    third = ready("ab", "--code", git("rev-parse", "main")[:5], "WORK", "--repeat", "1", "--json", *COMMAND).data
+    third = ready("ab", "--code", git("rev-parse", "main")[:5], "WORK", "--max-pairs", "1", "--json", *COMMAND).data
     short = git("rev-parse", "main")[:9]
     # A hash that reads as a number is named as it was typed.
     is_number = re.fullmatch(r"[0-9]+(e[0-9]+)?", short) is not None
     assert third["values"] == [f"{short[:5]}@{short}" if is_number else short, first["values"][1]]
     assert third["answer"]["pairs"] == 5
     assert third["answer"]["findings"][0]["pairs"] == 5
-    more = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", "--repeat", "1", "--json", *COMMAND)
+    more = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", "--max-pairs", "1", "--json", *COMMAND)
     assert more.data["pairs"] == 3, more.err
     (folder / "speed.txt").write_text("85")
     refused = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", *COMMAND)
@@ -182,7 +182,7 @@ def test_folders_paths_and_a_root_elsewhere(
     words = ("ab", "--root", str(root), "--code", "HEAD", "WORK", "--json")
     answer = ready(*words, "--", "python3", f"{folder}/use.py")
     assert answer.data["answer"]["findings"][0]["change"] < -0.1, answer.err
-    inner = ready(*words, "--cwd", "inner", "--repeat", "1", "--", "python3", "../../bench.py")
+    inner = ready(*words, "--cwd", "inner", "--max-pairs", "1", "--", "python3", "../../bench.py")
     assert inner.data["answer"]["findings"][0]["base"]["low"] < 71, inner.err
 
 

@@ -31,7 +31,7 @@ CALLS: dict[str, list[str]] = {
     "export": ["export", "--as", "csv", "--json"],
     "plot": ["plot", "--json"],
     "noise": ["run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
-    "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
+    "ab": ["ab", "--axis", "a=1,2", "--pairs", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
     "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
     "criteria": ["criteria", "--json"],

@@ -86,7 +86,7 @@ def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     offline(cli, matrix, folder)
     matrix.nothing_leaked(folder)
     assert (folder / "logbooks/moe/runs/MOE-000/sweep.csv").is_file()
-    pair = [f"--axis=api_key={','.join(list(matrix.values('--axis').values())[:2])}", "--repeat", "2"]
+    pair = [f"--axis=api_key={','.join(list(matrix.values('--axis').values())[:2])}", "--pairs", "2"]
     said = cli("ab", *pair, "--json", "--", "sh", "-c", "echo RESULT tflops=1", "--api_key={api_key}")
     matrix.said.append(("ab", said.out))
     matrix.nothing_leaked(folder)

@@ -12,12 +12,12 @@ from tests.conftest import Cli, FixedClock
 @pytest.mark.slow
 def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, folder: Path, clock: FixedClock) -> None:
     script = "case $0 in a) v=1000;; b) v=1200;; esac; echo RESULT tflops=$((v + $$ % 3))"
-    words = ("--axis", "mode=a,b", "--repeat", "20", "--", "sh", "-c", script, "{mode}")
+    words = ("--axis", "mode=a,b", "--", "sh", "-c", script, "{mode}")
     assert started("ab", *words).code == 0
     view = folder / "logbooks/moe.md"
     assert "- Confidence: exploratory (computed: settled in one sitting)" in view.read_text()
     clock.tick(20)
-    assert started("ab", "--id", "MOE-000", *words).code == 0
+    assert started("ab", "--id", "MOE-000", "--max-pairs", "10", *words).code == 0
     computed = "- Confidence: replicated (computed: settled in two sittings)"
     assert computed in view.read_text()
     raised = started("edit", "MOE-000", "--confidence", "stable", "--json")

@@ -31,7 +31,7 @@ def measure(cli: Cli, mode: str, *options: str, runs: int = 4) -> None:
 
 
 def ab(cli: Cli, *modes: str, pairs: int = 10, seed: int = 1, options: tuple[str, ...] = ()) -> None:
-    axis = ("--axis", f"mode={','.join(modes)}", "--repeat", str(pairs), "--seed", str(seed))
+    axis = ("--axis", f"mode={','.join(modes)}", "--pairs", str(pairs), "--seed", str(seed))
     answer = cli("ab", *axis, *options, "--", *COMMAND, "{axis}")
     assert answer.code == 0, answer
 
@@ -93,6 +93,14 @@ def test_which_sides_a_comparison_holds(bench: Cli) -> None:
     again = bench("show", "MOE-000", "--full", "--json").data["runs"]
     of_none = [r["run"] for r in again if r["part"]["side"] == "none"]
     assert not answered(f"MOE-000/{of_none[0]}", f"MOE-000/{of_none[1]}"), "both are of one side"
+
+
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_pairs_that_nothing_can_be_compared_of_say_what_was_seen(bench: Cli, pairs: int) -> None:
+    ab(bench, "none", "int8", pairs=pairs)
+    [found] = bench("compare", "MOE-000", "--json").data["answer"]["findings"]
+    assert (found["outcome"], found["pairs"], found["interval"]) == ("open", pairs, None)
+    assert found["change"] == pytest.approx(0.1, abs=0.01)
 
 
 def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:

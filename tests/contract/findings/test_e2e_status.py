@@ -94,14 +94,14 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     lines = cli("status").out.splitlines()[:5]
     assert "logbook ab --axis NAME=A,B -- COMMAND" in lines[3]
     assert lines[4] == "next, from MOE-000: compare them"
-    assert cli(*AB, "--repeat", "4", "--", "sh", "-c", SIX).code == 0
+    assert cli(*AB, "--max-pairs", "4", "--", "sh", "-c", SIX).code == 0
     [answer] = cli("status", "--json").data["answers"]
     assert (answer["id"], answer["outcome"], answer["settled"]) == ("MOE-001", "open", False)
     lines = cli("status").out.splitlines()[:6]
     assert lines[3] == f"- {answer['answer']} [MOE-001 Six]"
-    assert "8 pairs" in lines[4]
-    assert lines[5].endswith(f"logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'")
-    assert cli(*AB, "--repeat", "8", "--", "sh", "-c", SIX).code == 0
+    assert "after each 10 pairs" in lines[4]
+    assert lines[5].endswith(f"logbook ab --id MOE-001 --max-pairs 6 --axis env:MODE=,6 -- sh -c '{SIX}'")
+    assert cli(*AB, "--pairs", "8", "--", "sh", "-c", SIX).code == 0
     data = cli("status", "--json").data
     assert list(data)[:3] == ["logbook", "asked", "answers"]
     assert data["failed"] == []

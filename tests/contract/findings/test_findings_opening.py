@@ -44,8 +44,8 @@ def ab(cli: Cli, axis: str, title: str, *more: str) -> None:
 
 @pytest.mark.slow
 def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_result(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
-    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "10", "--next", "eight")
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "10")
+    ab(thread, "env:MODE=5,7", "Seven", "--pairs", "10", "--next", "eight")
     data = thread("status", "--json").data
     found = [(line["id"], line["outcome"], line["settled"]) for line in data["answers"]]
     assert found == [("MOE-001", "no difference", True), ("MOE-000", "better", True)]
@@ -68,7 +68,7 @@ def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_resu
 
 @pytest.mark.slow
 def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "10")
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "10")
     assert "## Answers" in (folder / "logbooks/moe.md").read_text()
     assert thread("edit", "MOE-000", "--state", "void", "--reason", "the wrong code").code == 0
     assert thread("status", "--json").data["answers"] == []
@@ -85,7 +85,7 @@ def test_the_first_lines_follow_every_entry_by_whatever_template(thread: Cli, fo
     (folder / "templates/logbook.md.j2").write_text(
         "# Known\n{% for line in logbook.opening.failed %}{{ line.entry }}\n{% endfor %}"
     )
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "2")
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "2")
     assert thread("run", "--", "false").code == 1
     view = (folder / "logbooks/moe.md").read_text()
     assert "# Known\nMOE-001\n" in view
@@ -103,7 +103,7 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
 
 
 def test_a_summary_that_is_older_than_a_result_says_so(thread: Cli, folder: Path) -> None:
-    ab(thread, "env:MODE=5,6", "Six", "--repeat", "1")
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "1")
     assert thread("status", "--summary", "Six is slower.").code == 0
     assert not thread("status", "--json").data.get("summary_before")
     path = folder / "logbooks/moe/logbook.yaml"
@@ -127,7 +127,7 @@ def test_a_negative_result_is_no_failure(thread: Cli, folder: Path) -> None:
 
 
 def test_a_comparison_that_was_given_up_is_not_the_next_step(thread: Cli) -> None:
-    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "2")
+    ab(thread, "env:MODE=5,7", "Seven", "--pairs", "2")
     assert [one["id"] for one in thread("status", "--json").data["next_actions"]] == ["MOE-000"]
     assert thread("edit", "MOE-000", "--state", "abandoned").code == 0
     assert thread("status", "--json").data["next_actions"] == []

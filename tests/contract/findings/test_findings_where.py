@@ -13,7 +13,7 @@ SCRIPT = "case $0 in a) v=15;; *) v=10;; esac; echo RESULT n=$1 seed=1 tflops=$v
 
 def ab(cli: Cli, size: int) -> None:
     command = ("sh", "-c", SCRIPT, "{mode}", str(size), "--n", str(size), "--seed", "1")
-    assert cli("ab", "--axis", "mode=a,b", "--repeat", "8", "--", *command).code == 0
+    assert cli("ab", "--axis", "mode=a,b", "--pairs", "8", "--", *command).code == 0
 
 
 def cases(cli: Cli, entry: str) -> list[dict[str, str]]:

@@ -73,7 +73,7 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(bench)
     command = ("sh", "bench.sh", "--mode")
     assert (
-        started("ab", "--axis", "mode=none,int8,fp8", "--seed", "1", "--repeat", "10", "--", *command, "none").code == 0
+        started("ab", "--axis", "mode=none,int8,fp8", "--seed", "1", "--pairs", "10", "--", *command, "none").code == 0
     )
     [line] = said(started("run", "--", *command, "int8").err)
     assert "(same command): worse: int8 has " in line

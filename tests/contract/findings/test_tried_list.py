@@ -35,7 +35,7 @@ def pair(cli: Cli, folder: Path, kept: Path) -> Cli:
         assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
         measure(cli, "none", 100)
         (folder / "bench.sh").write_text("[ $2 = int8 ] && v=90 || v=100; echo RESULT topk=2 tflops=$v.$LOGBOOK_RUN")
-        ab = ("ab", "--title", "int8", "--axis", "mode=none,int8", "--repeat", "8", "--seed", "1")
+        ab = ("ab", "--title", "int8", "--axis", "mode=none,int8", "--pairs", "8", "--seed", "1")
         assert cli(*ab, "--", "sh", "bench.sh", "--mode", "none").code == 0
 
     once(kept, folder, build)

@@ -142,7 +142,7 @@ def test_an_ab_compares_what_was_read(bench: Cli, folder: Path) -> None:
     """Each run has one value, however many samples it read; the answer says what to type, with --read."""
     (folder / "tool.py").write_text(PAIRS)
     words = ("--read", "hyperfine", "--axis", "mode=fast,slow", "--", "python", "tool.py", "{axis}", PLACE)
-    done = bench("ab", "--json", "--repeat", "2", *words)
+    done = bench("ab", "--json", "--max-pairs", "2", *words)
     assert done.code == 0, done.err
     [finding] = done.data["answer"]["findings"]
     assert finding["pairs"] == 2

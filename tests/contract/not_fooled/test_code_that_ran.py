@@ -173,21 +173,21 @@ def test_an_ab_stops_at_once_when_its_code_changes(ready: Cli, folder: Path) -> 
 def test_an_ab_goes_on_when_documents_or_results_change(ready: Cli, git: Git, folder: Path) -> None:
     """A commit of documents, or of what was measured, throws no pair away."""
     command = ("--", "sh", "-c", "date +%N >results.json; sh b.sh")
-    first = ready(*AB, "--repeat", "2", *command)
+    first = ready(*AB, "--max-pairs", "2", *command)
     assert (first.code, first.data["pairs"], first.data["answer"]["pairs"]) == (0, 2, 2), first.err
     (folder / "README.md").write_text("More words\n")
     git("add", ".")
     git("commit", "-q", "-m", "Words, results and the entry")
-    more = ready(*AB, "--repeat", "2", "--id", "T-000", *command)
+    more = ready(*AB, "--max-pairs", "2", "--id", "T-000", *command)
     assert (more.data["pairs"], more.data["answer"]["pairs"]) == (4, 4)
-    again = ready(*AB, "--repeat", "2", *command)
+    again = ready(*AB, "--max-pairs", "2", *command)
     assert again.data["answer"]["entries"] == ["T-000", "T-001"]
 
 
 def test_pairs_of_changes_and_of_their_commit_are_of_one_code(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "lib.sh").write_text("true # not committed\n")
     (folder / "new.sh").write_text("sh b.sh # not even added\n")
-    command = ("--repeat", "2", "--", "sh", "new.sh")
+    command = ("--max-pairs", "2", "--", "sh", "new.sh")
     assert ready(*AB, *command).data["answer"]["pairs"] == 2
     git("add", ".")
     git("commit", "-q", "-m", "Now it is")
@@ -211,7 +211,7 @@ def test_frozen_runs_the_code_as_it_was(ready: Cli, git: Git, folder: Path) -> N
     assert problems(folder, "withheld") == []
     assert (git(*tree), git("worktree", "list")) == before
     with meanwhile(1.5, lambda: (folder / "b.sh").write_text("echo METRIC x=7\n")):
-        pairs = ready(*AB, "--frozen", "--repeat", "4", "--", "sh", "-c", "sleep 0.2; sh b.sh")
+        pairs = ready(*AB, "--frozen", "--max-pairs", "4", "--", "sh", "-c", "sleep 0.2; sh b.sh")
     assert (pairs.code, pairs.data["pairs"]) == (0, 4), pairs.err
     assert all(run.rows[0].metrics["x"].samples == [1.0] for run in Store(folder, "t").runs("T-001"))
     refused = ready("run", "--frozen", "--on", "somewhere", "--", "true")

@@ -67,7 +67,7 @@ def test_an_evaluator_that_is_named(ready: Cli, git: Git, folder: Path) -> None:
     git("add", ".")
     git("commit", "-q", "-m", "Another tool")
     command = ("--", "sh", "-c", "ls tools >&2; sh tools/bench.sh")
-    answer = ready("ab", "--code", "main", "HEAD", "--evaluator", "tools", "--repeat", "2", "--json", *command)
+    answer = ready("ab", "--code", "main", "HEAD", "--evaluator", "tools", "--max-pairs", "2", "--json", *command)
     assert -0.11 < change(answer) < -0.09
     assert all(
         "extra" not in Store(folder, "speed").log_path("SPEED-000", number).read_text() for number in range(1, 5)
@@ -90,6 +90,6 @@ def test_codes_that_differ_in_the_evaluator_alone(ready: Cli, git: Git, folder: 
 
 def test_an_evaluator_that_is_the_same_needs_no_word(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "tools/bench.sh").write_text(BENCH)
-    answer = ready("ab", "--code", "main", "WORK", "--repeat", "2", "--json", *COMMAND)
+    answer = ready("ab", "--code", "main", "WORK", "--max-pairs", "2", "--json", *COMMAND)
     assert -0.11 < change(answer) < -0.09
     assert "bench.sh" not in str(answer.data["answer"]["findings"][0]["notes"])

@@ -36,7 +36,7 @@ def test_an_old_file_that_is_copied_with_its_time_is_withheld(logbook: Cli, fold
 
 def test_the_file_of_read_is_no_code_of_the_command(logbook: Cli, folder: Path) -> None:
     (folder / "hf.sh").write_text(f"cp {HERE}/hyperfine-good.json $1\n")
-    made = logbook(*AB, "--metric", "time_s", "--read", "hyperfine:out.json", "--repeat", "2", "--json",
+    made = logbook(*AB, "--metric", "time_s", "--read", "hyperfine:out.json", "--max-pairs", "2", "--json",
                    "--", "sh", "hf.sh", "out.json")  # fmt: skip
     assert made.data["pairs"] == 2
 
@@ -99,7 +99,7 @@ def test_a_run_that_somebody_interrupted_is_no_failure_of_its_side(logbook: Cli,
     (folder / "b.sh").write_text(
         "[ $LOGBOOK_RUN = 2 ] && kill -INT $PPID && sleep 5\necho METRIC time_s=1.$((LOGBOOK_RUN % 3))\n"
     )
-    ab = (*AB, "--metric", "time_s", "--repeat", "2")
+    ab = (*AB, "--metric", "time_s", "--max-pairs", "2")
     assert logbook(*ab, "--", "sh", "b.sh").code == 130
     assert logbook("ab", "--id", "T-000", *ab[1:], "--", "sh", "b.sh").code == 0
     found = logbook("compare", "T-000", "--json").data["answer"]

@@ -72,7 +72,8 @@ def test_the_answer_begins_with_what_got_worse(sides: Callable[..., Cli], folder
 
 def test_a_side_that_breaks_a_gate_has_failed(sides: Callable[..., Cli], folder: Path) -> None:
     cli = sides("ok=1", "ok=0", "--gate", "ok == 1")
-    made = cli(*AXIS, "--json", *COMMAND)
+    # The base is first.
+    made = cli(*AXIS, "--seed", "3", "--json", *COMMAND)
     assert (made.code, made.data["stopped"]["by"]) == (1, "failed")
     assert "ok is 0" in made.data["stopped"]["why"]
     assert made.data["ran"] <= 2, "no run is spent on a side that cannot count"
@@ -196,7 +197,8 @@ def test_a_checksum_of_the_code_or_that_varies_by_itself_says_nothing(sides: Cal
 def test_the_base_that_disagrees_with_itself_voids_a_gate(sides: Callable[..., Cli], folder: Path) -> None:
     cli = sides("x=1", "x=1", "--gate", "same checksum", metrics=("time_s:min:s",))
     (folder / "b.sh").write_text(SCRIPT.replace("$BASE", "checksum=a$LOGBOOK_RUN").replace("$OTHER", "checksum=a1"))
-    cli(*AB)
+    # The base is first, and second in the next pair.
+    cli(*AXIS, "--seed", "3", *COMMAND)
     [finding] = answer_of(cli)["findings"]
     assert (finding["outcome"], any("same checksum" in note for note in finding["notes"])) == ("better", True)
 

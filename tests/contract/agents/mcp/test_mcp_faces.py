@@ -25,7 +25,7 @@ SIDES = ["sh", "-c", "echo METRIC tflops={axis}.$LOGBOOK_RUN"]
 def filled(started: Cli) -> Cli:
     assert started("run", "--title", "rows", "--", "sh", "-c", "echo RESULT tflops=2 topk=1; echo seen").code == 0
     assert started("run", "--label", "fails", "--", "sh", "-c", "exit 3").code == 3
-    assert started("ab", "--axis", "size=1,2", "--repeat", "8", "--seed", "1", "--", *SIDES).code == 0
+    assert started("ab", "--axis", "size=1,2", "--pairs", "8", "--seed", "1", "--", *SIDES).code == 0
     assert started("note", "--plan", "--title", "later", "--command", "echo METRIC tflops=2").code == 0
     return started
 

@@ -51,7 +51,7 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
     lines = answer.out.splitlines()
     assert re.fullmatch(r"best while exploring: size=3 mode=new: tflops 112.\d+ TF/s, the value of 1 run", lines[1])
     said = next(line for line in lines if line.startswith("new has "))
-    assert re.fullmatch(r"new has 9.\d+% less tflops than old at size=3 \(95%: .* (8|10|12) pairs\)", said)
+    assert re.fullmatch(r"new has 9.\d+% less tflops than old at size=3 \(95%: .* (10|20) pairs\)", said)
     assert stated(folder)["question"] == {"axis": "mode", "base": "old", "sides": ["new"], "metrics": ["tflops"]}
     status = started("status", "--json").data
     [line] = status["answers"]
@@ -65,7 +65,7 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
 
 @pytest.mark.parametrize(
     ("order", "repeats", "explores"),
-    [("interleaved", 8, False), ("shuffled", 8, False), ("interleaved", 2, True), ("as-listed", 8, True)],
+    [("interleaved", 10, False), ("shuffled", 10, False), ("interleaved", 2, True), ("as-listed", 8, True)],
 )
 @pytest.mark.sample(2)
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_a_plan_with_enough_drawn_pairs_is_the_comparison_and_another_one_explor
     assert stated(folder)["question"]["sides"] == sides
     assert (answer.data["best"] or {}).get("label") == ("mode=d" if explores else None)
     extra = [run for run in runs_of(folder) if run.label == "comparison"]
-    assert len(extra) in (range(16, 41, 2) if explores else (0,))
+    assert len(extra) in ((20, 40) if explores else (0,))
     assert all(run.part is not None for run in (extra if explores else runs_of(folder)))
     assert all(run.part is None for run in runs_of(folder)[: 4 * repeats]) is explores
 
@@ -102,12 +102,12 @@ def test_without_a_base_the_best_is_compared_with_the_runner_up(started: Cli, fo
 
 @pytest.mark.slow
 @pytest.mark.wide
-def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path) -> None:
+def test_a_sweep_that_stays_open_goes_on_by_what_it_says(started: Cli, folder: Path) -> None:
     noisy = 'echo "RESULT tflops=$((100 + LOGBOOK_RUN * LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 1997)).3"\n'
     write_recipe(folder, MODES, bench=noisy, name="modes")
     answer = started("sweep", "modes")
     assert answer.code == 0, answer.err
-    stopped = re.search(r"^stopped: .*; to continue anyway: logbook (sweep .*)$", answer.out, re.MULTILINE)
+    stopped = re.search(r"^stopped: .*; to continue: logbook (sweep .*)$", answer.out, re.MULTILINE)
     assert stopped is not None, answer.out
     again = started(*stopped[1].split())
     assert again.code == 0, again.err

@@ -78,7 +78,7 @@ def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, named
 
 @pytest.mark.slow
 def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
-    text = COMPARED + "repeats: 2\norder: interleaved\n"
+    text = COMPARED + "repeats: 2\norder: interleaved\nseed: 1\nconfirm: 8\n"
     text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
     # Size 2 fails after its row, size 3 before; a device must be there.
     bench = 'test -e device || exit 9\n[ "$1" = 3 ] && { echo boom >&2; exit 4; }\n'
@@ -98,7 +98,7 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     runs = runs_of(folder)
     assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, *["comparison"] * 16, "teardown"]
     # Drawn for each round of a size.
-    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["new", "old", "new", "old"]
+    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["new", "old", "old", "new"]
     failed = [row for run in runs for row in run.rows or () if row.failed is not None]
     assert [(row.config, row.failed and row.failed.reason) for row in failed[:1]] == [
         ({"mode": "old", "size": 3}, "exit code 4")

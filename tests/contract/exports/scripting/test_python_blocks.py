@@ -127,7 +127,7 @@ import work
 def own(): pass
 if __name__ == "__main__":
     book = Logbook.open()
-    print(book.ab({"slow": work.slow, "own": own}, repeat=2, calls=3, warm_up=1, metrics=["time_s"]).data())
+    print(book.ab({"slow": work.slow, "own": own}, pairs=2, calls=3, warm_up=1, metrics=["time_s"]).data())
 """
 
 
@@ -152,8 +152,8 @@ def test_another_function_of_the_same_name_asks_another_question(book: Logbook) 
     def returning(loss: float) -> Callable[[], object]:
         return lambda: {"loss": loss}
 
-    one, other = (book.ab({"a": returning(1.0), "b": returning(b)}, repeat=2, metrics=["loss"]) for b in (2.0, 0.5))
-    again = book.ab({"a": returning(1.0), "b": returning(2.0)}, repeat=2, metrics=["loss"])
+    one, other = (book.ab({"a": returning(1.0), "b": returning(b)}, pairs=2, metrics=["loss"]) for b in (2.0, 0.5))
+    again = book.ab({"a": returning(1.0), "b": returning(2.0)}, pairs=2, metrics=["loss"])
     answers = [book.compare(found.entry_id)["answer"] for found in (one, other, again)]
     assert [a["entries"] for a in answers] == [  # type: ignore[index]
         [one.entry_id, again.entry_id],
@@ -166,7 +166,7 @@ def test_a_line_left_open_hides_no_result(book: Logbook) -> None:
     with book.experiment(title="Open line") as x:
         print("epoch 1", end=" ")
         x.log(loss=2.5)
-    found = book.ab({"a": lambda: print("x", end=""), "b": lambda: None}, repeat=1, metrics=["time_s"])
+    found = book.ab({"a": lambda: print("x", end=""), "b": lambda: None}, pairs=1, metrics=["time_s"])
     rows = [status.run.rows for entry in ("MOE-000", found.entry_id) for status in book.record(entry).runs]
     assert [len(row) for row in rows] == [1] * 3
 
@@ -176,7 +176,7 @@ def test_functions_that_cannot_be_imported(book: Logbook, capfd: pytest.CaptureF
         print("inside")
         return {"loss": 1.0}
 
-    found = book.ab({"a": noisy, "b": lambda: {"loss": 2.0}}, repeat=2, metrics=["loss"])
+    found = book.ab({"a": noisy, "b": lambda: {"loss": 2.0}}, pairs=2, metrics=["loss"])
     assert found.within_process.startswith("a ")
     runs = [status.run for status in book.record(found.entry_id).runs]
     assert {run.rows[0].metrics["loss"].samples for run in runs} == {(1.0,), (2.0,)}

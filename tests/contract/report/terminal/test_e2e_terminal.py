@@ -74,7 +74,7 @@ def test_ctrl_z_and_ctrl_c_leave_a_clean_terminal(started: Cli, folder: Path) ->
 def compared(started: Cli) -> Cli:
     """A logbook with a comparison that is settled, and an entry that failed."""
     script = "case $1 in a) echo RESULT tflops=10.0$(date +%N);; b) echo RESULT tflops=20.0$(date +%N);; esac"
-    pairs = ("ab", "--axis", "m=a,b", "--repeat", "8", "--seed", "1")
+    pairs = ("ab", "--axis", "m=a,b", "--pairs", "8", "--seed", "1")
     assert started(*pairs, "--", "sh", "-c", script, "x", "{axis}").code == 0
     assert started("run", "--", "false").code == 1
     return started

@@ -88,14 +88,14 @@ def test_compare(warm: Cli, folder: Path) -> None:
 
 def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
     words = ("--axis", "mode=a,b", "--seed", "1", "--", "sh", "-c", "echo RESULT mode={axis} tflops=1.5")
-    data = started("ab", "--repeat", "2", "--discard", "1", "--json", *words).data
+    data = started("ab", "--max-pairs", "2", "--discard", "1", "--json", *words).data
     assert (data["pairs"], data["ran"]) == (2, 6)
     runs = started("show", "MOE-000", "--json", "--full").data["runs"]
     assert [(r.get("discarded", False), r.get("repeat")) for r in runs] == [
         (True, None), (True, None), (False, 1), (False, 1), (False, 2), (False, 2)
     ]  # fmt: skip
     # Further pairs, warmed up once more.
-    more = started("ab", "--id", "MOE-000", "--repeat", "1", "--discard", "1", "--json", *words).data
+    more = started("ab", "--id", "MOE-000", "--max-pairs", "1", "--discard", "1", "--json", *words).data
     assert (more["pairs"], more["ran"]) == (3, 4)
     [found] = more["answer"]["findings"]
     assert (found["pairs"], found["base"]["runs"]) == (3, 3)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 STOPS = "[ -e tried ] || { touch tried; exit 3; }\nkill -INT $PPID; sleep 5\n"
 COMMANDS = {
     "run": ("run", "--repeat", "3", "--", "sh", "bench.sh"),
-    "ab": ("ab", "--axis", "env:MODE=a,b", "--repeat", "3", "--", "sh", "bench.sh"),
+    "ab": ("ab", "--axis", "env:MODE=a,b", "--pairs", "3", "--", "sh", "bench.sh"),
     "sweep": ("sweep", "demo"),
 }
 

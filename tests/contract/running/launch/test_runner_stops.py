@@ -24,7 +24,7 @@ echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"
 """
 
 
-AB = ("ab", "--axis", "mode=old,new", "--repeat", "40", "--", "bash", "bench.sh", "1", "{axis}")
+AB = ("ab", "--axis", "mode=old,new", "--pairs", "40", "--", "bash", "bench.sh", "1", "{axis}")
 
 
 def begun(*words: str, cwd: Path) -> subprocess.Popen[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
-from logbook_agent.findings.comparison.answers import answers
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Lacks, Outcome
+from logbook_agent.findings.comparison.answers import answers, settled
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.model.comparison import LOOKS
+from logbook_agent.model.comparison import Design
 from logbook_agent.model.header import Metric
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
@@ -26,18 +26,19 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
     rng = random.Random(seed)
     made = []
     for number in range(pairs):
-        sign = 1 if rng.random() < 0.5 else -1
+        sign = 1 if Design(seed=seed).order_of(number + 1, 2) == [0, 1] else -1
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
-        made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect), None])
+        at = minute(start + number)
+        made.append([at, at, sign, base, other * math.exp(effect), None, number // 10])
     plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
     plain |= {"case": "", "name": more.get("case", "")}
-    rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}}
+    rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
     return {**plain, **rest, **more}
 
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7}
+    stated = {"entry": f"D-{number:03d}", "question": asked, "fixed": False}
     return EntryPairs.of({**stated, "void": void, "series": [*of]})
 
 
@@ -48,15 +49,32 @@ def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
 
 
 def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_nothing() -> None:
-    one, two = entry(1, series(4, -0.05)), entry(2, series(4, -0.05, seed=2, start=30))
+    one, two = entry(1, series(10, -0.05)), entry(2, series(10, -0.05, seed=2, start=30))
     answer, finding = only(answers([one, two], METRICS))
-    assert (answer.entry, answer.entries, answer.pairs, answer.sittings) == ("D-002", ("D-001", "D-002"), 8, 2)
+    assert (answer.entry, answer.entries, answer.pairs, answer.sittings) == ("D-002", ("D-001", "D-002"), 20, 2)
     assert (finding.outcome, answer.continued_in("D-001"), answer.continued_in("D-002")) == (
         Outcome.BETTER, "D-002", None,
     )  # fmt: skip
-    answer, finding = only(answers([one, entry(2, series(4, -0.05, seed=2), void=True)], METRICS))
-    assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 4, ("D-002",))
-    assert (finding.outcome, finding.to_settle) == (Outcome.OPEN, "at least 4 more pairs")
+    answer, finding = only(answers([one, entry(2, series(10, -0.05, seed=2), void=True)], METRICS))
+    assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 10, ("D-002",))
+    assert finding.outcome is Outcome.BETTER
+
+
+def test_an_unfinished_block_waits() -> None:
+    _, finding = only(answers([entry(1, series(8, -0.05))], METRICS))
+    assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 0, Lacks("pairs", 2))
+    assert finding.change == pytest.approx(-0.05, abs=0.02)
+    _, finding = only(answers([entry(1, series(14, -0.05))], METRICS))
+    assert (finding.outcome, finding.judged, finding.pairs) == (Outcome.BETTER, 10, 14)
+
+
+def test_a_block_that_is_over_takes_no_further_pairs() -> None:
+    _, finding = only(answers([entry(1, series(6, -0.05, finished=1))], METRICS))
+    assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 6, Lacks("pairs", 10))
+    cut_off, later = entry(1, series(1, -0.05)), entry(2, series(1, -0.05, seed=2, start=2))
+    _, finding = only(answers([cut_off, later], METRICS))
+    assert (finding.judged, finding.lacks, finding.notes) == (1, Lacks("pairs", 9), ())
+    assert finding.change == pytest.approx(-0.05, abs=0.03)
 
 
 def test_other_code_is_another_question_and_names_the_earlier_try() -> None:
@@ -73,12 +91,26 @@ def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it
         (0.0, "exploratory", "settled in one sitting"),
     ):
         noise = 0.01 if effect else 0.2
-        answer, finding = only(answers([first, entry(2, series(8, effect, seed=3, start=60, noise=noise))], METRICS))
+        answer, finding = only(answers([first, entry(2, series(10, effect, seed=3, start=60, noise=noise))], METRICS))
         assert (answer.confidence, answer.reasons) == (confidence, (reason,))
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
 
 
-def test_metrics_that_decide_and_those_watched_are_families_of_their_own() -> None:
+def test_metrics_of_one_timing_count_once() -> None:
+    """A time and its rates change alike, so together they settle as soon as the time alone."""
+    one = series(10, -0.05, noise=0.003)
+    alike = [one | {"metric": "time_ms"}]
+    for name, power in (("tokens_per_s", -1), ("tflops", -1), ("mfu", -1)):
+        pairs = [[*p[:3], p[3] ** power, round(p[4] ** power, 5), *p[5:]] for p in one["pairs"]]
+        alike.append(one | {"metric": name, "pairs": pairs, "direction": "max"})
+    [answer] = answers([entry(1, *alike, metrics=[a["metric"] for a in alike])], METRICS)
+    assert [f.outcome for f in answer.findings] == [Outcome.BETTER] * 4
+    others = [series(10, -0.05, noise=0.003, seed=n, metric=f"m{n}", direction="min") for n in range(4)]
+    [answer] = answers([entry(1, *others, metrics=[o["metric"] for o in others])], METRICS)
+    assert [f.outcome for f in answer.findings] == [Outcome.OPEN] * 4
+
+
+def test_goals_and_watched_metrics_are_families_of_their_own() -> None:
     loss = series(20, 0, noise=0.0001, metric="loss", unit=None)
     [answer] = answers([entry(1, series(20, -0.08), loss)], METRICS)
     assert [(f.metric, f.is_watched, f.outcome) for f in answer.findings] == [
@@ -96,15 +128,16 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.sample(3)
-def test_what_coarse_values_settled_stays_settled(seed: int) -> None:
+def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     rng = random.Random(seed)
     start, made = rng.uniform(1, 2), []
     for number in range(30):
-        base, other = (round(start * math.exp(rng.gauss(effect, 0.05)), 2) for effect in (0, -0.04))
-        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None])
+        base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
+        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None, number // 10])
     settled = None
-    for count in (n for n in LOOKS if n <= len(made)):
-        _, finding = only(answers([entry(1, series(0, 0, unit="s") | {"pairs": made[:count]})], METRICS))
+    for count in (10, 20, 30):
+        one = series(0, 0, unit="s") | {"pairs": made[:count], "finished": count // 10}
+        _, finding = only(answers([entry(1, one)], METRICS))
         now = (finding.outcome, finding.change, finding.low, finding.judged)
         assert settled in (None, now)
         settled = now if finding.is_settled else None
@@ -126,6 +159,24 @@ def test_a_copied_record_adds_no_pairs() -> None:
     _, finding = only(answers([entry(1, one), copy], METRICS))
     assert (finding.pairs, finding.outcome, finding.change) == (4, Outcome.OPEN, alone.change)
     assert finding.left_out == ("4 pairs: already counted in another record",)
+
+
+def test_an_open_goal_is_not_found_because_a_watched_metric_stays_the_same() -> None:
+    [answer] = answers([entry(1, series(10, 0, noise=0.1), series(10, 0, noise=0, metric="loss", unit=None))], METRICS)
+    assert [(f.metric, f.is_settled, f.is_found) for f in answer.findings] == [
+        ("time_ms", False, False),
+        ("loss", True, False),
+    ]
+    assert settled([answer]) == []
+
+
+def test_pairs_of_one_order_have_an_estimate() -> None:
+    two = series(2, -0.05)
+    for pair in two["pairs"]:
+        pair[2] = 1
+    _, finding = only(answers([entry(1, two), entry(2, series(1, -0.05, start=30))], METRICS))
+    assert (finding.judged, finding.pairs) == (2, 3)
+    assert finding.change == pytest.approx(-0.05, abs=0.03)
 
 
 def test_a_missing_or_zero_value_leaves_its_pair_out() -> None:

@@ -1,271 +1,191 @@
-"""The rule of a comparison: exact for few pairs, within its schedule at every look, and the same however it is put."""
+"""The rule of a comparison: exact for one block, as a second implementation says for any pairs, and its forecasts."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+import random
+from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from logbook_agent.findings.comparison import rule
-from logbook_agent.findings.comparison.answer import Judged, PairSeries
-from logbook_agent.findings.comparison.rule import claims_spent, fewest_pairs, judge, looks, same_spent
+from logbook_agent.findings.comparison.rule import (
+    Judged,
+    Pair,
+    chance_of,
+    estimate_of,
+    fewest_pairs,
+    judge,
+    scatter_of,
+    step_of,
+)
+from logbook_agent.model.comparison import Design
 from tests.breadth import examples
+from tools.oracle import blocks as second
 
-BOUND = math.log(1.01)
-MIRRORED = {"more": "less", "less": "more", "same": "same", "open": "open"}
-
-
-def series(pairs: int, effect: float = 0.0, *, noise: float = 0.02, seed: int = 0, **more: Any) -> PairSeries:
-    """Pairs of normal noise with this standard deviation."""
-    rng = np.random.default_rng(seed)
-    signs = rng.choice((-1, 1), pairs)
-    y = rng.normal(0, noise, pairs) + effect * signs
-    given = {"entries": (0,) * pairs, **more}
-    return PairSeries(y=tuple(y.tolist()), signs=tuple(signs.tolist()), **given)
+BOUND = math.log1p(0.01)
 
 
-def alone(one: PairSeries, *, bound: float = BOUND, seed: int = 1) -> Judged:
-    [judged] = judge([one], bound=bound, seed=seed)
-    return judged
+def made(pairs: int, effect: float = 0.0, *, noise: float = 0.02, seed: int = 0) -> list[Pair]:
+    """Pairs of normal noise with this standard deviation, in the order that the design draws."""
+    rng, design = random.Random(seed), Design(seed=seed)
+    signs = [1 if design.order_of(n, 2) == [0, 1] else -1 for n in range(1, pairs + 1)]
+    return [Pair(rng.gauss(0, noise) + effect * sign, sign, at // 10) for at, sign in enumerate(signs)]
 
 
-def statistics(y: Sequence[float], orders: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """T of each order, written down once more: the correlation of the signs with y, which is centred, clipped at 2.5
-    standard deviations and centred again."""
-    z = np.array(y) - np.median(y)
-    most = 2.5 * 1.4826 * np.median(np.abs(z))
-    z = np.clip(z, -most, most)
-    z -= z.mean()
-    s = np.array(orders) - np.mean(orders, axis=1, keepdims=True)
-    below = np.sqrt((z @ z) * (s * s).sum(axis=1) / len(y))
-    return np.divide(s @ z, below, out=np.zeros(len(s)), where=below > 1e-12)
+def alone(pairs: list[Pair], *, minimum: float = 0.01, step: float = 0.0, looks: bool = True) -> Judged:
+    return judge({"time": pairs}, minimum=minimum, steps={"time": [step] * len(pairs)}, looks=looks)["time"]
 
 
-def test_the_first_look_claims_as_enumerating_all_orders_does() -> None:
-    orders = list(itertools.product((-1, 1), repeat=8))
-    claimed = 0
-    for seed in range(60):
-        one = series(8, 0.03, seed=seed)
-        y = [value for value in one.y if value is not None]
-        found = np.abs(statistics(y, [one.signs, *orders]))
-        is_claimed = alone(one, bound=0.0).outcome != "open"
-        assert is_claimed == (np.mean(found[1:] >= found[0] - 1e-9) <= claims_spent(8)), seed
-        claimed += is_claimed
-    assert 5 < claimed < 55
+@pytest.mark.parametrize(("minimum", "most"), [(0.0, 0.025), (0.01, 0.025)])
+def test_of_all_orders_of_a_block_no_more_claim_than_the_first_look_may(minimum: float, most: float) -> None:
+    """The two sides are the same code: the ten differences would have been measured in any order."""
+    rng = random.Random(3)
+    y = [rng.gauss(0, 0.05) for _ in range(10)]
+    outcomes = Counter[str]()
+    for first in itertools.combinations(range(10), 5):
+        outcomes[alone([Pair(v, -1 if at in first else 1, 0) for at, v in enumerate(y)], minimum=minimum).outcome] += 1
+    claims = outcomes["more"] + outcomes["less"]
+    assert outcomes["more"] == outcomes["less"]
+    # 4 of the 252 orders: all comparisons agree, or all but one.
+    assert (claims, claims / 252 <= most) == (4, True)
 
 
-@pytest.mark.slow
-def test_of_all_orders_of_the_same_measurements_no_more_claim_than_the_schedule_allows() -> None:
-    """The two sides are the same code: the same ten pairs would have been measured in any order. An order and its
-    negative claim alike, one more and the other less (below): half of all orders are enough."""
-    for seed, noise in ((1, 0.02), (2, 0.5)):
-        one = series(10, seed=seed, noise=noise)
-        orders = itertools.product((1,), *[(-1, 1)] * 9)
-        outcomes = [alone(replace(one, signs=order), bound=0.0).outcome for order in orders]
-        claims = 2 * (len(outcomes) - outcomes.count("open"))
-        assert claims <= claims_spent(10) * 2**10
-        # All that is allowed is spent, but for an order and its negative.
-        assert claims > claims_spent(10) * 2**10 - 2
+def block(number: int, agreeing: int) -> list[Pair]:
+    """A block in which so many of the 25 comparisons favour the side."""
+    second_runs = [0.1 + 0.001 * at for at in range(5)]
+    below = [min(5, max(0, agreeing - 5 * at)) for at in range(5)]
+    first_runs = [0.1 + 0.001 * (5 - one) - 0.0005 - 1e-6 * at for at, one in enumerate(below)]
+    return [Pair(y, 1, number) for y in second_runs] + [Pair(y, -1, number) for y in first_runs]
 
 
-@pytest.mark.slow
-@pytest.mark.wide
-def test_of_all_orders_no_more_say_no_difference_at_the_bound_than_the_schedule_allows() -> None:
-    noise = series(10, noise=0.003, seed=3)
-    outcomes = []
-    for order in itertools.product((-1, 1), repeat=10):
-        y = tuple(value + BOUND * sign for value, sign in zip(noise.y, order, strict=True) if value is not None)
-        outcomes.append(alone(replace(noise, y=y, signs=order)).outcome)
-    assert 0 < outcomes.count("same") <= same_spent(10) * len(outcomes)
-    assert outcomes.count("less") <= claims_spent(10) * len(outcomes) / 2
+@pytest.mark.parametrize("agreeing", [[24], [20, 20], [20, 19, 20], [20, 19, 19, 20]])
+def test_so_many_comparisons_must_agree(agreeing: list[int]) -> None:
+    """24 of 25, 40 of 50, 59 of 75, 78 of 100: one fewer leaves it open."""
+    *before, last = agreeing
+    for add, outcome in ((-1, "open"), (0, "more")):
+        pairs = [pair for at, count in enumerate([*before, last + add]) for pair in block(at, count)]
+        found = alone(pairs, minimum=0.0)
+        assert (found.outcome, found.pairs) == (outcome, 10 * len(agreeing))
 
 
-FINITE = st.floats(-0.2, 0.2)
-VALUES = st.one_of(st.none(), FINITE, st.sampled_from((0.0, 0.01, -0.01, 0.1)))
+VALUES = st.one_of(st.none(), st.floats(-0.2, 0.2), st.sampled_from((0.0, 0.01, -0.01, 0.1)))
 
 
 @st.composite
-def families(draw: st.DrawFn) -> list[PairSeries]:
-    """One to three series of up to 30 pairs in up to three entries, with missing values, ties and steps."""
-    found = []
-    for _ in range(draw(st.integers(1, 3))):
-        pairs = draw(st.integers(0, 30))
-        of_pairs = {"min_size": pairs, "max_size": pairs}
-        found.append(
-            PairSeries(
-                y=tuple(draw(st.lists(VALUES, **of_pairs))),
-                signs=tuple(draw(st.lists(st.sampled_from((-1, 1)), **of_pairs))),
-                entries=tuple(sorted(draw(st.lists(st.integers(0, 2), **of_pairs)))),
-                draws=draw(st.integers(0, 2)),
-                steps=(draw(st.sampled_from((0.0, 0.002, 0.05))),),
-            )
-        )
+def families(draw: st.DrawFn) -> dict[str, list[Pair]]:
+    """One to three series of up to 35 pairs, with missing values and ties, in blocks of any orders."""
+    found = {}
+    for name in "abc"[: draw(st.integers(1, 3))]:
+        signs = draw(st.lists(st.sampled_from((-1, 1)), max_size=35))
+        found[name] = [Pair(draw(VALUES), sign, at // 10) for at, sign in enumerate(signs)]
     return found
 
 
-@examples(200)
-@given(family=families(), seed=st.integers(0, 3))
-@pytest.mark.slow
-def test_what_is_struck_never_exceeds_the_schedule_and_the_interval_fits_the_outcome(
-    family: list[PairSeries], seed: int
+@examples(150)
+@given(
+    family=families(),
+    minimum=st.sampled_from((0.0, 0.01, 0.05)),
+    step=st.sampled_from((0.0, 0.003)),
+    looks=st.booleans(),
+)
+def test_a_second_implementation_says_the_same(
+    family: dict[str, list[Pair]], minimum: float, step: float, looks: bool
 ) -> None:
-    checked: list[int] = []
-    strike = rule._strike
-
-    def watched(of: Any, struck: Any, spent: float) -> tuple[float, float]:
-        before = int(struck.sum())
-        found = strike(of, struck, spent)
-        assert struck.sum() <= spent * len(struck) + 1e-6
-        # What was struck stays so, and nothing of what is left reaches what was struck now.
-        assert struck.sum() >= before
-        assert found[1] < found[0]
-        checked.append(len(struck))
-        return found
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rule, "_strike", watched)
-        judged = judge(family, bound=BOUND, seed=seed)
-    reached = len(looks(max(len(s.y) for s in family)))
-    assert bool(checked) == bool(reached)
-    for s, j in zip(family, judged, strict=True):
-        assert j.pairs <= sum(y is not None for y in s.y)
-        if j.outcome in ("more", "less"):
-            assert j.estimate is not None
-            assert abs(j.estimate) >= BOUND
-            assert abs(j.estimate) > s.step(len(s.y))
-        if j.outcome != "open":
-            assert j.low is not None
-            assert j.high is not None
-        if j.low is not None and j.high is not None:
-            least, most = {"more": (0.0, math.inf), "less": (-math.inf, 0.0), "same": (-BOUND, BOUND)}.get(
-                j.outcome, (-math.inf, math.inf)
-            )
-            assert least <= j.low <= j.high <= most
+    found = judge(family, minimum=minimum, steps=dict.fromkeys(family, [step] * 4), looks=looks)
+    measured = [
+        second.Measured(
+            later=[math.nan if p.y is None else p.y for p in pairs],
+            second=[p.sign for p in pairs],
+            block=[p.block for p in pairs],
+            steps=[step] * 4,
+        )
+        for pairs in family.values()
+    ]
+    for said, one in zip(second.judge(measured, math.log1p(minimum), once=not looks), found.values(), strict=True):
+        ends = tuple(None if math.isinf(end) else end for end in (one.low, one.high))
+        assert (one.outcome, one.estimate, *ends, one.pairs) == (
+            said.name,
+            said.estimate,
+            said.low,
+            said.high,
+            said.pairs,
+        )
 
 
-def mirrored(one: PairSeries) -> PairSeries:
-    return replace(one, signs=tuple(-sign for sign in one.signs))
-
-
-def shifted(one: PairSeries) -> PairSeries:
-    """The later run of a pair takes 5% longer, in the second entry 20%."""
-    more = [0.2 if entry else 0.05 for entry in one.entries]
-    return replace(one, y=tuple(y if y is None else y + m for y, m in zip(one.y, more, strict=True)))
-
-
-def renamed(one: PairSeries) -> PairSeries:
-    return replace(one, entries=tuple({0: 7, 1: 3}[entry] for entry in one.entries))
-
-
-def close(a: float | None, b: float | None) -> bool:
-    return a == b if a is None or b is None else math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
-
-
-CASES = [
-    series(pairs, effect, noise=noise, seed=seed, entries=(0,) * (pairs // 2) + (1,) * (pairs - pairs // 2))
-    for seed, (pairs, effect, noise) in enumerate(
-        itertools.product((8, 12, 20, 38), (0.0, 0.01, -0.03), (0.002, 0.01, 0.05))
-    )
-]
-
-
-@pytest.mark.parametrize("change", [shifted, renamed])
-def test_an_order_effect_and_the_names_of_entries_change_nothing(change: Callable[[PairSeries], PairSeries]) -> None:
-    for one in CASES:
-        before, after = alone(one), alone(change(one))
-        assert (before.outcome, before.pairs) == (after.outcome, after.pairs)
-        assert close(before.estimate, after.estimate)
-        assert close(before.low, after.low)
-        assert close(before.high, after.high)
-
-
-def test_base_and_side_swapped_give_the_mirrored_answer() -> None:
-    for one in CASES:
-        before, after = alone(one), alone(mirrored(one))
-        assert (MIRRORED[before.outcome], before.pairs) == (after.outcome, after.pairs)
-        assert close(before.estimate, None if after.estimate is None else -after.estimate)
-        assert close(before.low, None if after.high is None else -after.high)
-        assert close(before.high, None if after.low is None else -after.low)
-    assert {alone(one).outcome for one in (*CASES, *map(mirrored, CASES))} == set(MIRRORED)
-
-
-def test_a_settled_series_stays_whatever_follows() -> None:
+def test_a_plain_effect_settles_after_one_block_and_a_mirrored_one_alike() -> None:
     for seed in range(20):
-        long = series(60, 0.03, seed=seed)
-        first = alone(long)
-        assert first.outcome == "more"
-        cut = replace(long, y=long.y[: first.pairs], signs=long.signs[: first.pairs], entries=(0,) * first.pairs)
-        assert alone(cut) == first
+        pairs = made(20, 0.1, seed=seed)
+        found, mirror = alone(pairs), alone([p._replace(y=-(p.y or 0.0)) for p in pairs])
+        assert (found.outcome, mirror.outcome, found.pairs) == ("more", "less", 10)
+        assert found.low == pytest.approx(-mirror.high)
+        assert found.low < 0.1 < found.high
 
 
-def test_the_members_of_a_family_are_judged_in_any_order_and_a_twin_costs_nothing() -> None:
-    for seed in range(10):
-        family = [series(20, 0.02 * place, seed=10 * seed + place, draws=place) for place in range(3)]
-        there, back = judge(family, bound=BOUND, seed=5), judge(family[::-1], bound=BOUND, seed=5)
-        assert there == back[::-1]
-        one = family[1]
-        rate = replace(one, y=tuple(-y for y in one.y if y is not None))
-        both = judge([one, rate], bound=BOUND, seed=5)
-        assert both[0] == alone(one, seed=5)
-        assert both[1].outcome == MIRRORED[both[0].outcome]
+def test_no_effect_is_no_difference_and_its_interval_lies_within_the_minimum() -> None:
+    found = alone(made(20, noise=0.004))
+    assert found.outcome == "same"
+    assert -BOUND <= found.low <= 0 <= found.high <= BOUND
 
 
-def test_more_questions_at_once_are_answered_later() -> None:
-    clear = [series(20, 0.5, seed=seed, draws=seed, noise=0.001) for seed in range(12)]
-    assert fewest_pairs(1) == 8
-    for count in (1, 2, 12):
-        settled = {judged.pairs for judged in judge(clear[:count], bound=BOUND, seed=1)}
-        assert max(settled) >= fewest_pairs(count)
-        assert max(settled) <= 14
-    assert [fewest_pairs(count) for count in (1, 2, 10, 100)] == [8, 10, 12, 14]
+def test_what_settled_stays_and_what_follows_does_not_count() -> None:
+    pairs = made(10, 0.1)
+    later = [p._replace(block=p.block + 1, y=-(p.y or 0.0)) for p in pairs]
+    assert alone(pairs) == alone([*pairs, *later])
 
 
-def test_pairs_without_a_ratio_count_for_nothing() -> None:
-    whole = series(12, 0.05, seed=4)
-    y = list(whole.y)
-    y[2] = y[9] = None
-    judged = alone(replace(whole, y=tuple(y)))
-    assert (judged.outcome, judged.pairs) == ("more", 10)
-    assert alone(replace(whole, y=(None,) * 12)) == Judged(outcome="open", pairs=0)
-    assert alone(series(7, 0.5)).outcome == "open"
-    assert judge([], bound=BOUND, seed=1) == ()
+def test_series_share_the_chance() -> None:
+    """Up to three can settle after one block; four or more need two."""
+    pairs = made(10, 0.1, noise=1e-4)
+    for count in (1, 3, 4):
+        found = judge({str(n): pairs for n in range(count)}, minimum=0.01, steps={})
+        assert {one.outcome for one in found.values()} == {"more" if count < 4 else "open"}
 
 
-def test_constant_values_are_no_difference_and_a_constant_difference_is_one() -> None:
-    signs = (1, 1, -1, 1, -1, -1, 1, -1, 1, -1)
-    same = PairSeries(y=(0.0,) * 10, signs=signs, entries=(0,) * 10)
-    assert alone(same).outcome == "same"
-    # Where both sides print the same, the last digit may hide more than the bound.
-    assert alone(replace(same, steps=(BOUND,))).outcome == "open"
-    always = replace(same, y=tuple(0.1 * sign for sign in signs))
-    judged = alone(always)
-    assert (judged.outcome, judged.pairs, judged.estimate) == ("more", 8, pytest.approx(0.1))
-    assert alone(replace(always, steps=(0.1,))).outcome == "open"
-    # One side ran first in all pairs: nothing tells an order effect from a difference.
-    assert alone(replace(always, y=(0.1,) * 10, signs=(1,) * 10)).outcome == "open"
+def test_a_fixed_number_of_pairs_is_judged_once() -> None:
+    def fixed(count: int) -> list[Pair]:
+        design = Design(seed=3, budget_pairs=count, fixed=True)
+        signs = [1 if design.order_of(n, 2) == [0, 1] else -1 for n in range(1, count + 1)]
+        return [Pair(0.1 * sign + 0.0001 * at, sign, at // 10) for at, sign in enumerate(signs)]
+
+    assert [alone(fixed(count), looks=False).outcome for count in (6, 8, 13)] == ["open", "more", "more"]
+    # With looks to come, so few pairs settle nothing.
+    assert alone(fixed(8)).outcome == "open"
+    assert [fewest_pairs(n) for n in (1, 2, 6, 7, 100)] == [8, 10, 10, 12, 16]
 
 
-def test_printed_digits_widen_the_interval_by_their_step() -> None:
-    for seed in range(10):
-        one = series(20, 0.08, seed=seed)
-        fine, coarse = alone(one), alone(replace(one, steps=(0.01,)))
-        assert fine.low is not None
-        assert fine.high is not None
-        assert (coarse.outcome, coarse.estimate) == (fine.outcome, fine.estimate)
-        assert (coarse.low, coarse.high) == (pytest.approx(fine.low - 0.01), pytest.approx(fine.high + 0.01))
+def test_the_step_of_a_clock_widens_the_interval() -> None:
+    assert step_of([2.0, 2.5, 2.0, 3.0]) == 0.25
+    assert step_of([0.1, 0.1]) == step_of([]) == math.inf
+    assert step_of([1.0, 1.0 + 1e-7, 1.1]) == pytest.approx(0.1)
+    pairs = made(10, 0.05, noise=0.001)
+    fine, coarse = alone(pairs), alone(pairs, step=0.06)
+    assert (fine.outcome, coarse.outcome) == ("more", "open")
+    assert coarse.low == pytest.approx(fine.low - 0.06)
+    # No number of pairs makes the clock finer.
+    assert (alone(pairs, step=0.04, looks=False).outcome, coarse.needed) == ("more", math.inf)
+    assert [alone(made(20, noise=0.02), step=step).needed < math.inf for step in (0.001, BOUND)] == [True, False]
 
 
-def test_the_schedule_grows_to_five_percent_and_never_beyond() -> None:
-    for spent in (claims_spent, same_spent):
-        parts = [spent(n) for n in rule.LOOKS]
-        assert parts == sorted(parts)
-        assert 0 < parts[0] < 0.01
-        assert 0.049 < parts[-1] < 0.05
+def test_pairs_without_a_ratio_are_left_out() -> None:
+    pairs = made(20, 0.1)
+    pairs[3:5] = [p._replace(y=None) for p in pairs[3:5]]
+    found = alone(pairs)
+    assert (found.outcome, found.pairs) == ("more", 18)
+    assert alone([]) == alone([Pair(None, 1, 0)] * 10) == Judged()
+    assert estimate_of([Pair(None, 1, 0)]) is None
+    assert estimate_of(pairs[:1]) == pairs[0].sign * (pairs[0].y or 0.0)
+
+
+def test_forecasts_name_the_pairs_that_four_of_five_trials_need() -> None:
+    needed = [alone(made(10, 0.03, noise=0.05 * math.sqrt(2), seed=seed)).needed for seed in range(40)]
+    assert 40 <= sorted(needed)[20] <= 200
+    assert all(n % 10 == 0 for n in needed if n < math.inf)
+    scatter = scatter_of(made(1000, 0.03, noise=0.02))
+    assert scatter == pytest.approx(0.02, rel=0.1)
+    chances = [chance_of(effect, scatter, minimum=BOUND, pairs=20) for effect in (0.0, 0.012, 0.03, 0.1)]
+    assert chances == sorted(chances)
+    assert chances[-1] > 0.99
+    assert chance_of(0.0, 0.005, minimum=BOUND, pairs=20) > 0.9

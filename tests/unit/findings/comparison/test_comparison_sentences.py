@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, PairSeries, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
 from logbook_agent.model.comparison import Question
 
@@ -23,7 +23,7 @@ def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: 
     given.setdefault("judged", given["pairs"])
     found = Finding(
         **given, direction="min", is_watched=False, side=side, base=Side(), other=Side(),
-        series=PairSeries(y=(), signs=(), entries=()),
+        series=(),
     )  # fmt: skip
     answer = Answer(
         entry="M-000", entries=("M-000",), question=Question(axis=axis, base=base, sides=(side,)), findings=(found,),
@@ -49,7 +49,7 @@ SLOWER = {"outcome": WORSE, "change": 3.5, "low": 3.0, "high": 4.0}
             "int8 and none show no difference in loss (95%: -0.2 to +0.4%; 1 pair)",
         ),
         (
-            {"outcome": OPEN, "change": 0.02, "low": -0.01, "high": 0.05, "to_settle": "about 9 more pairs"},
+            {"outcome": OPEN, "change": 0.02, "low": -0.01, "high": 0.05, "lacks": Lacks("pairs", 9)},
             "int8 against none is open in time_s, +2% so far (95%: -1 to +5%; 12 pairs; needs about 9 more pairs)",
         ),
         (
@@ -75,9 +75,9 @@ CASES = ({}, {"topk": "4"}, {"tokens": "32768", "hidden": "2048", "path": "x" * 
 @pytest.mark.slow
 def test_whatever_the_names_are_the_sentence_is_short_and_keeps_outcome_interval_and_pairs() -> None:
     for (axis, base, side), (metric, unit), outcome, case in itertools.product(AXES, METRICS, Outcome, CASES):
-        for to_settle in ("about 112 more pairs", "more pairs than is practical") if outcome is OPEN else ("",):
+        for lacks in (Lacks("pairs", 110), Lacks("pairs")) if outcome is OPEN else (None,):
             of = {"axis": axis, "base": base, "side": side, "metric": metric, "unit": unit, "case": case}
-            text = said(**of, outcome=outcome, low=-0.123, high=-0.0456, pairs=148, to_settle=to_settle)
+            text = said(**of, outcome=outcome, low=-0.123, high=-0.0456, pairs=148, lacks=lacks)
             assert len(text) <= SENTENCE_CHARS, text
             interval = "-12.3 to -4.56%" if outcome in (SAME, OPEN) else "4.56 to 12.3%"
             assert f" (95%: {interval}; 148 pairs" in text

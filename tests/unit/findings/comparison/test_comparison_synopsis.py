@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, PairSeries, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis
 from logbook_agent.model.comparison import Question
 
@@ -20,7 +20,7 @@ def found(metric: str = "tflops", **more: Any) -> Finding:
     given |= {"unit": "TF/s", "is_watched": False} | more
     return Finding(
         **given, metric=metric, direction="max", judged=given["pairs"], base=Side(), other=Side(),
-        series=PairSeries(y=(), signs=(), entries=()),
+        series=(),
     )  # fmt: skip
 
 
