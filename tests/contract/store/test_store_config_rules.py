@@ -16,7 +16,6 @@ MISTAKES = {
     "[github]\nhost = 'http://ghe.example.org'": "github.host",
     "[github]\nlabels = [1]": "github.labels[0]",
     "log_bytes = 0": "log_bytes",
-    "executors = {box = 1}": "executors.box",
     "require = ['x']": "require",
     "file = 'x'": "file",
     "[[secret_rules]]\nregex = 'a'": "secret_rules[0].id",
