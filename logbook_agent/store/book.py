@@ -260,10 +260,13 @@ class Book(BookRuns):
         are judged without it."""
         found: dict[tuple[str, int], RunStatus] = {}
         for entry_id in {run.entry: None for run in runs}:
+            own = tuple(run for run in runs if run.entry == entry_id)
             try:
-                record = self.record(entry_id)
+                # Runs that are here already are not read again: one may have a million rows.
+                is_whole = {run.run for run in own} == {*self.run_numbers(entry_id)}
+                record = self._record_of(entry_id, own) if is_whole else self.record(entry_id)
             except (RecordError, StoreError):
-                record = self._record_of(entry_id, tuple(run for run in runs if run.entry == entry_id))
+                record = self._record_of(entry_id, own)
             found |= {(s.run.entry, s.run.run): s for s in record.runs}
         return [found[run.entry, run.run] for run in runs if (run.entry, run.run) in found]
 

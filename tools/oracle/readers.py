@@ -151,6 +151,11 @@ def _plots(cli: Cli, answer: Data) -> Iterator[str]:
             yield f"the plot {plot['title']!r} is none of {titles}"
 
 
+def _is_found(f: Data) -> bool:
+    """Whether a finding settles something: that a watched metric stayed the same answers no question."""
+    return f["outcome"] != "open" and not (f["watched"] and f["outcome"] == "no difference")
+
+
 # -- readers of the thread -----------------------------------------------------------------------------
 
 
@@ -160,7 +165,7 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     text = plain(cli("status").out)
     yield from _first_lines(data, answers)
     for one in data["answers"]:
-        due = {any(f["outcome"] != "open" for f in a["findings"]) for a in answers if a["id"] == one["id"]}
+        due = {any(map(_is_found, a["findings"])) for a in answers if a["id"] == one["id"]}
         if one["settled"] not in due:
             yield f"status says of {one['id']} settled: {one['settled']}"
     for one in data["answers"]:
