@@ -56,9 +56,6 @@ class Records(Protocol):
     def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
         """What `summarise` says of each record, kept from call to call while its files stay the same."""
 
-    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
-        """The text that was kept in a place under this key; else what `make` returns, which is kept."""
-
     def read_view(self) -> str | None:
         """The text of the view; None where there is none."""
 

@@ -26,7 +26,7 @@ from logbook_agent.store.files import (
     write_text,
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.index import Index, Stamp, TriedIndex, remember, stamp_of
+from logbook_agent.store.index import Index, Stamp, TriedIndex, stamp_of
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record
@@ -304,9 +304,8 @@ class Book(BookRuns):
                 stamp = stamp_of(f"{entries}{entry_id}.yaml", f"{runs}{entry_id}", known)
                 summary = index.get(entry_id, stamp)
                 if summary is None:
-                    record = self.record(entry_id)
-                    summary = summarise(record)
-                    if all(s.run.exit is not None for s in record.runs):
+                    summary, is_over = self._summary(entry_id, summarise)
+                    if is_over:
                         fresh[entry_id] = (stamp, summary)
             except NotFound:
                 continue  # as above
@@ -321,9 +320,10 @@ class Book(BookRuns):
         index.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 
-    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
-        """The text that was kept in a place under this key; else what `make` returns, which is kept."""
-        return remember(self.index_path, place, key, make)
+    def _summary(self, entry_id: str, summarise: Callable[[Record], Summary]) -> tuple[Summary, bool]:
+        """The summary of an entry, and whether all its runs are over. Its rows are let go with the record."""
+        record = self.record(entry_id)
+        return summarise(record), all(s.run.exit is not None for s in record.runs)
 
     def index(self, version: str, secrets: Sequence[bytes]) -> Index:
         """The index of summaries of this version, without those that hold one of these secrets."""

@@ -45,8 +45,6 @@ _SCHEMA = {
         "tried": "TABLE tried (key TEXT, id TEXT, failed INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID",
         "tried_ids": "INDEX tried_ids ON tried (id)",
         "seen": "TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID",
-        # Answers of comparisons.
-        "said": "TABLE said (id TEXT PRIMARY KEY, key TEXT, value TEXT)",
     }.items()
 }
 
@@ -218,10 +216,11 @@ class Index:
                 database.execute("DELETE FROM entries")
                 database.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (self.version,))
             database.executemany("DELETE FROM entries WHERE id = ?", [(i,) for i in gone])
-            rows = [
+            # One text at a time: that of an entry with many rows is large.
+            rows = (
                 (i, json.dumps([s.entry, s.folder, s.runs]), json.dumps(summary, ensure_ascii=False))
                 for i, (s, summary) in keep.items()
-            ]
+            )
             database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
             _put(database, {i: summary.get("keys", ()) for i, (_, summary) in keep.items()})
 
@@ -345,19 +344,3 @@ class TriedIndex:
 
     def _do(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         return used(self._path, act, otherwise)
-
-
-def remember(path: Path | None, place: str, key: str, make: Callable[[], str]) -> str:
-    """The text that was kept in a place under a key that names everything it follows from; else the one that `make`
-    gives, which is kept there."""
-
-    def kept(database: sqlite3.Connection) -> str | None:
-        found = database.execute("SELECT value FROM said WHERE id = ? AND key = ?", (place, key)).fetchone()
-        return found[0] if found is not None and isinstance(found[0], str) else None
-
-    text = used(path, kept, None) if path is not None and path.exists() else None
-    if text is None:
-        text = made = make()
-        statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"
-        used(path, lambda database: database.execute(statement, (place, key, made)), None)
-    return text

@@ -39,6 +39,8 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
 # A file system has names of 255 bytes, of which an ID, a number and an ending need some.
 _MOST_CHARS = 200
+# What a larger file holds takes more memory than it takes time to read again.
+_KEPT_BYTES = 2**21
 
 
 def read_header(path: Path) -> Header:
@@ -64,7 +66,8 @@ def _once(path: Path, load: Callable[[Path], T]) -> T:
         return cast(T, known[1])
     value = load(path)
     # A second change within a tick of the clock could not be told from the first.
-    if stamp is not None and time.time_ns() - stamp[2] > RACY_NS:
+    is_certain = stamp is not None and time.time_ns() - stamp[2] > RACY_NS
+    if stamp is not None and is_certain and stamp[3] <= _KEPT_BYTES:
         _read[path] = stamp, value
     return value
 

@@ -55,9 +55,6 @@ class InMemory:
         found = [summarise(record) for _, record in sorted(self.records.items())]
         return Summaries(header=self.header, entries=tuple(found), damaged=())
 
-    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
-        return make()
-
     # -- what stands there -----------------------------------------------------------------------
 
     def add(self, entry_id: str, runs: Sequence[Run] = (), **entry: Any) -> None:
