@@ -18,13 +18,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.output import report_error, wants_json
+from logbook_agent.cli.common import EVERYWHERE, Common, command_first, lifted
+from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
@@ -37,12 +38,12 @@ DAILY = (
     Subcommand(
         "note", "cli.entry_commands", "Add an entry without running anything: a note, decision, incident or plan."
     ),
-    Subcommand("edit", "cli.entry_commands", "Change the prose, confidence or state of an entry."),
+    Subcommand("edit", "cli.entry_commands", "Change an entry: text, state; or the logbook: goal, metrics, gates."),
     Subcommand("list", "cli.listing", "List all entries, those with certain words, or what did not work."),
     Subcommand("show", "cli.show_command", "Show one entry with its runs."),
     Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
     Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
-    Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
+    Subcommand("criteria", "cli.criteria_command", "Show which stop criteria are met; judge, add or drop one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
     Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
@@ -61,6 +62,7 @@ SUBCOMMANDS = (*DAILY, *COMPARE, *(command for feature in present() for command 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
 
+_EVERYWHERE = f"Everywhere: {EVERYWHERE}; see `logbook --help`."
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
@@ -95,8 +97,8 @@ def build(wanted: str | None) -> typer.Typer:
         name="logbook",
         cls=_ByHeading,
         help="A research logbook for experiments that agents and people run from the shell.",
-        epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand before or"
-        " after the name of any command. Data goes to stdout, messages to stderr.",
+        epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand anywhere"
+        " before `--`. Data goes to stdout, messages to stderr.",
         rich_markup_mode=None,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -109,8 +111,8 @@ def build(wanted: str | None) -> typer.Typer:
             function = getattr(module, f"{command.name}_command")
         else:
             function = _not_loaded
-        flat = grouped(function)
-        app.command(command.name, help=_help(command, function), short_help=command.help, epilog=_shared(flat))(flat)
+        text = _help(command, function)
+        app.command(command.name, help=text, short_help=command.help, epilog=_EVERYWHERE)(grouped(function))
     return app
 
 
@@ -147,19 +149,7 @@ def _shared_options(
     ),
     as_json: bool = typer.Option(False, "--json", help="Answer as JSON with a schema name."),
 ) -> None:
-    """The options of every command: `main` passes them on to the command, which reads them."""
-
-
-_SHARED = {"logbook": "-L TOPIC", "root": "--root DIR", "as_json": "--json"}
-
-
-def _shared(function: Callable[..., object]) -> str:
-    """Which of the options of every command this one takes."""
-    # An option of that name that a command explains itself is another one.
-    hints = get_type_hints(function, include_extras=True)
-    hidden = {name for name, hint in hints.items() if any(getattr(m, "hidden", False) for m in get_args(hint))}
-    names = [text for name, text in _SHARED.items() if name in hidden]
-    return f"Also: {', '.join(names)}; see `logbook --help`."
+    """The options of every command, for the help: `main` takes them from the command line (`common.py`)."""
 
 
 def entry() -> None:
@@ -184,14 +174,16 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _main(args: list[str]) -> int:
-    words = _shared_options_last(args)
-    first = words[0]  # the parser takes words out of the list
+    typed = command_first(args)
+    first = typed[0]
     wanted = first if first in _NAMES else None
-    as_json = wants_json(words)
+    as_json = "--json" in args
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = _command(wanted)
-        with command.make_context("logbook", words, obj=tuple(words)) as context:
+        words, common = lifted(typed, _values(command, wanted))
+        as_json = common.as_json
+        with command.make_context("logbook", words, obj=common) as context:
             context.call_on_close(draw_plots)
             result = command.invoke(context)
     except typer.Exit as done:
@@ -218,9 +210,8 @@ def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *,
 def draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
     plotted = sys.modules.get("logbook_agent.pages.plotted")
-    options = sys.modules.get("logbook_agent.cli.options")
-    spaces = options.take_spaces() if options is not None else []
-    for space in spaces:
+    made = sys.modules.get("logbook_agent.cli.spaces")
+    for space in made.take_spaces() if made is not None else ():
         if plotted is not None and plotted.is_due(space) and (drawing := hook_module("plots")) is not None:
             drawing.draw_due(space)
 
@@ -241,15 +232,10 @@ def _without_reader() -> int:
     return 141
 
 
-def _shared_options_last(words: list[str]) -> list[str]:
-    """`logbook -L moe status` means `logbook status -L moe`: what every command takes may come first."""
-    front: list[str] = []
-    rest = list(words)
-    while rest and rest[0].split("=")[0] in ("-L", "--logbook", "--root", "--json"):
-        takes_value = rest[0] != "--json" and "=" not in rest[0]
-        count = 2 if takes_value else 1
-        front, rest = front + rest[:count], rest[count:]
-    return [*rest[:1], *front, *rest[1:]] if rest else front
+def _values(command: Any, wanted: str | None) -> dict[str, int]:
+    """How many values each option of the wanted command takes."""
+    params = command.commands[wanted].params if wanted is not None else ()
+    return {option: 0 if getattr(p, "is_flag", False) else p.nargs for p in params for option in p.opts}
 
 
 def system_error(error: OSError) -> StoreError:
@@ -299,7 +285,7 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with a parameter for each field of its parameters that are dataclasses, in their places, as typer
-    reads them. A field's annotation and default are those of the option."""
+    reads them. A field's annotation and default are those of the option. `Common` comes from the context."""
     hints = get_type_hints(command, include_extras=True)
     given = inspect.signature(command).parameters.values()
     groups: dict[str, Any] = {p.name: kind for p in given if dataclasses.is_dataclass(kind := hints[p.name])}
@@ -310,6 +296,9 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
         for parameter in given:
             if parameter.name not in groups:
                 yield parameter.replace(annotation=hints[parameter.name])
+                continue
+            if groups[parameter.name] is Common:
+                yield parameter.replace(annotation=typer.Context)
                 continue
             kinds = get_type_hints(groups[parameter.name], include_extras=True)
             for field in dataclasses.fields(groups[parameter.name]):
@@ -322,7 +311,10 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def called(**options: Any) -> Any:
         for name, group in groups.items():
-            options[name] = group(**{f.name: options.pop(f.name) for f in dataclasses.fields(group)})
+            if group is Common:
+                options[name] = options[name].obj
+            else:
+                options[name] = group(**{f.name: options.pop(f.name) for f in dataclasses.fields(group)})
         return command(**options)
 
     vars(called).pop("__wrapped__")

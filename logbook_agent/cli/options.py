@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args, get_type_hints
 
 from typer import Option
 
-from logbook_agent.cli.output import redact_by
+from logbook_agent.cli.common import Common as Common
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, checkouts_folder, utc_now
 
 if TYPE_CHECKING:
-    from logbook_agent.entries.drafts import Prose
+    from _typeshed import DataclassInstance
 
-# The clock and sleep that waits go by; empty: this machine's. Tests put their own here.
-timing: dict[str, Callable[..., Any]] = {}
+    from logbook_agent.entries.drafts import Prose
 
 # What an option holds: one text, or those that were given.
 Text: TypeAlias = str | None
 Texts: TypeAlias = list[str] | None
 
-# Options of every command, which `logbook --help` explains once.
-_LOGBOOK, _ROOT, _JSON = ("-L", "--logbook"), ("--root",), ("--json",)
-LogbookOption = Annotated[Text, Option(*_LOGBOOK, metavar="TOPIC", hidden=True)]
-RootOption = Annotated[Text, Option(*_ROOT, metavar="DIR", hidden=True)]
-JsonOption = Annotated[bool, Option(*_JSON, hidden=True)]
-
 DetachOption = Annotated[
     bool, Option("--detach", help="Run in the background: print the ID and return. See `logbook wait`.")
 ]
 
-_PROSE = "Text, @FILE, or - for standard input."
-HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {_PROSE}")]
+PROSE = "Text, @FILE, or - for standard input."
+HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {PROSE}")]
 GateOption = Annotated[
     Texts,
     Option(
@@ -51,55 +40,17 @@ FreeOption = Annotated[
     Texts,
     Option("--free", metavar="NAME", help="A label, such as checksum, that may differ between sides; repeatable."),
 ]
-ResultOption = Annotated[
-    Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {_PROSE}")
+BudgetOption = Annotated[
+    Texts,
+    Option(
+        "--budget",
+        metavar="runs=N|hours=H",
+        help="Start no run once this much is spent; repeatable. runs= or hours= removes that limit.",
+    ),
 ]
-
-
-def workspace(logbook: str | None, root: str | None) -> Workspace:
-    """The workspace of this process."""
-    if sys.platform not in ("linux", "darwin"):
-        raise UsageError(
-            f"{sys.platform} is not supported",
-            cause="logbook needs process groups to end runs and flock to lock logbooks",
-            hint="use Linux, macOS, or WSL",
-        )
-    space = Workspace(
-        cwd=Path.cwd(),
-        environ=os.environ,
-        root_option=root,
-        logbook_option=logbook,
-        now=utc_now,
-        timing=timing,
-        arrive=collect,
-    )
-    redact_by(lambda: space.redactor)
-    _SPACES.append(space)
-    return space
-
-
-# Those of the command that is being carried out.
-_SPACES: list[Workspace] = []
-
-
-def take_spaces() -> list[Workspace]:
-    """The workspaces that were made since this was asked last."""
-    found = [*_SPACES]
-    _SPACES.clear()
-    return found
-
-
-def collect(space: Workspace, book: Book) -> None:
-    """Whatever is asked for, runs that have ended meanwhile are part of the answer, and what a killed process left in
-    the folder of checkouts is removed."""
-    if book.spools():
-        from logbook_agent.campaign.detached_runs import collect_ended
-
-        collect_ended(space, book)
-    if os.path.isdir(above := checkouts_folder(space.environ)):  # noqa: PTH112 - costs less, on every command
-        from logbook_agent.running.provenance.worktrees import clean
-
-        clean(above, space.environ)
+ResultOption = Annotated[
+    Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {PROSE}")
+]
 
 
 def prose(text: str | None) -> str | None:
@@ -122,15 +73,60 @@ def prose(text: str | None) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScopeOptions:
+    """The scope of a logbook, as options."""
+
+    goal: Annotated[Text, Option("--goal", metavar="TEXT", help=f"What to find out. {PROSE}")] = None
+    metric: Annotated[
+        Texts,
+        Option(
+            "--metric",
+            metavar="NAME[:max|min][:UNIT]",
+            help="A primary metric, or with :watched a further one; repeatable. For a curve, add :best, :mean=N or"
+            " :over=KEY.",
+        ),
+    ] = None
+    gate: GateOption = None
+    constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help=f"A constraint; repeatable. {PROSE}")] = (
+        None
+    )
+    link: Annotated[Texts, Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None
+    matrix: Annotated[
+        Texts,
+        Option(
+            "--matrix",
+            metavar="KEY=V,V",
+            help="An axis of the experiment matrix; quote a value that has a comma; repeatable.",
+        ),
+    ] = None
+
+    template: Annotated[
+        Texts, Option("--template", metavar="'LABEL: CMD'", help="A command template that the view shows; repeatable.")
+    ] = None
+
+    def constraints(self) -> list[str]:
+        """Each constraint read."""
+        return [prose(text) or "" for text in self.constraint or ()]
+
+
+def given_options(group: DataclassInstance) -> list[str]:
+    """The options of a group that were typed, by their names."""
+    hints = get_type_hints(type(group), include_extras=True)
+    typed = [f.name for f in fields(group) if getattr(group, f.name) != f.default]
+    # Without a default of its own, an option has its name in that place.
+    return [get_args(hints[name])[1].default for name in typed]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Words:
     """The words of an entry, as options."""
 
-    title: Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {_PROSE}")] = None
+    title: Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {PROSE}")] = None
     hypothesis: HypothesisOption = None
     interpretation: Annotated[
-        Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {_PROSE}")
+        Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {PROSE}")
     ] = None
-    next_action: Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {_PROSE}")] = None
+    next_action: Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {PROSE}")] = None
     field: Annotated[
         Texts, Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated.")
     ] = None
@@ -156,18 +152,6 @@ class Words:
             completes=self.completes,
             supersedes=self.supersedes,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Common:
-    """Which logbook, and how it answers."""
-
-    logbook: LogbookOption = None
-    root: RootOption = None
-    as_json: JsonOption = False
-
-    def space(self) -> Workspace:
-        return workspace(self.logbook, self.root)
 
 
 def prose_fields(texts: list[str] | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.text.escapes import CONTROLS, obeyed, visible
 
 if TYPE_CHECKING:
     from logbook_agent.model.series_progress import SeriesProgress
@@ -54,12 +55,6 @@ def say(text: str) -> None:
     """A message on stderr."""
     _make_room()
     print(clean(text), file=sys.stderr, flush=True)
-
-
-def wants_json(words: Sequence[str]) -> bool:
-    """Whether --json stands among the options (not behind --, where it belongs to another command)."""
-    end = words.index("--") if "--" in words else len(words)
-    return "--json" in words[:end]
 
 
 def emit(
@@ -130,11 +125,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _ERROR_CHARS else f"{text[: _ERROR_CHARS // 2]} … {text[-_ERROR_CHARS // 2 :]}"
 
 
-# A message may quote a file of somebody else's: what a terminal would obey is shown as text, and so is what turns the
-# direction of what follows.
-CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
-CONTROLS |= {code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-# The same in JSON, whose own escapes leave only these.
+# What a terminal would obey, in JSON, whose own escapes leave only these.
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in CONTROLS if code > 31}
 
 
@@ -148,17 +139,13 @@ def _is_action() -> bool:
 
 
 def _shown(text: str) -> str:
-    shown = text.translate(CONTROLS)
+    shown = visible(text)
     if _is_action():
         shown = _COMMAND_LINE.sub(r"\1: ", shown).replace(_OLD_COMMAND, "## [")
     return shown
 
 
-# What a terminal obeys, but for line ends, tabs and colours: control characters, and marks of direction in UTF-8.
-_OBEYED = re.compile(
-    rb"\x1b(?!\[[0-9;]{0,40}m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
-    rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
-)
+_OBEYED = obeyed()
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:

@@ -31,7 +31,7 @@ A message has three parts: what happened, the likely cause, and the next command
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 
 class LogbookError(Exception):
@@ -188,6 +188,14 @@ class NotExecutable(ToolError):
 class CommandNotFound(ToolError):
     code = "command_not_found"
     exit_code = 127
+
+
+def exclusive(options: Mapping[str, object], *, cause: str, hint: str = "leave one of them out") -> None:
+    """Raises UsageError if more than one of these options is given: neither None, False nor an empty list."""
+    given = [name for name, value in options.items() if not (value is None or value is False or value in ([], ()))]
+    if len(given) > 1:
+        names = f"{', '.join(given[:-1])} and {given[-1]}"
+        raise UsageError(f"{names} cannot be used together", cause=cause, hint=hint)
 
 
 class SettingError(Exception):

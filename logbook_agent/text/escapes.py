@@ -1,4 +1,4 @@
-"""Escape sequences of terminals, as ECMA-48 has them: colours, titles, links, character sets."""
+"""What a terminal obeys: escape sequences, as ECMA-48 has them, control characters, and marks of direction."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ _ESCAPE = re.compile(
     r"|[0-~])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
+# Control characters but for tab and line feed, and what turns the direction of the text that follows.
+CONTROLS = (
+    *(code for code in (*range(32), *range(127, 160)) if code not in (9, 10)),
+    *(0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+)
+_SHOWN = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
+# Beside these what ends a line or has no width, where a text stands among others on its line.
+_IN_LINE = _SHOWN | {10: "\\x0a"} | {c: f"\\u{c:04x}" for c in (0x2028, 0x2029, *range(0x200B, 0x200E), 0xFEFF)}
 _BEGINS = re.compile(rb"\x1b|\xc2\x9b")
 
 
@@ -24,3 +32,17 @@ def without_escapes(text: str) -> str:
 def has_escape(data: bytes) -> bool:
     """Whether an escape sequence begins in the data."""
     return _BEGINS.search(data) is not None
+
+
+def visible(text: str, *, in_line: bool = False) -> str:
+    """The text with whatever a terminal would obey as an escape: `\\x1b`. `in_line`: line ends, too."""
+    return text.translate(_IN_LINE if in_line else _SHOWN)
+
+
+def obeyed(*, colours: str = "m", kept: bytes = b"") -> re.Pattern[bytes]:
+    """What a terminal obeys in UTF-8, but for tabs, line ends, `kept`, and sequences that end with one of `colours`."""
+    controls = re.escape(bytes(code for code in CONTROLS if code < 128 and code not in (0x0D, 0x1B, *kept)))
+    return re.compile(
+        rb"\x1b(?!\[[0-9;]{0,40}[" + colours.encode() + rb"])|[" + controls + rb"]|\xc2[\x80-\x9f]|\xd8\x9c"
+        rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+    )

@@ -178,3 +178,26 @@ def test_a_log_on_a_terminal_is_text_with_colours(started: Cli, folder: Path) ->
     assert b"\x1b[31mred\x1b[0m" in text
     assert not any(bad in text for bad in (b"\x1b]", b"\x07", b"\xc2\x9b", b"\xe2\x80\xae"))
     assert subprocess.run([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, capture_output=True).stdout == odd + b"\n"
+
+
+TOGETHER = {
+    "--met and --unmet": "criteria --met 1 --unmet 2",
+    "--follow and --json": "wait MOE-000 --follow --json",
+    "--absorb and --discard-edits": "render --absorb --discard-edits",
+    "--id and --new": "sweep int8-topk --id MOE-000 --new",
+    "--retry-failed and --new": "sweep int8-topk --retry-failed --new",
+    "--entry and --number": "baseline --entry MOE-000 --number tflops=1 --reason x",
+    "--offline and --dry-run": "sync --offline out --dry-run",
+    "--as and --replace": "link o/r#1 --as x --replace",
+    "--file and --branch": "publish --file a.html --branch b",
+    "--file, --branch and --space": "publish --file a.html --branch b --space o/n",
+    "--show, --apply and --undo": "patch MOE-000 --undo --show --apply",
+    "--release and TEXT": "note text --release MOE-000",
+}
+
+
+def test_options_that_exclude_one_another(two_entries: Cli) -> None:
+    for names, words in TOGETHER.items():
+        answer = two_entries(*words.split())
+        said = answer.error["message"] if "--json" in words else answer.err.splitlines()[0].removeprefix("error: ")
+        assert (answer.code, said) == (2, f"{names} cannot be used together"), words

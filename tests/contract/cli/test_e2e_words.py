@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from tests.conftest import Cli
@@ -33,15 +32,6 @@ def test_void_withdraws_an_entry_with_or_without_a_reason(started: Cli) -> None:
     assert "wrong branch" in started("show", "MOE-000").out
     assert started("edit", "MOE-000", "--state", "computed").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"
-
-
-def test_the_help_of_a_command_ends_with_the_shared_options_that_it_takes(cli: Cli) -> None:
-    names = re.findall(r"^  ([a-z]+)  +[A-Z]", cli("--help").out.partition("Daily:")[2], re.MULTILINE)
-    assert len(names) > 30
-    for name in names:
-        shown = cli(name, "--help").out
-        [also] = re.findall(r"^  Also: (.*); see `logbook --help`\.$", shown, re.MULTILINE)
-        assert also == {"start": "--root DIR, --json", "ci": "--json"}.get(name, "-L TOPIC, --root DIR, --json"), name
 
 
 def test_a_prefix_is_derived_from_the_topic(cli: Cli) -> None:
