@@ -140,7 +140,7 @@ def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: v
 
 def _not_an_entry(book: Book, name: str) -> str | None:
     if name == HEADER:
-        return f"the header comes from {book.header_path}: make the change there"
+        return "the header is changed by commands: logbook edit without ID, logbook baseline, logbook criteria"
     if name == FOOTER:
         return "the footer is gathered from the entries: make the change in the entry that it names"
     if id_number(name, book.header.prefix) is None or not book.has_entry(name):

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from logbook_agent.entries.header_change import change_header
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
 from logbook_agent.findings.measurements import is_case, unit_of
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import entry_of
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, is_number, parse_value, row_key, varied
-from logbook_agent.pages.views import changing
+from logbook_agent.pages.blocks import baseline_text
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
@@ -60,8 +61,9 @@ def move(workspace: Workspace, book: Book, request: MoveRequest) -> Header:
     new = _baseline(workspace, book, request)
     ids = book.entry_ids()
     event = BaselineMove(at=workspace.stamp(), reason=reason, last_entry=ids[-1] if ids else None)
-    with changing(workspace, book):
-        return book.change_header(lambda header: _moved(header, new, event))
+    what = f"baseline {baseline_text(new, book.header.metrics)}"
+    change_header(workspace, book, lambda header: _moved(header, new, event), what=what, reason=reason)
+    return book.header
 
 
 def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
@@ -78,12 +80,11 @@ def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
 
 def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baseline:
     config = dict(parse_value(clean(text), "--config") for text in request.config)
-    if request.entry_id is not None and request.numbers:
-        raise UsageError(
-            "--entry and --number cannot be used together",
-            cause="the numbers of an entry are those that it measured",
-            hint="leave one out; numbers from elsewhere: --number tflops=239.15 --source '...'",
-        )
+    exclusive(
+        {"--entry": request.entry_id, "--number": list(request.numbers)},
+        cause="the numbers of an entry are those that it measured",
+        hint="leave one of them out; numbers from elsewhere: --number tflops=239.15 --source '...'",
+    )
     if request.entry_id is None and not config and not request.numbers:
         raise UsageError(
             "no baseline named",

@@ -37,7 +37,7 @@ def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False) ->
     base = asked.base_value
     asked = checked(book, asked, baseline=baseline)
     findings = read(workspace, book)
-    answer = None if baseline else designed(findings.answers, book, asked)
+    answer = None if baseline else designed(findings.comparisons.answers, book, asked)
     if answer is not None:
         if base is not None and canonical(base) != answer.question.base:
             used = f"{answer.entry} states its base, {answer.question.base}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import Findings, read
@@ -37,12 +38,15 @@ class JudgeRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriteriaRequest:
     """What is to change: one in words is added, then a predicate is set (number and YAML; None stands for the criterion
-    that is added), then one is judged."""
+    that is added), then one is judged, then the one with the number `drop` is removed. With a `reason` the change is a
+    decision in the log."""
 
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
+    drop: int | None = None
     budget: Sequence[str] = ()
+    reason: str | None = None
 
 
 def criteria(header: Header) -> list[CriterionLine]:
@@ -93,11 +97,36 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         if judged is not None:
             at = _check_number(found, judged.number)
             found[at] = replace(found[at], judgement=judgement)
+        if request.drop is not None:
+            del found[_check_number(found, request.drop)]
         budget = parse_budget(request.budget, header.limits) if request.budget else header.budget
         return replace(header, stop_criteria=tuple(found), budget=budget)
 
+    if request.reason is not None or _replaces(book.header.stop_criteria, request):
+        change_header(workspace, book, changed, what=_what(book.header.stop_criteria, request), reason=request.reason)
+        return
     with changing(workspace, book):
         book.change_header(changed)
+
+
+def _replaces(found: Sequence[Criterion], request: CriteriaRequest) -> bool:
+    """Whether a criterion that stands is dropped, or checked in another way."""
+    if request.drop is not None:
+        return True
+    number = request.predicate[0] if request.predicate is not None else None
+    return number is not None and 1 <= number <= len(found) and found[number - 1].predicate is not None
+
+
+def _what(found: Sequence[Criterion], request: CriteriaRequest) -> str:
+    """The change in words."""
+    said = [f"stop criterion {request.add}"] if request.add is not None else []
+    if request.predicate is not None and request.add is None:
+        said.append(f"predicate of stop criterion {request.predicate[0]}: {request.predicate[1] or 'none'}")
+    if request.judgement is not None:
+        said.append(f"judgement on stop criterion {request.judgement.number}")
+    if request.drop is not None:
+        said.append(f"without stop criterion {found[_check_number(found, request.drop)].text}")
+    return one_line(", ".join([*said, *(f"budget {text}" for text in request.budget)]))
 
 
 def _predicate(text: str) -> dict[str, object] | None:
@@ -110,7 +139,7 @@ def _predicate(text: str) -> dict[str, object] | None:
         raise UsageError(
             f"the predicate cannot be read: {error.message}",
             cause=error.cause or "it is not valid YAML",
-            hint="quote it: logbook criteria --predicate '1=measured: {runs: 3}'",
+            hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
         ) from None
     return checked_predicate(data)
 
@@ -119,8 +148,8 @@ def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
     text = clean(request.evidence or "").strip()
     if not text:
         found = read(workspace, book).header.stop_criteria[request.number - 1 : request.number]
-        runs = [run for c in found if c.computed is not None for run in c.computed.evidence]
-        shown = runs[-1].partition("/")[0] if runs else "ID"
+        entries = [entry for c in found if c.computed is not None for entry in c.computed.evidence]
+        shown = entries[-1] if entries else "ID"
         raise UsageError(
             "no evidence",
             cause="a judgement needs evidence: the ID of an entry, or an address",
@@ -128,7 +157,10 @@ def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
         )
     if parse_id(text) is not None:
         entry_id = book.resolve(text)
-        if is_withdrawn(state := book.entry(entry_id).state):
+        entry = book.entry(entry_id)
+        discarded = read(workspace, book).standing(entry).discarded_by
+        if is_withdrawn(entry.state) or discarded:
+            state = f"discarded by {discarded}" if discarded else entry.state
             raise UsageError(
                 f"{entry_id} is {state}, so it is not evidence",
                 cause="someone withdrew it",

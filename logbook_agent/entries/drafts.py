@@ -24,6 +24,7 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.cited import check_citations
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
@@ -109,7 +110,8 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
 
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
-    before that."""
+    before that, and so is a citation that names no number."""
+    check_citations(workspace, [draft.title, *(field.text for field in draft.fields)])
     blocks_of(workspace, book).entry(record_of(draft, (), book.life))
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:

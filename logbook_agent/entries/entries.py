@@ -19,7 +19,7 @@ from logbook_agent.entries.drafts import (
     with_place_for_result,
     with_relations,
 )
-from logbook_agent.entries.judging import NOTHING, Judging, with_judging
+from logbook_agent.entries.judging import NOTHING, Judging, still_held, with_judging
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
@@ -38,9 +38,10 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.cited import check_citations
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.markdown import clean, cut_line, one_line
 from logbook_agent.text.near import choice
 from logbook_agent.text.phrases import listed
@@ -113,7 +114,8 @@ def note(
     if is_plan:
         check_required(workspace, prose, None)
     prose = with_relations(book, prose)
-    planned = [parse_planned(c, place=n) for n, c in enumerate(commands or (), 1)]
+    here = place_of(workspace.cwd, workspace)
+    planned = [dataclasses.replace(parse_planned(c, place=n), cwd=here) for n, c in enumerate(commands or (), 1)]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(
@@ -181,6 +183,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     request = request.with_reason_as_field
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
+    check_citations(workspace, [prose.title or "", *(text for _, text in prose.given())])
     with changing(workspace, book), book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
@@ -203,6 +206,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             **relations,
         )
         new = with_judging(record, new, request.judging, workspace.stamp())
+        workspace.warnings += still_held(book.header.gates, request.judging.free)
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         new = with_next_after(record, new)
         if new == old:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, json_size, status
-from logbook_agent.findings.status_answer import StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series

@@ -17,15 +17,17 @@ from logbook_agent.entries.stated import (
     parse_budget,
     parse_link,
     parse_metric,
+    parse_template,
 )
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, HeaderParts, Metric
 from logbook_agent.model.values import Scalar, parse_value
 from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.cited import check_citations
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, prefix_of
+from logbook_agent.store.workspace import Workspace, naming, prefix_of
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.times import zone_of
 
@@ -46,6 +48,7 @@ class StartRequest:
     baseline: Sequence[str] = ()
     baseline_source: str | None = None
     matrix: Sequence[str] = ()
+    templates: Sequence[str] = ()
     zone: str | None = None
     budget: Sequence[str] = ()
     stated: HeaderParts = field(default_factory=HeaderParts)
@@ -58,9 +61,10 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     Blocks(templates_of(workspace), header).header()
     book = workspace.create(header)
     refresh(workspace, book)
+    named = " ".join(["logbook edit", *naming(workspace, book), "--metric"])
     workspace.warnings += [
-        f"no direction is stated for {m.name}, so nothing is ranked or judged by it;"
-        f" to state one, write direction: min or max below it in {book.header_path}"
+        f"no direction is stated for {m.name}, so nothing is ranked or judged by it; to state one, min or max:"
+        f" {named} {m.name}:min{f':{m.unit}' if m.unit else ''} --reason '...'"
         for m in header.metrics
         if m.primary and m.direction is None
     ]
@@ -68,7 +72,8 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
 
 
 def summarise(workspace: Workspace, book: Book, text: str) -> Header:
-    """Set the summary of the thread; an empty text removes it."""
+    """Set the summary of the thread; an empty text removes it. Raises UsageError for a citation without a number."""
+    check_citations(workspace, [text])
     with changing(workspace, book):
         said = clean(text) or None
         at = workspace.stamp() if said else None
@@ -106,7 +111,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         matrix=(*data.matrix, *map(parse_axis, request.matrix)),
         device_hours=data.device_hours,
         budget=parse_budget(request.budget, data.budget),
-        command_templates=data.command_templates,
+        command_templates=(*data.command_templates, *map(parse_template, request.templates)),
     )
 
 

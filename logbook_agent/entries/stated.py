@@ -38,12 +38,16 @@ from logbook_agent.text.near import nearest
 _PREFIX_CHARS = 16
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
 _CURVE = re.compile(r"(?P<reduce>last|best|mean=[1-9]\d{0,6})|over=(?P<over>[A-Za-z_][\w./-]*)")
+_WATCHED = "watched"
 _FILE_KEYS = tuple(part.name for part in fields(HeaderParts))
 
 
 def parse_metric(text: str) -> Metric:
-    """`NAME[:max|min][:UNIT][:best|mean=N][:over=KEY]`; what is left out comes from the table of known metrics."""
+    """`NAME[:max|min][:UNIT][:best|mean=N][:over=KEY][:watched]`; what is left out comes from the table of known
+    metrics."""
     name, *rest = clean(text).split(":")
+    is_watched = rest[-1:] == [_WATCHED]
+    rest = rest[:-1] if is_watched else rest
     reduce, over = _of_curve(rest)
     direction: Direction | None = None
     if rest and rest[0] in DIRECTIONS:
@@ -69,7 +73,8 @@ def parse_metric(text: str) -> Metric:
             "only max or min says which value is the best",
             f"{name}:min:best",
         )
-    return Metric(name=name, direction=direction, unit=unit or known(name).unit, reduce=reduce, over=over)
+    unit = unit or known(name).unit
+    return Metric(name=name, direction=direction, unit=unit, primary=not is_watched, reduce=reduce, over=over)
 
 
 def _of_curve(rest: list[str]) -> tuple[str, str]:
@@ -178,7 +183,7 @@ def parse_axis(text: str) -> MatrixAxis:
 
 
 def parse_template(text: str) -> CommandTemplate:
-    label, command = _labelled(text, "command_templates:", ": ", "'Baseline: python bench.py --quant none'")
+    label, command = _labelled(text, "--template", ": ", "'Baseline: python bench.py --quant none'")
     return CommandTemplate(label=label, command=command)
 
 

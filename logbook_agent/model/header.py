@@ -98,15 +98,6 @@ class BaselineMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderChange:
-    """A change of what judges all results: gates, labels that may differ, metrics."""
-
-    at: str
-    what: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionJudgement:
     """Somebody's word on a stop criterion, with the evidence: an entry's ID or an address."""
 
@@ -116,14 +107,14 @@ class CriterionJudgement:
     at: str
 
 
-# Runs, or entries, named behind a computed criterion.
+# Entries named behind a computed criterion.
 _SHOWN_EVIDENCE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names entries, or runs of them:
-    `MOE-I8-003/2`. `command` is what to type for what is lacking; the reason has it, too."""
+    """The state of a predicate: met, unmet or not computable, with the reason; `evidence` names entries, `command` is
+    what to type for what is lacking."""
 
     state: str
     reason: str
@@ -131,24 +122,17 @@ class Computed:
     command: str = ""
 
     @property
-    def why(self) -> str:
-        """The reason up to the command."""
-        return self.reason.partition(self.command)[0].rstrip(" :") if self.command else self.reason
+    def entries_text(self) -> str:
+        """`MOE-001, MOE-002, MOE-003 and 2 more entries`."""
+        more = len(self.evidence) - _SHOWN_EVIDENCE
+        text = ", ".join(self.evidence[:_SHOWN_EVIDENCE])
+        return text + (f" and {more} more entr{'y' if more == 1 else 'ies'}" if more > 0 else "")
 
     @property
-    def runs_text(self) -> str:
-        """`MOE-I8-003/2`, or of more than a few runs `MOE-I8-001 (14 runs), MOE-I8-003/2 and 2 more entries`: no entry
-        that it rests on stands behind many runs of another."""
-        if len(self.evidence) <= _SHOWN_EVIDENCE:
-            return ", ".join(self.evidence)
-        of: dict[str, list[str]] = {}
-        for run in dict.fromkeys(self.evidence):
-            of.setdefault(run.partition("/")[0], []).append(run)
-        shown = [runs[0] if len(runs) == 1 else f"{entry} ({len(runs)} runs)" for entry, runs in of.items()]
-        more = len(shown) - _SHOWN_EVIDENCE
-        return ", ".join(shown[:_SHOWN_EVIDENCE]) + (
-            f" and {more} more entr{'y' if more == 1 else 'ies'}" if more > 0 else ""
-        )
+    def text(self) -> str:
+        """`unmet, topk=8 was not measured: COMMAND [MOE-001]`."""
+        entries = f" [{self.entries_text}]" if self.evidence else ""
+        return f"{self.state}, {self.reason}" + (f": {self.command}" if self.command else "") + entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +253,6 @@ class Header:
     metrics: tuple[Metric, ...] = ()
     gates: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
-    changes: tuple[HeaderChange, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     baseline: Baseline | None = None

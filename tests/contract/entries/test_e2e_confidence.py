@@ -17,7 +17,7 @@ def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, fol
     view = folder / "logbooks/moe.md"
     assert "- Confidence: exploratory (computed: settled in one sitting)" in view.read_text()
     clock.tick(20)
-    assert started("ab", "--id", "MOE-000", "--max-pairs", "10", *words).code == 0
+    assert started("ab", "--id", "MOE-000", "--max-pairs", "10").code == 0
     computed = "- Confidence: replicated (computed: settled in two sittings)"
     assert computed in view.read_text()
     raised = started("edit", "MOE-000", "--confidence", "stable", "--json")

@@ -81,8 +81,7 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
     assert f"- [ ] {STOPS[0]} (not met: MOE-000, Ada)\n" in view(folder)
     assert f"- [ ] {STOPS[0]} (not met: MOE-000; Ada," in block(judging)
     status = judging("status", "--json").data["criteria"]
-    command = "logbook criteria --met 1 --evidence ID"
-    assert status[0] == {"text": STOPS[0], "met": False, "evidence": "MOE-000", "command": command}
+    assert status[0] == {"text": STOPS[0], "met": False, "evidence": "MOE-000"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code
 def test_a_logbook_without_criteria(started: Cli) -> None:
     answer = started("criteria", "--json")
     assert (answer.code, answer.data["criteria"]) == (0, [])
-    assert "logbook criteria --add" in started("criteria").out
+    assert "logbook criteria --help" in started("criteria").out
     started("note", "--title", "x")
     assert started("criteria", "--met", "1", "--evidence", "MOE-000", "--json").error["code"] == "usage"
 
@@ -183,11 +182,11 @@ def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: Fi
         assert cli("run", "--config", f"quant_mode={mode}", "--", "python3", "b.py", mode).code == 0
     reason = "quant_mode=int8: 1 pair may be compared"
     found = cli("criteria")
-    assert (found.code, found.out) == (0, f"[x] 1. a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])\n")
-    assert f"- [x] a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])" in view(folder)
+    assert (found.code, found.out) == (0, f"[x] 1. a pair (computed: met, {reason} [MOE-000, MOE-001])\n")
+    assert f"- [x] a pair (computed: met, {reason} [MOE-000, MOE-001])" in view(folder)
     line = ok(cli("status", "--json"))["criteria"][0]
     assert (line["met"], line["computed"], line["reason"]) == (True, "met", reason)
-    assert f"- [x] a pair (computed: met, {reason} [MOE-000/1, MOE-001/1])" in block(cli)
+    assert f"- [x] a pair (computed: met, {reason} [MOE-000, MOE-001])" in block(cli)
     incremental = view(folder)
     assert cli("render", "--discard-edits").code == 0
     assert view(folder) == incremental
@@ -200,7 +199,7 @@ def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folde
     doubt = f"rests on MOE-000, which is {lost}"
     if how:
         said = judging("edit", "MOE-000", "--state", how).err
-        assert all(word in said for word in ("criterion 1", doubt, "logbook criteria --met 1"))
+        assert all(word in said for word in ("criterion 1", doubt, "--met 1", "logbook criteria --help"))
     else:
         (folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
         assert judging("render").code == 0
