@@ -3,403 +3,120 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
-from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_request
-from logbook_agent.campaign.code_axis import checked_out, frozen
-from logbook_agent.campaign.driver import Driver, NotCounted, driving
-from logbook_agent.campaign.trees import CodeChanged, CodeGuard
-from logbook_agent.findings.advice import ab_again
-from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import missing_pairs
-from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, BUDGET_PAIRS, Comparison, Part
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.gates import fails
-from logbook_agent.model.record import is_own, run_state
-from logbook_agent.model.run import Run, Scalar, noted
-from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.model.stats import median
+from logbook_agent.campaign.ab_prepare import AbRequest, Sides, checked, comparison_of, create_comparison
+from logbook_agent.campaign.ab_question import asked_before, invocation, keeping, stated
+from logbook_agent.campaign.ab_recorded import as_run, check_pairs, taken_up
+from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds
+from logbook_agent.campaign.ab_sides import sides_of
+from logbook_agent.campaign.driver import driving
+from logbook_agent.campaign.planned_claim import claimed_entry
+from logbook_agent.entries.drafts import Prose
+from logbook_agent.findings.advice import ab_more
+from logbook_agent.model.comparison import Comparison
+from logbook_agent.model.entry import Entry, entry_of
+from logbook_agent.model.record import SETUP
+from logbook_agent.pages.views import refresh
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import assignments
 
-# So many findings are shown in a line of progress, and so many problems of the output.
-_SHOWN = 3
-_STDERR_LINES = 5
 # Where the machine is busy.
 LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
 
 
-class Stop(StrEnum):
-    """Why the A/B ended."""
-
-    SETTLED = "settled"
-    PAIRS = "pairs"
-    TIME = "time"
-    FAILED = "failed"
-    NOT_COUNTED = "not-counted"
-    CODE_CHANGED = "code-changed"
-    INTERRUPTED = "interrupted"
-    NOT_COMPARABLE = "not-comparable"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbResult:
-    """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
-    entry."""
+class AbPlan:
+    """An A/B that is stated, and was not run."""
 
-    driver: Driver
-    stated: Comparison
-    answer: Answer | None
-    pairs: int
-    stop: Stop
-    why: str
-
-    @property
-    def exit_status(self) -> int:
-        """What the command exits with: that of its runs, or 1 where a side failed, or the code changed."""
-        return self.driver.exit_status or int(self.stop in (Stop.FAILED, Stop.CODE_CHANGED))
+    book: Book
+    entry: Entry
 
     def data(self) -> dict[str, object]:
-        made = self.driver
         return {
-            "id": made.entry.id,
-            "title": made.entry.title,
-            "exit_status": self.exit_status,
-            "axis": self.stated.question.axis,
-            "values": list(self.stated.question.values),
-            "pairs": self.pairs,
-            "design": asdict(self.stated.design),
-            "ran": len(made.runs),
-            "stopped": {"by": self.stop.value, "why": self.why},
-            "answer": words.data(self.answer) if self.answer is not None else None,
-            "view": str(made.book.view_path),
+            "id": self.entry.id,
+            "title": self.entry.title,
+            "run": ab_more(self.entry.id),
+            "view": str(self.book.view_path),
         }
 
     def text(self) -> str:
-        """The answer in sentences; why it ended comes first."""
-        count = counted(self.pairs, "pair")
-        lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
-        if self.answer is not None:
-            lines += words.first_words(self.answer)
-            for f in self.answer.findings:
-                lines += [words.sentence(self.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
-            lines += words.about(self.answer)
-        return "\n".join(lines)
+        return f"{self.entry.id} is planned; to run it, here or in another worktree: {ab_more(self.entry.id)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
-    from other cases; empty: its config does."""
-
-    commands: tuple[Command, ...]
-    config: Mapping[str, Scalar] = field(default_factory=dict)
-    name: str = ""
+def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPlan:
+    """State an A/B in an entry, with its command and its code, and run nothing. Nothing is written when the request
+    does not fit."""
+    request = checked(request)
+    book = workspace.book(entry_of(request.like or "") or None)
+    request = as_run(workspace, book, request) if request.like is not None else request
+    with sides_of(workspace, book, request, display, None) as sides:
+        entry = _found_or_new(workspace, book, request, sides, display)
+    refresh(workspace, book, entry.touches)
+    return AbPlan(book=book, entry=entry)
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the sides in pairs. Nothing is written when the request does not fit."""
     request = checked(request)
-    book = workspace.book(request.run.entry_id)
+    book = workspace.book(request.run.entry_id or entry_of(request.like or "") or None)
+    request = as_run(workspace, book, request) if request.like is not None else request
+    known: Comparison | None = None
+    if request.run.entry_id is not None:
+        request, known = taken_up(workspace, book, request)
+    with sides_of(workspace, book, request, display, known) as sides:
+        return carry_out(workspace, book, request, sides, display)
+
+
+def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> AbResult:
+    """Run these sides in pairs, in the entry of the request or the one that asks the same, else in a new one."""
+
+    def found() -> Entry:
+        if request.run.entry_id is not None:
+            return book.entry(request.run.entry_id)
+        return _found_or_new(workspace, book, request, sides, display)
+
     with contextlib.ExitStack() as stack:
-        if request.run.frozen and request.codes is None:
-            request = replace(request, run=stack.enter_context(frozen(workspace, request.run, display)))
-        if request.codes is None:
-            axis = parse_axis(request.axis)
-            run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
-            commands = tuple(command(workspace, run, axis, value) for value in axis.values)
-            around = CodeGuard(workspace, book.root, commands).measuring
-        else:
-            axis, run, commands, trees = stack.enter_context(checked_out(workspace, book, request, display))
-            around = trees.measuring
-        request = replace(request, run=run)
-        case = AbCase(commands=commands, config=run.config)
-
-        def found() -> Entry:
-            return found_or_new(workspace, book, request, axis, commands[0].argv)
-
-        made = stack.enter_context(
-            driving(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)
-        )
-        made.around = around
-        return Rounds(made, request, axis, [case]).carry_out()
+        made = stack.enter_context(driving(workspace, book, found, display, another="add --new", advice=LOAD_ADVICE))
+        stack.enter_context(claimed_entry(workspace, book, made.entry))
+        made.around = sides.around_setup
+        bad = made.own(_setup(sides, made.entry.id))
+        made.around = sides.around
+        if request.run.entry_id is None and made.entry.comparison is not None and request.codes is not None:
+            # One commit has several names: those of the entry.
+            sides = replace(sides, axis=sides.axis.named(made.entry.comparison.question.values))
+        case = AbCase(commands=sides.commands, config=request.run.config)
+        rounds = Rounds(made, request, sides.axis, [case])
+        return rounds.carry_out() if bad is None else rounds.not_prepared(bad)
 
 
-class Rounds:
-    """The design of an A/B, and what is known so far. A pair is one run of each side, however many there are, and of
-    each case, one case after another. It ends when the question is settled, or the budget is spent."""
+def _setup(sides: Sides, entry_id: str) -> Iterator[tuple[str, RunPlan]]:
+    for command in sides.setup:
+        yield f"{SETUP}: {command.shown()}", RunPlan(command=command, entry_id=entry_id, config={})
 
-    def __init__(self, driver: Driver, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
-        self._driver, self._book = driver, driver.book
-        self._request, self._axis = request, axis
-        # A single case needs no name: its command says what it is.
-        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
-        self._pairs = self._whole_pairs()
-        budget = self._pairs + request.pairs
-        if request.run.entry_id is not None and request.fixed is None and request.max_pairs is None:
-            budget = max(self._stated(driver.entry).design.budget_pairs, self._pairs)
-        self._entry = with_request(driver.book, driver.entry, request, budget)
-        self._budget = budget
-        self._before = self._pairs
-        self._thread = read(driver.workspace, driver.book)
-        self._durations_s: list[float] = []
-        self._answer: Answer | None = None
-        self._began = time.monotonic()
-        # Why no further pair is made.
-        self._ended: tuple[Stop, str] | None = None
-        # What the last order is for.
-        self._part = Part(pair=0, side="")
 
-    @staticmethod
-    def _stated(entry: Entry) -> Comparison:
-        if entry.comparison is None:
-            raise AssertionError(f"{entry.id} states no comparison")
-        return entry.comparison
-
-    def carry_out(self) -> AbResult:
-        """Have the runs made, until something ends the A/B."""
-        began = len(self._driver.runs)
-        self._show()
-        try:
-            for _, run in self._driver.each(self._orders()):
-                self._ended = self._failure(run) or self._ended
-        except NotCounted as error:
-            self._leave_out(error.message)
-            more = f"; {error.hint}" if self._is_own else ""
-            stop = Stop.CODE_CHANGED if isinstance(error, CodeChanged) else Stop.NOT_COUNTED
-            self._ended = stop, f"{error.message}{more}"
-        if self._ended is None and (self._driver.is_interrupted or self._driver.refused is not None):
-            self._ended = Stop.INTERRUPTED, self._rest()
-        if self._ended is None:
-            # One that was lost, or never started, ends the A/B as a failure does.
-            run = self._driver.runs[began:][-1]
-            self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
-        stop, why = self._ended
-        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
-            self._look()
-        if stop is Stop.NOT_COMPARABLE:
-            self._driver.workspace.warnings.append(why)
-        if self._answer is not None and len(self._answer.entries) > 1:
-            # Earlier entries say that this one goes on with their question.
-            self._driver.refresh(*self._answer.entries)
-        return AbResult(
-            driver=self._driver,
-            stated=self._stated(self._entry),
-            answer=self._answer,
-            pairs=self._pairs,
-            stop=stop,
-            why=why,
-        )
-
-    # -- which run comes next --------------------------------------------------------------------------
-
-    def _orders(self) -> Iterator[RunPlan]:
-        """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough. A run
-        that did not go well ends it, too."""
-        self._ended = self._look()
-        for number in range(self._request.run.discard if self._ended is None else 0):
-            for part in self._parts(number + 1):
-                yield self._order(part, discarded=True)
-                if self._is_over():
-                    return
-        while not self._is_over():
-            began, finished = time.monotonic(), self._finished()
-            for part in self._parts(self._pairs + 1):
-                if (part.pair, part.case, part.side) not in finished:
-                    yield self._order(part)
-                    if self._is_over():
-                        return
-            self._pairs += 1
-            self._durations_s.append(time.monotonic() - began)
-            self._ended = self._look(is_new=True)
-
-    def _is_over(self) -> bool:
-        return self._ended is not None
-
-    def _order(self, part: Part, *, discarded: bool = False) -> RunPlan:
-        """One run of a pair, or a warm-up of it."""
-        self._part = part
-        self._show()
-        case = self._cases[part.case]
-        at = self._stated(self._entry).question.values.index(part.side)
-        return replace(
-            self._request.run.plan(case.commands[at], self._entry.id),
-            config={**case.config, **self._axis.config(self._axis.values[at])},
-            part=None if discarded else part,
-            repeat=None if discarded else part.pair,
-            discarded=discarded,
-        )
-
-    def _finished(self) -> set[tuple[int, str, str]]:
-        """The parts that runs of the entry have had, as pair, case and side."""
-        return {
-            (r.part.pair, r.part.case, r.part.side)
-            for r in self._book.runs(self._driver.entry.id)
-            if r.part is not None and not r.discarded and run_state(r, self._book.life) == "finished"
-        }
-
-    def _parts(self, pair: int) -> list[Part]:
-        """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
-        stated = self._stated(self._driver.entry)
-        sides = stated.question.values
-        return [
-            Part(pair=pair, side=sides[place], case=name)
-            for name in self._cases
-            for place in stated.design.order_of(pair, len(sides), name)
-        ]
-
-    def _whole_pairs(self) -> int:
-        """How many pairs of the entry are whole, from the first on."""
-        finished, pair = self._finished(), 1
-        while all((p.pair, p.case, p.side) in finished for p in self._parts(pair)):
-            pair += 1
-        return pair - 1
-
-    def _failure(self, run: Run) -> tuple[Stop, str] | None:
-        """Why a run ends the A/B, or None. A side that breaks a gate leaves the others; the base, and the only other
-        side, leave none."""
-        [seen] = self._book.statuses([run])
-        failure, question = fails(seen.run), self._stated(self._entry).question
-        ends_all = self._part.side == question.base or len(question.sides) == 1
-        if seen.state == "finished" or not (ends_all or fails(run) is not None or failure is None):
-            return None
-        return Stop.FAILED, self._failed(run, seen.state, str(failure or ""))
-
-    def _failed(self, run: Run, state: str, why: str = "") -> str:
-        """Which run failed and how, its last lines of stderr, and the command that continues."""
-        which = f"{self._axis.name}={self._part.side}"
-        code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-        tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
-        more = [f"fix that, then continue: {self._again()}"] if self._is_own else []
-        because = f", {why}" if why else ""
-        return "\n".join([f"run {run.run}, {which}: {state}{code}{because}", *(f"  {line}" for line in tail), *more])
-
-    def _leave_out(self, why: str) -> None:
-        """Let no run of the pair that is being made count."""
-        for run in self._book.runs(self._entry.id):
-            if run.part is not None and run.part.pair == self._part.pair and not run.discarded and not is_own(run):
-                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
-
-    # -- looks -----------------------------------------------------------------------------------------
-
-    def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
-        """Judge the pairs so far: why the A/B ends here, or None to continue. `is_new`: show the line of the pair that
-        was just made."""
-        if not self._pairs:
-            return None
-        self._answer = self._thread.comparisons.answer_with(self._book.record(self._entry.id))
-        if self._answer is None or not any(f.change is not None for f in self._answer.goals):
-            return self._nothing()
-        if is_new:
-            self._show(self._line(self._answer))
-        stopped = None if self._is_fixed else self._settled(self._answer)
-        return stopped or self._spent(self._answer)
-
-    def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why to stop after a block, before the budget is spent: all goals are settled. An A/B that was settled before
-        and is continued makes a replication first."""
-        made = self._pairs - self._before
-        if self._pairs % BLOCK_PAIRS:
-            return None
-        # More pairs settle nothing of a metric that no run reports, or that has no direction.
-        open_ones = [f for f in answer.goals if f.lacks_pairs]
-        if not open_ones:
-            resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
-            is_replicated = all(f.is_replicated is not None for f in answer.goals)
-            # Settled by pairs that were made now, not by those before.
-            is_new = any(f.judged > f.pairs - made for f in answer.goals)
-            enough = made >= BLOCK_PAIRS and (is_replicated or answer.sittings < 2)
-            said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-            why = f"enough pairs, but the answer stays open: it needs {said}" if said else "settled"
-            return (Stop.SETTLED, why) if is_new or resumed or enough else None
-        return None
-
-    def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
-        if self._pairs >= self._budget:
-            made = self._pairs - self._before
-            is_over = answer.is_settled or self._is_fixed
-            more = "" if is_over else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
-            return Stop.PAIRS, f"{counted(made, 'pair')} made{more}"
-        limit_s = self._request.max_time_s
-        if limit_s is None or not self._durations_s:
-            return None
-        is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
-        if not is_over:
-            return None
-        more = "" if answer.is_settled or not self._is_own else f"; to continue: {self._again()}"
-        return Stop.TIME, f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
-
-    @property
-    def _is_fixed(self) -> bool:
-        """Whether the number of pairs is, and they are judged once."""
-        return self._stated(self._entry).design.fixed
-
-    @property
-    def _is_own(self) -> bool:
-        """Whether `ab` or `sweep` was typed, which can go on; `ci` measures afresh."""
-        return self._request.sweep is not None or bool(self._request.run.argv)
-
-    def _again(self, more: str = "") -> str:
-        """The command that continues; `more`: an option that allows further pairs."""
-        if self._request.sweep is not None:
-            return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
-        text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
-        # A command that is too long to be shown.
-        is_shown = not text.endswith("-- COMMAND")
-        return text if is_shown else f"the same command with --id {self._entry.id} {more}".rstrip()
-
-    def _rest(self) -> str:
-        return self._driver.rest(self._pairs, self._budget_text, self._again(), what="pairs")
-
-    @property
-    def _budget_text(self) -> str:
-        """`6`, or `at most 20`."""
-        return f"{'' if self._is_fixed else 'at most '}{self._budget}"
-
-    def _nothing(self) -> tuple[Stop, str]:
-        """Why no pair counts, with what was wrong with the output."""
-        found = self._answer
-        why = [*found.left_out, *(reason for f in found.findings for reason in f.left_out)] if found else []
-        why = why or ["nothing was measured"]
-        runs = self._book.runs(self._entry.id)
-        reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
-        asked = self._stated(self._entry).question.metrics
-        if reported and not {*asked} & {*reported}:
-            why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
-        problems = dict.fromkeys(str(p) for run in runs for p in run.problems)
-        return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
-
-    def _line(self, answer: Answer) -> str:
-        """`pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
-        shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
-        more = len(answer.goals) - _SHOWN
-        parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
-        open_ones = [f for f in answer.goals if f.lacks_pairs]
-        if open_ones and not self._pairs % BLOCK_PAIRS:
-            parts.append(f"needs {words.more_pairs(max(open_ones, key=missing_pairs))}")
-        return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
-
-    def _show(self, text: str = "") -> None:
-        """Show a line, and how far the A/B is."""
-        made = self._pairs
-        part, axis = self._part, self._axis.name
-        series = SeriesProgress(
-            made=made,
-            total=self._budget,
-            what="pairs",
-            is_at_most=not self._is_fixed,
-            left_s=(self._budget - made) * median(self._durations_s) if self._durations_s else None,
-            estimates=words.estimates(self._answer) if self._answer is not None else (),
-            note=f"{axis}={part.side}" if part.pair and not self._is_over() else "",
-        )
-        self._driver.display.progress(text, series)
+def _found_or_new(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> Entry:
+    """The entry that asks the same of the same code, else a new one that states the comparison. Raises UsageError for
+    an entry whose number of pairs is fixed, and made."""
+    comparison = comparison_of(workspace, book.header, request, sides.axis)
+    run = invocation(workspace, request, sides)
+    asked = stated(comparison, run, sides.code)
+    # Of two that begin at once, one makes it for both.
+    with book.lock():
+        before = asked_before(workspace, book, asked) if not request.new else None
+        if before is not None:
+            if before.comparison is not None:
+                made = {run.part.pair for run in book.runs(before.id) if run.part is not None}
+                check_pairs(before, before.comparison, request, len(made))
+            display.progress(f"{before.id} asks the same, and gets the pairs; for another entry: --new")
+            if request.run.prose != Prose():
+                workspace.warnings.append(f"the text of {before.id} stays as it is; logbook edit changes it")
+            return before
+        if sides.lines:
+            fields = ("Code=" + "\n".join(sides.lines), *request.run.prose.fields)
+            prose = replace(request.run.prose, fields=fields)
+            request = replace(request, run=replace(request.run, prose=prose))
+        asked = keeping(workspace, book, asked, sides.code)
+        return create_comparison(workspace, book, request, sides.axis, asked)

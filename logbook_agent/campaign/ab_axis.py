@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logbook_agent.model.comparison import Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.text.commands.flags import is_value, normal_name
+from logbook_agent.text.commands.axis_words import ANY, flag_places, has_place
 from logbook_agent.text.lists import axis_option, parse_list
 from logbook_agent.text.shell_words import command_line
 
@@ -18,11 +18,9 @@ _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
-_ANY = "{axis}"
 NO_FLAG = "null"
 """The value for a command without the flag, as in recipes."""
 _PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
-_PAIR = re.compile(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +39,10 @@ class AbAxis:
     def option(self) -> str:
         """As it is pasted into a shell, with --axis."""
         return axis_option(self.name, self.values)
+
+    def named(self, names: Sequence[str]) -> AbAxis:
+        """Versions of the code by other names."""
+        return replace(self, values=tuple(names), configs={name: {self.name: name} for name in names})
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -61,10 +63,10 @@ class AbAxis:
         command. Raises UsageError where there is no flag to leave out."""
         if value == NO_FLAG and self.variable is None:
             return self._without_flag(command)
-        return [word.replace(_ANY, value).replace(f"{{{self.name}}}", value) for word in command]
+        return [word.replace(ANY, value).replace(f"{{{self.name}}}", value) for word in command]
 
     def _without_flag(self, command: Sequence[str]) -> list[str]:
-        places = (_ANY, f"{{{self.name}}}")
+        places = (ANY, f"{{{self.name}}}")
         words: list[str] = []
         for word in command:
             name, _, given = word.partition("=")
@@ -76,7 +78,7 @@ class AbAxis:
                 raise UsageError(
                     f"{self.name}={NO_FLAG} leaves a flag out, and {word!r} is not the value of one",
                     cause=f"{NO_FLAG} stands for a command without the flag",
-                    hint=f"write the flag and its value as two words: --{self.name.replace('_', '-')} '{_ANY}'",
+                    hint=f"write the flag and its value as two words: --{self.name.replace('_', '-')} '{ANY}'",
                 )
         return words
 
@@ -136,7 +138,7 @@ def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -
             hint=f"leave --config {axis.name} out",
         )
     words = tuple(command)
-    if words and axis.variable is None and not any(_ANY in word or f"{{{axis.name}}}" in word for word in words):
+    if words and axis.variable is None and not has_place(words, axis.name):
         words = _with_flag_placed(axis, words)
     if NO_FLAG in axis.values:
         axis.words(words, NO_FLAG)
@@ -144,7 +146,7 @@ def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -
 
 
 def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]:
-    found = _flag_values(axis, command)
+    found = flag_places(command, axis.name)
     if len(found) == 1:
         at, word = found[0]
         return (*command[:at], word, *command[at + 1 :])
@@ -152,29 +154,13 @@ def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]
         raise UsageError(
             f"the command sets {axis.name} {len(found)} times",
             cause=f"only one of them can take the values of --axis {axis.name}",
-            hint=f"write {_ANY} in place of the value that changes",
+            hint=f"write {ANY} in place of the value that changes",
         )
     raise UsageError(
         f"the command has no place for the value of {axis.name}",
-        cause=f"it has neither a flag of that name nor {_ANY}, so every run would be the same",
+        cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
         hint=f"logbook ab {axis.option} -- {command_line(_with_place(axis, command))}",
     )
-
-
-def _flag_values(axis: AbAxis, command: Sequence[str]) -> list[tuple[int, str]]:
-    """The words that hold a value of the axis's flag: the position of each, and the word with `{axis}` in place of the
-    value. Assignments before the program set variables, and are none."""
-    wanted, found = normal_name(axis.name), []
-    program = next((at for at, word in enumerate(command) if not _PAIR.match(word)), 0)
-    for at, word in enumerate(command):
-        name, equals, _ = word.partition("=")
-        if at <= program or normal_name(name) != wanted:
-            continue
-        if equals:
-            found.append((at, f"{name}={_ANY}"))
-        elif name.startswith("-") and at + 1 < len(command) and is_value(command[at + 1]):
-            found.append((at + 1, _ANY))
-    return found
 
 
 def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
@@ -183,11 +169,11 @@ def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
 
     words = list(command)
     for at, word in enumerate(words):
-        misspelt = [name for name in _PLACE.findall(word) if get_close_matches(name, [axis.name, _ANY[1:-1]], n=1)]
+        misspelt = [name for name in _PLACE.findall(word) if get_close_matches(name, [axis.name, ANY[1:-1]], n=1)]
         if misspelt:
-            words[at] = word.replace(f"{{{misspelt[0]}}}", _ANY)
+            words[at] = word.replace(f"{{{misspelt[0]}}}", ANY)
             return words
-    return [*words, f"--{axis.name.replace('_', '-')}", _ANY]
+    return [*words, f"--{axis.name.replace('_', '-')}", ANY]
 
 
 def described(axis: AbAxis) -> str:

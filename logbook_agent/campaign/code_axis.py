@@ -11,24 +11,27 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.recorded_code import restore
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
-from logbook_agent.model.comparison import CODE_AXIS, Evaluator
+from logbook_agent.campaign.trees import Tree, side_by_side
+from logbook_agent.model.code import Code
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import CodeLook, files_named
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, files_named
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import imported_from
-from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
+from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, bring, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.phrases import listed
 
 WORK = "WORK"
 """The side that is the working tree as it is, with files that git does not track and does not ignore."""
@@ -36,27 +39,35 @@ NONE = "none"
 """What is given as the evaluator where each side has its own."""
 # Of one length, which is part of what a program meets: its path.
 _NAMES = ("base", "head")
-_COMMIT_CHARS, _TREE_CHARS = 9, 7
+_COMMIT_CHARS, _TREE_CHARS, _SUBJECT_CHARS = 9, 7, 40
 _PYTHON_PATH = "PYTHONPATH"
 
 
-# The sides by their labels (`main@3f2a9c01d`, `WORK+a1b2c3d`), the request with a field that names both codes, where it
-# is a new entry's, the command in the tree of each side, and the trees, which must hold their files while it runs.
-CodeSides = tuple[AbAxis, RunRequest, tuple[Command, ...], WatchedTrees]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeSides:
+    """Versions of the code as sides: the axis with their labels (`main@3f2a9c01d`, `WORK+a1b2c3d`), where each lies,
+    what is known of it by label, and a line about each."""
+
+    axis: AbAxis
+    checkout: Checkout
+    trees: tuple[Tree, ...]
+    code: Mapping[str, CodeFacts]
+    lines: tuple[str, ...]
 
 
 def command_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> Command:
     """A command that was typed in a checkout, as it runs in a tree of another commit."""
-    placed = _placed(workspace, run, checkout, tree)
+    placed = placed_in(workspace, run, checkout, tree)
     return prepared(workspace, placed, placed.argv, run.label)
 
 
-def _placed(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
+def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
     words = [_in_tree(word, checkout.top, tree.top) for word in run.argv]
     if not run.shell:
         words[:1] = [_program(word, checkout.top / checkout.inside, tree.folder) for word in words[:1]]
     paths = _python_paths(workspace, run, checkout, tree)
-    env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
+    env = {name: _in_tree(value, checkout.top, tree.top) for name, value in run.env.items()}
+    env |= {_PYTHON_PATH: os.pathsep.join(paths)} if paths else {}
     return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
 
 
@@ -73,16 +84,23 @@ def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tre
 @contextlib.contextmanager
 def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
     """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
-    with _trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree], _):
-        yield dataclasses.replace(_placed(workspace, run, checkout, tree), frozen=False)
+    with in_trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree]):
+        yield dataclasses.replace(placed_in(workspace, run, checkout, tree), frozen=False)
 
 
 @contextlib.contextmanager
-def _trees(
-    workspace: Workspace, run: RunRequest, option: str, codes: Mapping[str, str], display: Display
-) -> Iterator[tuple[Checkout, list[Tree], list[str]]]:
-    """Codes by the names of their trees, side by side, with what each holds. Raises UsageError where one is no commit,
-    and StoreError where git cannot check one out."""
+def in_trees(
+    workspace: Workspace,
+    run: RunRequest,
+    option: str,
+    codes: Mapping[str, str | Code],
+    display: Display,
+    book: Book | None = None,
+    afresh: str = "git log --oneline lists the commits that can be compared",
+) -> Iterator[tuple[Checkout, list[Tree]]]:
+    """Codes by the names of their trees, side by side: commits, the working tree, or codes as the `book` recorded them.
+    Raises UsageError where one is no commit, or cannot be had any more: then `afresh` asks the same of the code as it
+    is now. Raises StoreError where git cannot check one out."""
     if run.on is not None:
         raise UsageError(
             f"{option} and --on cannot be used together",
@@ -90,32 +108,39 @@ def _trees(
             hint="leave --on out, or run logbook on that machine",
         )
     checkout = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
-    commits = {name: _commit(checkout, code) for name, code in codes.items()}
+    commits = {name: _commit(checkout, code, afresh) for name, code in codes.items()}
     root = Path(os.path.realpath(workspace.root))
     with side_by_side(checkout, commits, display) as trees:
-        described = []
         for code, tree in zip(codes.values(), trees, strict=True):
-            said = checkout.subject_of(tree.commit)
-            if code == WORK:
-                count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
-                said = f"with {counted(count, 'changed file')}"
-            described.append(f"`{tree.commit}` {said}".rstrip())
+            if isinstance(code, Code):
+                missing = restore(book, code, checkout, tree) if book is not None else []
+                if missing:
+                    raise UsageError(
+                        f"the code {tree.commit[:_COMMIT_CHARS]} cannot be brought back: {missing[0]}",
+                        cause="its pairs were made with changes that no commit holds",
+                        hint=afresh,
+                    )
+            elif code == WORK:
+                checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
             _check_folder(checkout, code, tree)
-        yield checkout, trees, described
+        yield checkout, trees
 
 
 @contextlib.contextmanager
-def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: Display) -> Iterator[CodeSides]:
-    """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
-    same code, and StoreError where git cannot check one out."""
+def checked_out(
+    workspace: Workspace, book: Book, request: AbRequest, display: Display, stated: Comparison | None = None
+) -> Iterator[CodeSides]:
+    """Both codes as an axis, while their checkouts are there; those that are `stated` as they were recorded. Raises
+    UsageError where one is no commit, or both are the same code, and StoreError where git cannot check one out."""
     codes, run = request.codes or ("", WORK), request.run
-    named = dict(zip(_NAMES, codes, strict=True))
-    with _trees(workspace, run, "--code", named, display) as (checkout, trees, described):
-        evaluator = _shared(checkout, book, request, [tree.top for tree in trees])
+    recorded = [stated.code[side] for side in stated.question.values] if stated is not None else [*codes]
+    named: dict[str, str | Code] = dict(zip(_NAMES, recorded, strict=True))
+    with in_trees(workspace, run, "--code", named, display, book) as (checkout, trees):
+        evaluator = _shared(checkout, request, [tree.top for tree in trees], stated)
         root, rules = workspace.root, workspace.config.code
-        looks = (CodeLook(tree.folder, root, run.argv, workspace.environ, rules) for tree in trees)
-        identities = [look.facts().code.identity for look in looks]
-        if identities[0] == identities[1] is not None:
+        found = [CodeLook(tree.folder, root, run.argv, workspace.environ, rules).facts() for tree in trees]
+        identities = [facts.code.identity for facts in found]
+        if stated is None and identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
             hint = "--evaluator none measures each with its own" if differed else "name another commit: git log"
             raise UsageError(
@@ -125,22 +150,39 @@ def checked_out(workspace: Workspace, book: Book, request: AbRequest, display: D
                 hint=hint,
             )
         sides = zip(codes, trees, identities, strict=True)
-        labels = [_label(code, tree.commit, identity) for code, tree, identity in sides]
+        fresh = [_label(checkout, code, tree.commit, identity) for code, tree, identity in sides]
+        labels = stated.question.values if stated is not None else fresh
         axis = AbAxis(
             name=CODE_AXIS,
             values=tuple(labels),
             configs={label: {CODE_AXIS: label} for label in labels},
             evaluator=evaluator,
         )
-        if run.entry_id is None:
-            lines = (f"- {label}: {line}" for label, line in zip(labels, described, strict=True))
-            fields = ("Code=" + "\n".join(lines), *run.prose.fields)
-            run = dataclasses.replace(run, prose=dataclasses.replace(run.prose, fields=fields))
-        commands = tuple(command_in(workspace, run, checkout, tree) for tree in trees)
-        yield axis, run, commands, WatchedTrees(checkout, trees)
+        lines = [
+            f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()
+            + (", with changes" if facts.code.dirty else "")
+            for label, tree, facts in zip(labels, trees, found, strict=True)
+        ]
+        yield CodeSides(
+            axis=axis,
+            checkout=checkout,
+            trees=tuple(trees),
+            code=dict(zip(labels, found, strict=True)),
+            lines=tuple(lines),
+        )
 
 
-def _commit(checkout: Checkout, code: str) -> str:
+def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
+    if isinstance(code, Code):
+        found = checkout.commit_of(code.commit) if code.commit is not None else None
+        if found is None:
+            commit = (code.commit or "")[:_COMMIT_CHARS]
+            raise UsageError(
+                f"the code {commit} is not in this clone" if commit else "the code is in no commit",
+                cause="the pairs were made with other code than is here now",
+                hint=f"git fetch {ORIGIN} {code.commit}" if commit and checkout.has_origin() else afresh,
+            )
+        return found
     found = checkout.commit_of("HEAD" if code == WORK else code)
     if found is None:
         raise UsageError(
@@ -151,34 +193,39 @@ def _commit(checkout: Checkout, code: str) -> str:
     return found
 
 
-def _check_folder(checkout: Checkout, code: str, tree: Tree) -> None:
+def _check_folder(checkout: Checkout, code: str | Code, tree: Tree) -> None:
     if not (tree.top / checkout.inside).is_dir():
+        name = tree.commit[:_COMMIT_CHARS] if isinstance(code, Code) else code
         raise UsageError(
-            f"{code} has no folder {checkout.inside}",
+            f"{name} has no folder {checkout.inside}",
             cause="the command runs in the folder of the checkout in which it was typed",
             hint="cd into a folder that both have",
         )
 
 
-def _label(code: str, commit: str, identity: str | None) -> str:
-    """`main@3f2a9c01d`, `3f2a9c01d` for a hash, and `WORK+a1b2c3d` with the digest of the whole tree."""
+def _label(checkout: Checkout, code: str, commit: str, identity: str | None) -> str:
+    """`main@3f2a9c01d`; of a hash, or a name that moves on, the subject of the commit; `WORK+a1b2c3d` with the digest
+    of the whole tree."""
     if code == WORK:
         return f"{WORK}+{(identity or commit)[:_TREE_CHARS]}"
-    short = commit[:_COMMIT_CHARS]
-    # One that could be read as a number is no name.
-    is_hash = commit.startswith(code.lower()) and isinstance(parse_scalar(short), str)
-    return short if is_hash else f"{code}@{short}"
+    if commit.startswith(code.lower()) or code.startswith(("HEAD", "@")):
+        said = " ".join(checkout.subject_of(commit).replace("@", " ").split())
+        code = cut_line(said, _SUBJECT_CHARS) or "commit"
+    return f"{code}@{commit[:_COMMIT_CHARS]}"
 
 
 def _in_tree(text: str, top: Path, tree: Path) -> str:
-    """A word with the paths of the repository in it as paths of a checkout, where the checkout has them."""
+    """A word with the paths of the repository in it as paths of a checkout, where the checkout has them; also those
+    that go through a link."""
 
     def moved(match: re.Match[str]) -> str:
-        path = f"{tree}{match['rest']}"
-        return path if os.path.lexists(path) else match[0]
+        for path in (match[0], os.path.realpath(match[0])):
+            if f"{path}/".startswith(f"{top}/") and os.path.lexists(found := f"{tree}{path[len(str(top)) :]}"):
+                return found
+        return match[0]
 
     ends = r":,;\s'\"&|)"
-    return re.sub(rf"{re.escape(str(top))}(?P<rest>(?:/[^{ends}]*)?)(?=[{ends}]|$)", moved, text)
+    return re.sub(rf"({re.escape(str(top))}(?=[/{ends}]|$)|(?<![\w.~/-])/)[^{ends}]*", moved, text)
 
 
 def _program(word: str, here: Path, folder: Path) -> str:
@@ -190,12 +237,14 @@ def _program(word: str, here: Path, folder: Path) -> str:
 # -- the evaluator: what measures, which is the base's on both sides ----------------------------------
 
 
-def _shared(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> tuple[Evaluator, ...]:
+def _shared(
+    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
+) -> tuple[Evaluator, ...]:
     """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
     Raises UsageError for a path that the base does not have."""
     base, *others = tops
     found = []
-    for path in _evaluator_paths(checkout, book, request, tops):
+    for path in _evaluator_paths(checkout, request, tops, stated):
         if not (base / path).exists():
             raise UsageError(
                 f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
@@ -211,12 +260,13 @@ def _shared(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[P
     return tuple(found)
 
 
-def _evaluator_paths(checkout: Checkout, book: Book, request: AbRequest, tops: Sequence[Path]) -> list[str]:
+def _evaluator_paths(
+    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
+) -> list[str]:
     """Paths from the top of the repository."""
     here, given = checkout.top / checkout.inside, request.evaluator
-    if given is None and request.run.entry_id is not None:
-        stated = book.entry(request.run.entry_id).comparison
-        return [one.path for one in stated.evaluator] if stated is not None else []
+    if stated is not None:
+        return [one.path for one in stated.evaluator]
     if given == (NONE,) and not (here / NONE).exists():
         return []
     if given is not None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.findings.advice import measure
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
@@ -25,6 +26,8 @@ _FIRST_S, _LAST_S, _GROWTH = 0.05, 1.0, 1.3
 _TELL_S = 10.0
 # What a command may take to end after INT, TERM and KILL, and its client to record that.
 _ENDING_S = 30.0
+# Of a series: `show` has all.
+_SHOWN_RUNS = 3
 
 
 def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
@@ -53,10 +56,10 @@ class WaitedFor:
     runs: tuple[Run, ...]
     is_cut_off: bool = False
 
-    def data(self, book: Book, most_runs: int | None = None) -> dict[str, object]:
-        """For machines. Of more than `most_runs` runs those are left out that ended first, and counted."""
+    def data(self, book: Book) -> dict[str, object]:
+        """For machines. Of a series the runs that ended first are left out, and counted."""
         statuses = book.statuses(self.runs)
-        left_out = 0 if most_runs is None else max(0, len(statuses) - most_runs)
+        left_out = max(0, len(statuses) - _SHOWN_RUNS)
         return {
             "id": self.id,
             "state": self.state,
@@ -78,10 +81,10 @@ class Waited:
     is_timeout: bool = False
     is_past: bool = False
 
-    def data(self, book: Book, most_runs: int | None = None) -> dict[str, object]:
-        """For machines; of each entry the last `most_runs` runs."""
+    def data(self, book: Book) -> dict[str, object]:
+        """For machines."""
         return {
-            "ended": [one.data(book, most_runs) for one in self.ended],
+            "ended": [one.data(book) for one in self.ended],
             "going": list(self.going),
             "said": list(self.said),
             "timeout": self.is_timeout,
@@ -176,10 +179,7 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
 
 def no_run(record: Record) -> UsageError:
     """That nothing was run in an entry, with what to type."""
-    command = "" if record.pending else " -- COMMAND"
-    return UsageError(
-        f"{record.id} has no run", cause=f"its state is {record.state}", hint=f"logbook run --id {record.id}{command}"
-    )
+    return UsageError(f"{record.id} has no run", cause=f"its state is {record.state}", hint=measure(record))
 
 
 # -- ending ----------------------------------------------------------------------------------------

@@ -64,6 +64,22 @@ def claimed(
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=left, claims=claims, claim=claim)
 
 
+@contextlib.contextmanager
+def claimed_entry(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
+    """Hold an entry, in all worktrees of this clone, until the block is left, and note how many runs it has then.
+    Raises Locked where another process holds it, and UsageError where another worktree has more runs of it."""
+    claims, claim = book.claims, _claim(workspace, entry.id)
+    with claims.taken(claim):
+        noted = claims.of(entry.id).executed
+        most = max(noted, key=lambda runs: int(runs), default="0")
+        if int(most) > len(book.run_numbers(entry.id)):
+            raise _executed(entry, {most: noted[most]}, claim.root)
+        try:
+            yield
+        finally:
+            claims.note(claim, str(len(book.run_numbers(entry.id))), workspace.stamp())
+
+
 def _claim(workspace: Workspace, entry_id: str) -> PlanClaim:
     owner = workspace.owner()
     return PlanClaim(entry=entry_id, **owner)  # type: ignore[arg-type]

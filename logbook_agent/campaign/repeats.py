@@ -13,6 +13,7 @@ from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.planned_claim import claimed
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
+from logbook_agent.findings.advice import ab_more
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
@@ -26,8 +27,9 @@ from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, own_benchmark, prepare
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.shell_words import command_line
 from logbook_agent.text.times import day
 
 
@@ -153,7 +155,8 @@ def run(
         workspace.warnings.append(why)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
-        workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
+        again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
+        workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
     # Of a single run that was cut off nothing needs to be said.
     is_series = len(plan.commands) * (request.discard + request.repeat) > 1
     if made.is_cut_off and (is_series or not made.runs):
@@ -190,13 +193,20 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     if request.argv:
         return [prepared(workspace, request, request.argv, request.label)]
     record = book.record(entry.id)
+    if entry.comparison is not None and not entry.commands:
+        raise UsageError(
+            f"{entry.id} is an A/B, and has no planned command",
+            cause="an A/B makes its runs in pairs",
+            hint=ab_more(entry.id),
+        )
     pending = [i for i in record.pending if request.label in (None, entry.commands[i].label)]
     if not pending:
         raise _nothing_planned(record, request)
     found = []
     for place in pending:
         c = entry.commands[place]
-        command = prepared(workspace, request, c.argv, c.label, shell=c.shell)
+        there = request if request.cwd else dataclasses.replace(request, cwd=str(folder_of(c.cwd, workspace)))
+        command = prepared(workspace, there, c.argv, c.label, shell=c.shell)
         found.append(dataclasses.replace(command, planned=place))
     return found
 

@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from logbook_agent.campaign.detached_runs import no_run
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.stream import StreamRedactor
 
 # Of a line without end, no more than this is shown first.
 _LINE_BYTES = 1 << 20
+_SHOWN_RUNS = 6
 
 
 class FollowedLog:
@@ -51,12 +53,19 @@ def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
     return [*kept]
 
 
-def last_run(book: Book, entry_id: str) -> int:
-    """The number of the newest run of an entry. Raises UsageError where it has none."""
+def chosen_run(book: Book, entry_id: str, number: int | None = None) -> int:
+    """The number of a run of an entry, by default of its newest. Raises UsageError where it has none, NotFound where it
+    does not have this one."""
     numbers = book.run_numbers(entry_id)
     if not numbers:
         raise no_run(book.record(entry_id))
-    return numbers[-1]
+    if number is not None and number not in numbers:
+        raise NotFound(
+            f"{entry_id} has no run {number}",
+            cause=f"its runs are {listed([str(n) for n in numbers], _SHOWN_RUNS)}",
+            hint=f"logbook show {entry_id}",
+        )
+    return numbers[-1] if number is None else number
 
 
 def check_tail(count: int) -> None:
@@ -67,10 +76,12 @@ def check_tail(count: int) -> None:
         )
 
 
-def log_data(space: Workspace, book: Book, entry_id: str, tail: int | None) -> dict[str, object]:
-    """The output of the newest run of an entry as plain data, or its last lines. Raises UsageError where it has none,
-    and for a number below 0."""
-    number = last_run(book, entry_id)
+def log_data(
+    space: Workspace, book: Book, entry_id: str, tail: int | None, number: int | None = None
+) -> dict[str, object]:
+    """The output of a run of an entry (the newest) as plain data, or its last lines. Raises UsageError for a `tail`
+    below 0, and what `chosen_run` raises."""
+    number = chosen_run(book, entry_id, number)
     whole = FollowedLog(space, book, entry_id, number).all()
     pieces = whole if tail is None else last_lines(whole, tail)
     return {"id": entry_id, "run": number, "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from logbook_agent.campaign.ab import AbCase, Rounds, Stop
+from logbook_agent.campaign.ab_rounds import AbCase, Rounds, Stop
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
@@ -23,6 +23,7 @@ from logbook_agent.campaign.sweep_request import (
 )
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.campaign.trees import CodeGuard
+from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
@@ -58,17 +59,17 @@ def sweep(
     """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
     become warnings.
     """
-    known = workspace.book(request.resume).entry_names()
+    known = workspace.book(request.entry_id).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    book, chosen, request = prepared.book, prepared.chosen, prepared.request
+    workspace, book, chosen, request = prepared.workspace, prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     commands = check_commands(workspace, request, chosen)
     for v in prepared.found:
         (tell or workspace.warnings.append)(v.text)
     # Who named the entry sees what it starts.
-    for command in commands if request.resume is not None and prepared.left else ():
-        display.progress(f"{request.resume}: {command.shown()}")
+    for command in commands if request.entry_id is not None and prepared.left else ():
+        display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
@@ -174,7 +175,7 @@ class _Sweep:
         case = AbCase(commands=tuple(commands), name=shared)
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        pairs, again = progress.to_compare // 2 if asked else None, f"logbook sweep --resume {entry.id}"
+        pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
         self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
         made = Rounds(self._driver, request, axis, [case]).carry_out()
@@ -234,7 +235,7 @@ class _Sweep:
         rows, wrong = row_problems(progress)
         left = len(progress.todo)
         if left or interrupted or problems or self._driver.is_cut_off:
-            again = f"logbook sweep --resume {self._entry.id}"
+            again = sweep_more(self._entry.id)
             wrong = [self._driver.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()
         made = [run for runs in progress.made.values() for run in runs]

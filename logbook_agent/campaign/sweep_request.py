@@ -26,13 +26,13 @@ from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.shell_words import sweep_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `resume` the sweep of an entry.
+    """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `entry_id` an entry to resume.
 
     `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
     `parallel` runs are made at once. `keep`: patterns of files that each run keeps.
@@ -43,7 +43,7 @@ class SweepRequest:
     sets: tuple[str, ...] = ()
     on: str | None = None
     parallel: int = 1
-    resume: str | None = None
+    entry_id: str | None = None
     new: bool = False
     retry_failed: bool = False
     keep: tuple[str, ...] = ()
@@ -57,6 +57,7 @@ class Prepared:
     whether it `retries` them. `left`: how many runs are still to be made. `found`: habits that the plan breaks.
     """
 
+    workspace: Workspace
     request: SweepRequest
     chosen: Chosen
     found: tuple[Violation, ...]
@@ -71,10 +72,11 @@ class Prepared:
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
     """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
-    book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
-    resumed = _resumed(book, request.resume) if book is not None and request.resume is not None else None
+    book = _book(workspace, request, needed=needs_logbook or request.entry_id is not None)
+    resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
         request = _as_begun(workspace, request, resumed)
+        workspace = _where_begun(workspace, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
     done = {sweep.use.name for sweep in earlier if sweep.is_complete}
@@ -92,6 +94,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
     progress = progress_of(workspace, chosen, book, entry, runs)
     return Prepared(
+        workspace=workspace,
         request=request,
         chosen=chosen,
         found=found,
@@ -173,7 +176,7 @@ def _begun(
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
     try:
-        return workspace.book(request.resume)
+        return workspace.book(request.entry_id)
     except (NotFound, UsageError):
         if needed:
             raise
@@ -198,6 +201,14 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     given = {text.partition("=")[0] for text in request.sets}
     sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
     return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on)
+
+
+def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
+    """The workspace in the folder in which the runs of a sweep were made."""
+    place = next((run.cwd for run in resumed.runs if run.cwd is not None), None)
+    if place is None:
+        return workspace
+    return dataclasses.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
@@ -230,7 +241,7 @@ def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
     raise UsageError(
         f"the recipe of {entry_id} is outside of {bounds}",
         cause=f"the entry names {file!r}, and entries come with the repository",
-        hint=f"name it yourself: logbook sweep RECIPE --resume {entry_id}",
+        hint=f"name it yourself: logbook sweep RECIPE --id {entry_id}",
     )
 
 

@@ -19,7 +19,7 @@ from logbook_agent.campaign.driver import NotCounted
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.code_changes import changed_files
-from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
@@ -66,10 +66,14 @@ class WatchedTrees:
         self._tracked = {tree.name: {*checkout.tracked_in(tree.top), ".git"} for tree in trees}
         self._known = {tree.name: stamps(tree.top) for tree in trees}
 
+    def preparing(self, command: Command) -> contextlib.AbstractContextManager[None]:
+        """The same, of a command of setup or teardown: it may rewrite tracked files of its own tree with the same
+        content."""
+        return self.measuring(command, is_setup=True)
+
     @contextlib.contextmanager
     def measuring(self, command: Command, *, is_setup: bool = False) -> Iterator[None]:
-        """Check both trees before and after a run. Raises NotCounted if one does not hold its commit. A command of
-        setup or teardown may rewrite tracked files of its own tree with the same content."""
+        """Check both trees before and after a run. Raises NotCounted if one does not hold its commit."""
         own = next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
         self._check("before", None, is_setup=is_setup)
         yield
@@ -110,11 +114,15 @@ class CodeGuard:
             if one.runs_files
         }
 
+    def facts(self, command: Command) -> CodeFacts | None:
+        """What is known of the code of a command; None where it runs files that nobody knows here."""
+        return self._before.get(command.argv)
+
     @contextlib.contextmanager
     def measuring(self, command: Command) -> Iterator[None]:
         """Check the code after a run. Raises CodeChanged."""
         yield
-        before = self._before.get(command.argv)
+        before = self.facts(command)
         changed, _ = changed_files(before, before.again()) if before is not None else ([], [])
         if changed:
             raise CodeChanged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from typer import Argument, Option
@@ -15,17 +16,17 @@ from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.run_command import KeepOption
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
+from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.comparison.words import text_lines
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
 
-def sweep_command(
-    *,
-    recipe: Annotated[
-        Text, Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """What a sweep does with its recipe, as options."""
+
     sets: Annotated[
         Texts,
         Option(
@@ -34,24 +35,48 @@ def sweep_command(
             help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s, stall_s or read;"
             " repeatable.",
         ),
-    ] = None,
+    ] = None
     scale: Annotated[
         Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")
-    ] = None,
+    ] = None
     dry_run: Annotated[
         bool, Option("--dry-run", help="Show the plan and how long it may take; run and write nothing.")
-    ] = False,
-    resume: Annotated[Text, Option("--resume", metavar="ID", help="Resume the sweep of this entry.")] = None,
-    new: Annotated[bool, Option("--new", help="Start another sweep, even if one of this plan is unfinished.")] = False,
-    retry_failed: Annotated[
-        bool, Option("--retry-failed", help="Run failed cases again; only the new runs count.")
-    ] = False,
+    ] = False
+    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Resume the sweep of this entry.")] = None
+    new: Annotated[bool, Option("--new", help="Start another sweep, even if one of this plan is unfinished.")] = False
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Run failed cases again; only the new runs count.")] = (
+        False
+    )
     on: Annotated[
         Text,
         Option("--on", metavar="NAME", help="Run the cases on this executor or launcher; see `logbook executors`."),
+    ] = None
+    parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1
+    keep: KeepOption = None
+
+    def request(self, recipe: str | None) -> SweepRequest:
+        """What is asked for. Raises UsageError for options that do not fit together."""
+        for option, given in (("--id", self.entry_id), ("--retry-failed", self.retry_failed)):
+            exclusive({option: given, "--new": self.new}, cause="one continues a sweep, the other starts one")
+        return SweepRequest(
+            recipe=recipe,
+            scale=self.scale,
+            sets=tuple(self.sets or ()),
+            on=self.on,
+            parallel=self.parallel,
+            keep=tuple(self.keep or ()),
+            entry_id=self.entry_id,
+            new=self.new,
+            retry_failed=self.retry_failed,
+        )
+
+
+def sweep_command(
+    *,
+    recipe: Annotated[
+        Text, Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
     ] = None,
-    parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
-    keep: KeepOption = None,
+    options: SweepOptions,
     detach: DetachOption = False,
     common: Common,
 ) -> int:
@@ -66,36 +91,19 @@ def sweep_command(
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
     space = common.space()
-    if recipe is None and resume is None:
-        if sets or scale or dry_run or new or on or retry_failed:
+    if recipe is None and options.entry_id is None:
+        if options != SweepOptions():
             raise UsageError(
                 "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
             )
         _emit_list(space, common.as_json)
         return 0
-    if new and (resume is not None or retry_failed):
-        option = "--resume" if resume is not None else "--retry-failed"
-        raise UsageError(
-            f"{option} and --new cannot be used together",
-            cause="one continues a sweep, the other starts one",
-            hint="leave one of them out",
-        )
-    request = SweepRequest(
-        recipe=recipe,
-        scale=scale,
-        sets=tuple(sets or ()),
-        on=on,
-        parallel=parallel,
-        keep=tuple(keep or ()),
-        resume=resume,
-        new=new,
-        retry_failed=retry_failed,
-    )
+    request = options.request(recipe)
 
     def carry_out(display: LineDisplay) -> int:
         return _made(space, request, common, display)
 
-    if dry_run:
+    if options.dry_run:
         return _dry_run(space, request, common.as_json)
     return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
@@ -148,8 +156,9 @@ _SHOWN_PROBLEMS = 10
 
 
 def result_text(result: SweepResult) -> str:
-    command = "sweep --resume" if result.interrupted or result.left else "table"
-    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.driver.entry.id}"])
+    entry_id = result.driver.entry.id
+    following = sweep_more(entry_id) if result.interrupted or result.left else f"logbook table {entry_id}"
+    return "\n".join([*_result_lines(result), f"next: {following}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
@@ -169,5 +178,5 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"to retry failed runs: logbook sweep --resume {result.driver.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: {sweep_more(result.driver.entry.id, '--retry-failed')}")
     return lines

@@ -22,8 +22,8 @@ from typing import IO, BinaryIO
 import logbook_agent
 from logbook_agent.cluster.far import FETCHED, FOLDERS
 from logbook_agent.cluster.shell import MOST_BYTES
+from logbook_agent.model.code import Code
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.model.run import Code
 from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code

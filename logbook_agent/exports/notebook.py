@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.queries import BriefMetric
-from logbook_agent.findings.status_answer import AnswerInStatus, BestLine, StatusAnswer, case_words
+from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import spelt
 from logbook_agent.text.as_html import visible
@@ -36,12 +36,11 @@ def logbook_html(data: StatusAnswer) -> str:
         *([("Closed", data["closed"]["conclusion"])] if "closed" in data else []),
         ("Summary", data.get("summary")),
         ("Entries", f"{data['entries']['total']} ({counts})" if counts else "none"),
-        *(("Best", _best(best)) for best in data["best"]),
+        *(("Best", best["text"]) for best in data["best"]),
         *(("Criterion", f"{'met' if c['met'] else 'not met'}: {c['text']}") for c in data["criteria"]),
     ]
-    lines = [[e["id"], e["state"], e["title"], e.get("result")] for e in reversed(data["last"])]
     head = f"{logbook['title']} ({logbook['topic']}, {logbook['prefix']})"
-    return _block(head, _list(facts), _table(["Entry", "State", "Title", "Result"], lines, "last entries"))
+    return _block(head, _list(facts))
 
 
 def entry_html(data: Mapping[str, Any]) -> str:
@@ -70,16 +69,9 @@ def entry_html(data: Mapping[str, Any]) -> str:
     return _block(f"{data['id']}: {data['title']}", _list(facts), _table(head, lines, "rows"))
 
 
-def _answer(one: AnswerInStatus) -> str:
+def _answer(one: Mapping[str, Any]) -> str:
     notes = filter(None, [f"{one['id']} {one['title']}", one.get("why")])
     return f"{one['answer']} ({'; '.join(notes)})"
-
-
-def _best(best: BestLine) -> str:
-    where = best.get("entry") or ", ".join(best.get("entries", ()))
-    value = format_value(best["value"], decimals=known(best["metric"]).decimals)
-    words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), *case_words(best)]
-    return " ".join(filter(None, words))
 
 
 def _measured(name: str, found: BriefMetric | None) -> str | None:

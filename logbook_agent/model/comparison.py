@@ -4,9 +4,13 @@ the runs wherever it is shown (`findings.comparison`)."""
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
+
+from logbook_agent.model.code import Code
+from logbook_agent.model.values import Scalar
 
 MINIMUM_EFFECT = 0.01
 BUDGET_PAIRS = 20
@@ -70,8 +74,10 @@ class Design:
         return block_orders(f"{self.seed} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
 
     def finished_blocks(self, pairs: int) -> int:
-        """How many blocks so many pairs finish."""
-        return -(-pairs // BLOCK_PAIRS) if self.fixed and pairs >= self.budget_pairs else pairs // BLOCK_PAIRS
+        """How many blocks so many pairs finish; a fixed number of pairs finishes all at once, when it is made."""
+        if self.fixed:
+            return -(-pairs // BLOCK_PAIRS) if pairs >= self.budget_pairs else 0
+        return pairs // BLOCK_PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +91,41 @@ class Evaluator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """How each run of a comparison is made. In `argv`, `{axis}` stands for the value of the side: one of `values`,
+    where the question does not name the sides as they were typed. `cwd` is the folder, seen from the top of its
+    repository where it lies in one. `setup` prepares that folder before the first run. `needs` are the files that were
+    there beside the code, and that git does not hold: what builds leave. `in_process`: the sides are functions of the
+    Python process that stated it, which alone goes on with it."""
+
+    argv: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    shell: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    on: str | None = None
+    read: str | None = None
+    cwd: str = "."
+    timeout_s: float | None = None
+    stall_s: float | None = None
+    keep: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    setup: str | None = None
+    needs: tuple[str, ...] = ()
+    in_process: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A question with its design, stated in the entry before the first run."""
+    """A question with its design, its command and its code, stated in the entry before the first run. `code` is that of
+    each side where code is the axis, else that of all sides, named by the base; empty where nothing is known of it. A
+    comparison without `run` belongs to a recipe, or to functions of a Python process."""
 
     question: Question
     design: Design
     evaluator: tuple[Evaluator, ...] = ()
+    run: Invocation | None = None
+    code: Mapping[str, Code] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

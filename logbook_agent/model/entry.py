@@ -104,11 +104,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCommand:
-    """A command to be executed; what was executed stands in the runs."""
+    """A command to be executed in the folder `cwd`, seen from the top of its repository where it lies in one; what was
+    executed stands in the runs."""
 
     label: str | None = None
     argv: tuple[str, ...] = ()
     shell: bool = False
+    cwd: str = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

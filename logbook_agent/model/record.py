@@ -206,7 +206,7 @@ def record_of(
 
 def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
     if not statuses and entry.recipe is None and (entry.state is None or entry.state == "planned"):
-        return entry.state or ("planned" if entry.commands else "noted")
+        return entry.state or ("planned" if entry.commands or entry.comparison is not None else "noted")
     if entry.state is not None and not (entry.state == "planned" and statuses):
         return entry.state
     # The latest run of each command, by its label and words.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar as Scalar
@@ -145,16 +146,6 @@ class Env:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UntrackedFile:
-    """A file that git does not track, named in the command; `kept` is its copy in the logbook."""
-
-    path: str
-    sha256: str
-    bytes: int
-    kept: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
     """A file or folder that the user named as an input, as it was typed for the working folder; of a folder the digest
     and size are those of all files in it."""
@@ -175,34 +166,6 @@ class Artifact:
     media_type: str
     kept: str | None = None
     place: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Code:
-    """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, and of
-    those that the command names, all without the logbook root, documents and outputs; `sources`: of the files of code
-    among them. `synced`: the digest of the files that were brought to another machine."""
-
-    commit: str | None = None
-    branch: str | None = None
-    identity: str | None = None
-    sources: str | None = None
-    dirty: bool | None = None
-    diff_sha256: str | None = None
-    diff_bytes: int | None = None
-    diff_kept: str | None = None
-    untracked: tuple[UntrackedFile, ...] = ()
-    synced: str | None = None
-
-    @property
-    def key(self) -> str | None:
-        """What runs of the same code have in common; of records of earlier versions the identity of all files."""
-        return self.sources or self.identity
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The files in the logbook that hold the diff and untracked files."""
-        return tuple(name for name in (self.diff_kept, *(file.kept for file in self.untracked)) if name is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.run import (
     Artifact,
-    Code,
     Contention,
     Curve,
     Device,

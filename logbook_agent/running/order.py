@@ -7,7 +7,6 @@ import dataclasses
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.features import hook_module
@@ -24,8 +23,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import new_spool_name
 from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.commands.script import hides_failures
 
 _CONTENDED = "contended: {} was {} when this one started"
@@ -124,7 +122,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         planned=command.planned,
         argv=command.argv,
         shell=command.shell,
-        cwd=_relative(command.cwd, workspace),
+        cwd=place_of(command.cwd, workspace),
         timeout_s=plan.timeout_s,
         stall_s=plan.stall_s,
         read=command.read,
@@ -196,15 +194,6 @@ def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ())
     if found is None:
         return None
     return dataclasses.replace(found, runs=tuple(dict.fromkeys((*(r for r in runs if r not in apart), *found.runs))))
-
-
-def _relative(cwd: Path, workspace: Workspace) -> str:
-    """The working folder relative to the top of its repository, else to the parent of the root, else absolute."""
-    place = repository_of(cwd)
-    for base in (place.top if place is not None else None, workspace.root.parent):
-        if base is not None and cwd.is_relative_to(base):
-            return cwd.relative_to(base).as_posix()
-    return str(cwd)
 
 
 # -- other runs on this machine ----------------------------------------------------------------------

@@ -229,7 +229,7 @@ class Book(BookRuns):
             cause, hint = f"an ID looks like {ids[-1]}", f"try: logbook show {ids[-1]}"
         else:
             cause = f"{self.topic} holds {ids[0]}" + (f" to {ids[-1]}" if len(ids) > 1 else " alone")
-            hint = "list them with: logbook list"
+            hint = f"list them with: logbook -L {self.topic} list"
         return NotFound(f"no entry {entry_id}", cause=cause, hint=hint)
 
     # -- plots -----------------------------------------------------------------------------------

@@ -241,3 +241,18 @@ def naming(workspace: Workspace, book: Book | None) -> list[str]:
     except (UsageError, NotFound):
         return ["-L", book.topic]
     return [] if found.topic == book.topic else ["-L", book.topic]
+
+
+def place_of(cwd: Path, workspace: Workspace) -> str:
+    """The working folder relative to the top of its repository, else to the parent of the root, else absolute."""
+    place = repository_of(cwd)
+    for base in (place.top if place is not None else None, workspace.root.parent):
+        if base is not None and cwd.is_relative_to(base):
+            return cwd.relative_to(base).as_posix()
+    return str(cwd)
+
+
+def folder_of(place: str, workspace: Workspace) -> Path:
+    """The folder that `place_of` names so, in the repository that the command is typed in."""
+    repository = repository_of(workspace.cwd)
+    return (repository.top if repository is not None else workspace.root.parent) / place

@@ -1,4 +1,4 @@
-"""A block of Python as a run: `with book.experiment(...) as x:`.
+"""A block of Python as a run: `with experiment(book, ...) as x:`.
 
 The run is made as every other one is, in a thread that waits for the block: what Python prints goes to its log, and its
 RESULT lines become rows. What C code and child processes print does not pass through Python, and is not recorded.
@@ -169,5 +169,5 @@ def _not_open() -> UsageError:
     return UsageError(
         "the block is not open",
         cause="its run lasts from the beginning to the end of `with`",
-        hint="with book.experiment(...) as x: ...",
+        hint="with experiment(book, ...) as x: ...",
     )

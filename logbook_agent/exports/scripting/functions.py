@@ -1,4 +1,4 @@
-"""An A/B of Python functions: `book.ab({"old": f, "new": g})`.
+"""An A/B of Python functions: `ab(book, {"old": f, "new": g})`.
 
 Functions that can be imported are called in processes of their own: an A/B of commands. Others, such as those of a
 notebook, are called in this process; the answer says so, because their runs share its state.
@@ -6,6 +6,7 @@ notebook, are called in this process; the answer says so, because their runs sha
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -19,14 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent import INSIDE
-from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, ab
+from logbook_agent.campaign.ab import ab, carry_out
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, checked, found_or_new
-from logbook_agent.campaign.driver import driving
+from logbook_agent.campaign.ab_prepare import AbRequest, Sides, checked
+from logbook_agent.campaign.ab_rounds import AbResult
 from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.launch.process import JobOutcome, Sinks, Stream
 from logbook_agent.running.order import Display
@@ -126,7 +126,7 @@ def _check(functions: Mapping[str, Function]) -> None:
         raise UsageError(
             "nothing to compare" if wrong is None else f"{wrong!r} cannot be the name of a side",
             cause="an A/B has two functions or more, by names such as old and new",
-            hint='book.ab({"old": f, "new": g})',
+            hint='ab(book, {"old": f, "new": g})',
         )
     if all(name in os.environ for name in INSIDE):
         raise UsageError(
@@ -148,8 +148,7 @@ def _within_process(
     warm_up: int,
     calls: int,
 ) -> AbResult:
-    book = workspace.book(request.run.entry_id)
-    axis = AbAxis(name=AXIS, values=tuple(functions))
+    book = workspace.book(None)
     # As where each has a process of its own, the functions are a part of the command: others ask another question.
     words = [f"{name}={function_mark(function)}" for name, function in functions.items()]
     made_here = (
@@ -157,14 +156,15 @@ def _within_process(
         for function in functions.values()
     )
     commands = tuple(dataclasses.replace(command, argv=(*command.argv, *words)) for command in made_here)
-
-    def found() -> Entry:
-        return found_or_new(workspace, book, request, axis, commands[0].argv)
-
-    with driving(workspace, book, found, display, another="leave entry_id out", advice=LOAD_ADVICE) as made:
-        result = Rounds(made, request, axis, [AbCase(commands=commands, config=request.run.config)]).carry_out()
-    # Only the process that has the functions can go on with it.
-    return dataclasses.replace(result, why=result.why.partition("; to continue")[0])
+    sides = Sides(
+        axis=AbAxis(name=AXIS, values=tuple(functions)),
+        argv=commands[0].argv,
+        commands=commands,
+        around=contextlib.nullcontext,
+        code={},
+        in_process=True,
+    )
+    return carry_out(workspace, book, request, sides, display)
 
 
 def _called(function: Function, warm_up: int, calls: int, sinks: Sinks) -> JobOutcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.files import create_log
-from logbook_agent.text.escapes import without_escapes
+from logbook_agent.text.escapes import visible, without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 
@@ -24,8 +23,6 @@ ERROR_LINES = 20
 LINE_CHARACTERS = 500
 # Of one line; what is shown of it is much shorter.
 _LINE_BYTES = 64 * 1024
-# Controls, line separators and what turns the direction of text: they would change what stands around them.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 Redact = Callable[[str], str]
 
 
@@ -170,14 +167,9 @@ def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
     stood inside a secret.
     """
     states = [s for s in (without_escapes(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
-    text = _UNPRINTABLE.sub(_escaped, redact(states[-1] if states else ""))
+    text = visible(redact(states[-1] if states else ""), in_line=True)
     more = max(0, len(text) - LINE_CHARACTERS) + cut_bytes
     return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more else text
-
-
-def _escaped(match: re.Match[str]) -> str:
-    number = ord(match[0])
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
 class LineCollector:

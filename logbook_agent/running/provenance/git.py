@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.code_rules import CodeRules
-from logbook_agent.model.run import Code, UntrackedFile
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, piped
 from logbook_agent.running.provenance.head import FIXED, CodeDifference, HeadFiles
 from logbook_agent.store.repository import Repository, branch_of, repository_of

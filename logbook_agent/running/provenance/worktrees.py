@@ -59,6 +59,13 @@ class Checkout:
         """The paths of the files that git tracks in a working tree. Raises StoreError where git does not tell."""
         return _names(read_git(folder, ["ls-files", "-z"], self.environ))
 
+    def untracked(self) -> list[str]:
+        """What git does not track here, ignored or not, by its path from the top; of a folder without a tracked file
+        its name alone, with a `/`."""
+        return _names(
+            read_git(self.top, ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"], self.environ)
+        )
+
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
         # --name-only would list files whose times alone differ.
@@ -78,6 +85,10 @@ class Checkout:
     def is_shallow(self) -> bool:
         """Whether the clone lacks history."""
         return self._said("rev-parse", "--is-shallow-repository") == "true"
+
+    def has_origin(self) -> bool:
+        """Whether there is another repository that may have what this clone lacks."""
+        return self._said("remote", "get-url", ORIGIN) is not None
 
     def has_changes(self) -> bool:
         """Whether tracked files differ from the commit that is checked out."""

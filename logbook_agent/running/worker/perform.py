@@ -15,9 +15,10 @@ from pathlib import Path
 
 from logbook_agent import __version__
 from logbook_agent.features import hook_module
+from logbook_agent.model.code import Code
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Code, Exit, Process, noted
+from logbook_agent.model.run import Artifact, Exit, Process, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK

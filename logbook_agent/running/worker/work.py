@@ -15,10 +15,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Code, Process, Scalar
+from logbook_agent.model.run import Process, Scalar
 from logbook_agent.model.worker_report import Began
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor

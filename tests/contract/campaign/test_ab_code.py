@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -68,16 +67,16 @@ def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
 def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     before = state(git, folder)
     main, faster = git("rev-parse", "main"), git("rev-parse", "HEAD")
-    asked = "verdict: {axis: code, values: [main, HEAD], verdicts: [better]}"
+    asked = f"compared: {{axis: code, values: [main, '{faster[:9]}'], settled: true, outcomes: [better]}}"
     assert ready("criteria", "--add", "Faster", "--predicate", asked).code == 0
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
     assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
-    base, other = f"main@{main[:9]}", f"HEAD@{faster[:9]}"
+    base, other = f"main@{main[:9]}", f"Ten percent@{faster[:9]}"
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]
     assert (finding["outcome"], finding["side"]) == ("better", other)
-    assert finding["sentence"].startswith("HEAD takes ")
+    assert finding["sentence"].startswith('"Ten percent" takes ')
     assert "% less time than main (95%: " in finding["sentence"]
     assert {(run["part"]["side"], run["code"]["commit"]) for run in runs(folder)} == {(base, main), (other, faster)}
     assert not any(run["code"]["dirty"] for run in runs(folder))
@@ -131,32 +130,33 @@ def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git
 
 
 @pytest.mark.slow
-def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git: Git, folder: Path) -> None:
+def test_the_same_codes_add_pairs_and_other_code_is_another_entry(ready: Cli, git: Git, folder: Path) -> None:
     """An entry that was committed meanwhile makes no other code."""
     words = ("ab", "--code", "main", "WORK", "--max-pairs", "2", "--json")
     first = ready(*words, *COMMAND).data
     git("add", "logbooks")
     git("commit", "-q", "-m", "An entry")
     second = ready(*words, *COMMAND).data
-    assert second["values"] == first["values"]
-    assert second["answer"]["entries"] == ["SPEED-000", "SPEED-001"]
+    assert (second["id"], second["values"]) == ("SPEED-000", first["values"])
     assert second["answer"]["pairs"] == 4
-    # One commit has several names.
-    third = ready("ab", "--code", git("rev-parse", "main")[:5], "WORK", "--max-pairs", "1", "--json", *COMMAND).data
-    short = git("rev-parse", "main")[:9]
-    # A hash that reads as a number is named as it was typed.
-    is_number = re.fullmatch(r"[0-9]+(e[0-9]+)?", short) is not None
-    assert third["values"] == [f"{short[:5]}@{short}" if is_number else short, first["values"][1]]
-    assert third["answer"]["pairs"] == 5
-    assert third["answer"]["findings"][0]["pairs"] == 5
-    more = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", "--max-pairs", "1", "--json", *COMMAND)
-    assert more.data["pairs"] == 3, more.err
+    # One commit has several names; the entry keeps its own.
+    for name in (git("rev-parse", "main")[:5], "faster~2"):
+        more = ready("ab", "--code", name, "WORK", "--max-pairs", "1", "--json", *COMMAND)
+        assert (more.data["id"], more.data["values"]) == ("SPEED-000", first["values"]), more.err
+    assert [(f["side"], f["pairs"]) for f in more.data["answer"]["findings"]] == [(first["values"][1], 6)]
     (folder / "speed.txt").write_text("85")
+    # --id returns to the code that the entry states.
+    on = ready("ab", "--id", "SPEED-000", "--max-pairs", "1", "--json")
+    assert (on.data["values"], on.data["answer"]["pairs"]) == (first["values"], 7), on.err
+    assert on.data["answer"]["left_out"] == []
+    assert {run["code"]["commit"] for run in runs(folder)[-2:]} == {
+        git("rev-parse", "main"),
+        git("rev-parse", "HEAD~1"),
+    }
+    last = ready(*words, *COMMAND).data
+    assert (last["id"], last["answer"]["earlier"], last["answer"]["pairs"]) == ("SPEED-001", ["SPEED-000"], 2)
     refused = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", *COMMAND)
-    assert (refused.code, "SPEED-001" in refused.err) == (2, True)
-    last = ready(*words, *COMMAND).data["answer"]
-    assert last["entries"] == ["SPEED-003"]
-    assert last["earlier"] == ["SPEED-000", "SPEED-001", "SPEED-002"]
+    assert (refused.code, "next:  logbook ab --id SPEED-001" in refused.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -296,13 +296,35 @@ def test_the_next_command_removes_what_a_killed_one_left(ready: Cli, git: Git, f
 
 
 @pytest.mark.slow
-def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, folder: Path) -> None:
+def test_the_command_that_goes_on_keeps_to_its_commits(ready: Cli, git: Git, folder: Path) -> None:
     made = ready("ab", "--code", "main", "HEAD", "--max-pairs", "1", "--json", *COMMAND)
-    commits = git("rev-parse", "main")[:9], git("rev-parse", "HEAD")[:9]
     again = made.data["stopped"]["why"].partition("to continue: ")[2]
-    assert again == f"logbook ab --id SPEED-000 --max-pairs 20 --code {commits[0]} {commits[1]} -- python3 bench.py"
+    assert again == "logbook ab --id SPEED-000 --max-pairs 9"
     (folder / "speed.txt").write_text("80")
     git("commit", "-q", "-a", "-m", "HEAD moves on")
-    answer = ready("ab", "--json", *again.replace("--max-pairs 20", "--max-pairs 1").split()[2:])
+    answer = ready("ab", "--json", *again.replace("--max-pairs 9", "--max-pairs 1").split()[2:])
     assert answer.code == 0, answer.err
-    assert answer.data["pairs"] == 2
+    assert (answer.data["pairs"], answer.data["values"]) == (2, made.data["values"])
+    assert {run["code"]["commit"] for run in runs(folder)} == {git("rev-parse", "main"), git("rev-parse", "HEAD~1")}
+
+
+@pytest.mark.slow
+def test_changes_that_no_commit_holds_are_brought_back_by_id(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "speed.txt").write_text("80")
+    (folder / "bench.py").write_text(BENCH.replace("import os", "import os, fresh"))
+    (folder / "fresh.py").write_text("")
+    made = ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "1", "--json", *COMMAND)
+    assert made.code == 0, made.err
+    git("checkout", "-q", "--", ".")
+    (folder / "fresh.py").unlink()
+    before = state(git, folder)
+    on = ready("ab", "--id", "SPEED-000", "--max-pairs", "1", "--json")
+    assert on.code == 0, on.err
+    assert (on.data["pairs"], on.data["answer"]["left_out"], on.data["values"]) == (2, [], made.data["values"])
+    assert len({run["code"]["identity"] for run in runs(folder)}) == 2
+    assert state(git, folder) == before
+    # Without the diff in the logbook it is refused, with what to do instead.
+    [kept] = (folder / "logbooks/speed/code").rglob("*.diff")
+    kept.unlink()
+    lost = ready("ab", "--id", "SPEED-000", "--max-pairs", "1")
+    assert (lost.code, "cannot be brought back" in lost.err, "ab --id" in lost.err) == (2, True, False), lost.err

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.exports.full_store import NASTY, ROWS, TITLE, original_cell
-from tests.seams import Logbook
+from tests.seams import Logbook, to_pandas, to_polars
 
 pytestmark = pytest.mark.slow
 
@@ -159,7 +159,7 @@ def test_a_library_that_is_not_there(filled: Cli, library: str, monkeypatch: pyt
         error = filled("export", "--as", "parquet", "--json").error
     else:
         with pytest.raises(Exception, match=library) as raised:
-            getattr(Logbook.open(), f"to_{library}")()
+            {"pandas": to_pandas, "polars": to_polars}[library](Logbook.open())
         error = vars(raised.value)
     assert library in error["message"]
     assert error["hint"].startswith("pip install 'logbook-agent[")
@@ -167,7 +167,7 @@ def test_a_library_that_is_not_there(filled: Cli, library: str, monkeypatch: pyt
 
 def test_frames_of_a_logbook_and_of_an_entry(filled: Cli) -> None:
     logbook = Logbook.open()
-    whole, one = logbook.to_pandas(), logbook.record("MOE-000").to_pandas()
+    whole, one = to_pandas(logbook), to_pandas(logbook, "MOE-000")
     assert list(whole["entry"].unique()) == [f"MOE-00{n}" for n in range(6)]
     assert list(one["row"]) == [1, 2]
     assert whole["why_not"].iloc[2] == "superseded by MOE-002"
@@ -177,11 +177,11 @@ def test_frames_of_a_logbook_and_of_an_entry(filled: Cli) -> None:
     wanted |= {"config.tile": "string", "config.rate": "float64"}
     assert {name: str(whole[name].dtype) for name in wanted} == wanted
     assert whole["samples.tflops"].iloc[0] == [0.30000000000000004, 1e-300, 5e-324]
-    schema = {name: str(kind) for name, kind in logbook.to_polars().schema.items()}
+    schema = {name: str(kind) for name, kind in to_polars(logbook).schema.items()}
     assert schema["started"] == "Datetime(time_unit='us', time_zone='UTC')"
     assert schema["samples.tflops"] == "List(Float64)"
     assert list(whole.columns) == list(schema)
-    assert logbook.record("MOE-001").to_polars()["why_not"].to_list() == ["superseded by MOE-002"]
+    assert to_polars(logbook, "MOE-001")["why_not"].to_list() == ["superseded by MOE-002"]
     assert logbook.warnings == []
 
 

@@ -57,8 +57,8 @@ def test_a_sweep_that_is_resumed_shows_its_setup_and_its_command(started: Cli, f
     (folder / "b.sh").write_text("kill -INT $PPID; sleep 9\n")
     assert started("sweep", "one.yaml").code != 0
     (folder / "b.sh").write_text("echo RESULT size=$1 tflops=1\n")
-    done = started("sweep", "--resume", "MOE-000")
+    done = started("sweep", "--id", "MOE-000")
     assert done.code == 0, done.err
     wanted = [f"MOE-000: cd {folder} && {text}" for text in ("echo allocate", "K='a b' sh b.sh 1")]
     assert done.err.splitlines()[:2] == wanted
-    assert "&&" not in started("sweep", "--resume", "MOE-000").err, "nothing is left"
+    assert "&&" not in started("sweep", "--id", "MOE-000").err, "nothing is left"

@@ -8,9 +8,10 @@ from pathlib import Path
 from logbook_agent.exports.columns import DataColumn, columns_of
 from logbook_agent.exports.measured_rows import Exported, exported
 from logbook_agent.findings.read import Findings
+from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Code, Device, Exit, Host, Row, Run
+from logbook_agent.model.run import Device, Exit, Host, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 from logbook_agent.store.workspace import utc_now

@@ -35,7 +35,7 @@ WRITERS = {
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "agents/patching.py": "temporary files that git reads",
     "agents/cited_files.py": "the mode of a file that the user named, as it was",
-    "agents/reproduction.py": "the temporary working tree of a run that is made again",
+    "campaign/recorded_code.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
     "report/publish/hub_space.py": "the temporary folder of what is uploaded",

@@ -22,7 +22,7 @@ confirm: 0
 # The same, where pairs of the best case and its base follow.
 COMPARED = RECIPE.replace("confirm: 0\n", "")
 # How to go on with a sweep that was cut off.
-REST = "logbook sweep --resume MOE-000"
+REST = "logbook sweep --id MOE-000"
 BENCH = 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 

@@ -37,7 +37,7 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     assert "RESULT tflops=200" in line
     assert [one["kind"] for one in started("list", "--tried", "--json").data["tried"]] == ["failure"]
     (folder / "mended").touch()
-    again = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 2, 0, 1)
     with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         assert [(row["mode"], row["tflops"]) for row in csv.DictReader(stream)] == [("a", "100.0"), ("b", "200.0")]
@@ -51,7 +51,7 @@ def test_runs_that_were_added_by_hand_all_count(started: Cli, folder: Path) -> N
     for code in (0, 3):
         started("run", "--id", "MOE-000", "--", "sh", "-c", f"echo RESULT tflops=5; exit {code}")
     (folder / "mended").touch()
-    again = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json").data
+    again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json").data
     assert (again["rows"], again["failed"], again["problems"]) == (4, 0, [])
     # Two runs of each mode, two that failed first, and the two by hand.
     assert len(runs_of(folder)) == 8

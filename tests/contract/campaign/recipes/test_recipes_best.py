@@ -103,7 +103,8 @@ def test_without_a_base_the_best_is_compared_with_the_runner_up(started: Cli, fo
 @pytest.mark.slow
 @pytest.mark.wide
 def test_a_sweep_that_stays_open_goes_on_by_what_it_says(started: Cli, folder: Path) -> None:
-    noisy = 'echo "RESULT tflops=$((100 + LOGBOOK_RUN * LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 1997)).3"\n'
+    noisy = 'speed=1000; [ "$1" = d ] && speed=1030\n'
+    noisy += 'echo "RESULT tflops=$((speed + LOGBOOK_RUN * LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 197)).3"\n'
     write_recipe(folder, MODES, bench=noisy, name="modes")
     answer = started("sweep", "modes")
     assert answer.code == 0, answer.err
@@ -111,8 +112,9 @@ def test_a_sweep_that_stays_open_goes_on_by_what_it_says(started: Cli, folder: P
     assert stopped is not None, answer.out
     again = started(*stopped[1].split())
     assert again.code == 0, again.err
-    assert len([run for run in runs_of(folder) if run.label == "comparison"]) == 80
-    assert "40 pairs" in again.out
+    made = len([run for run in runs_of(folder) if run.label == "comparison"])
+    assert made > 40
+    assert made % 20 == 0, "whole blocks of two sides"
 
 
 # -- what was cut off, and units ---------------------------------------------------------------------

@@ -22,7 +22,7 @@ ENTRY = "logbooks/moe/entries/MOE-000.yaml"
 
 def sweep(folder: Path) -> list[str]:
     """The command that begins the sweep, or goes on with it."""
-    return ["sweep", "--resume", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
+    return ["sweep", "--id", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
 
 
 def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:

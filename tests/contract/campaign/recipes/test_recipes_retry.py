@@ -19,14 +19,14 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     first = started("sweep", "demo")
     assert first.code == 1
     assert "MOE-000: 8 of 8 rows, 2 failed" in first.out
-    assert ": logbook sweep --resume MOE-000 --retry-failed\n" in first.out
+    assert ": logbook sweep --id MOE-000 --retry-failed\n" in first.out
     # Without the option what failed stays, and the sweep is complete.
-    assert started("sweep", "--resume", "MOE-000", "--json").data["ran"] == 0
+    assert started("sweep", "--id", "MOE-000", "--json").data["ran"] == 0
     dry = started("sweep", "demo", "--retry-failed", "--dry-run").out
     assert "resumes MOE-000" in dry
     assert "2 failed runs" in dry
     # Still failing: there is one row per run all the same.
-    still = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    still = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (still.code, still.data["rows"], still.data["failed"], still.data["ran"]) == (1, 8, 2, 2)
     (folder / "mended").touch()
     again = started("sweep", "demo", "--retry-failed", "--json")
@@ -54,8 +54,8 @@ def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Pat
         folder, RECIPE.replace("controls:\n- {mode: old}\ncompare: {axis: mode, base: old}\n", ""), bench=bench
     )
     assert started("sweep", "demo", "--set", "size=1,2", "--json").data["failed"] == 1
-    stopped = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    stopped = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (stopped.code, stopped.data["rows"], stopped.data["failed"], stopped.data["problems"]) == (130, 2, 1, [])
-    assert started("sweep", "--resume", "MOE-000", "--json").data["failed"] == 1
-    done = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert started("sweep", "--id", "MOE-000", "--json").data["failed"] == 1
+    done = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)

@@ -129,11 +129,11 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 5)
     assert second.err.startswith("MOE-000: 3 of 8 runs ")
     # Complete: named, it is only looked at; not named, it begins anew.
-    again = started("sweep", "--resume", "MOE-000", "--json")
+    again = started("sweep", "--id", "MOE-000", "--json")
     assert (again.code, again.data["rows"], again.data["ran"]) == (0, 8, 0)
     assert started("sweep", "demo", "--set", "size=1", "--json").data["id"] == "MOE-001"
     path.write_text(path.read_text().replace("[1, 2, 3, 4]", "[1, 2]"))
-    changed = started("sweep", "--resume", "MOE-000")
+    changed = started("sweep", "--id", "MOE-000")
     assert (changed.code, "MOE-000" in changed.err) == (2, True)
 
 
@@ -146,8 +146,8 @@ def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
         bench=stop + 'echo "RESULT tflops=$FAR"\n',
     )
     assert started("sweep", "demo", "--set", "size=1,2", "--on", "far").code == 130
-    assert "not on near" in started("sweep", "--resume", "MOE-000", "--on", "near").err
-    assert started("sweep", "--resume", "MOE-000").code == 0
+    assert "not on near" in started("sweep", "--id", "MOE-000", "--on", "near").err
+    assert started("sweep", "--id", "MOE-000").code == 0
     launched = [run.launcher and run.launcher.name for run in runs_of(folder)]
     assert launched == ["far"] * len(launched)
     assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("resumes") == 0
@@ -180,10 +180,10 @@ def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path
 def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     assert started("sweep", "--dry-run").code == 2
-    assert started("sweep", "demo", "--resume", "MOE-000", "--new").code == 2
+    assert started("sweep", "demo", "--id", "MOE-000", "--new").code == 2
     assert "did you mean demo?" in started("sweep", "demoo").err
     started("note", "--title", "x")
-    refused = started("sweep", "--resume", "MOE-000")
+    refused = started("sweep", "--id", "MOE-000")
     assert (refused.code, "MOE-000" in refused.err) == (2, True)
     assert not (folder / "logbooks/moe/runs").exists()
 
@@ -203,7 +203,7 @@ def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path
     # What has begun goes on in its own order, whatever was swept since.
     assert "by seed 1\n" in started("sweep", "demo", "--dry-run").out
     assert started("sweep", "demo", "--new").code == 0
-    assert started("sweep", "--resume", "MOE-001").code == 0
+    assert started("sweep", "--id", "MOE-001").code == 0
     orders = []
     for number in range(3):
         use = Store(folder).entry(f"MOE-00{number}").recipe

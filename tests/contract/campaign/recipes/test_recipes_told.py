@@ -60,9 +60,9 @@ def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> No
     write_recipe(folder, PAIR, name="pair")
     assert started("sweep", "pair", "--scale", "tiny", "--set", "repeats=2").code == 0
     write_recipe(folder, PAIR.replace("size: 1", "size: 3"), name="pair")
-    hint = started("sweep", "--resume", "MOE-000", "--json").error["hint"]
+    hint = started("sweep", "--id", "MOE-000", "--json").error["hint"]
     command = "logbook sweep pair --scale tiny --set repeats=2 --new"
     assert hint.endswith(f": {command}")
     assert started(*shlex.split(command)[1:], "--json").data["id"] == "MOE-001"
-    error = started("sweep", "--resume", "MOE-001", "--on", "pod", "--json").error
+    error = started("sweep", "--id", "MOE-001", "--on", "pod", "--json").error
     assert error["hint"].endswith("logbook sweep pair --scale tiny --set repeats=2 --on pod --new")

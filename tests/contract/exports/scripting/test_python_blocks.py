@@ -9,11 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import Cli
-from tests.seams import Logbook, log
+from tests.seams import Logbook, ab, experiment, log, sync
 
 # Set for every command that `logbook` runs.
 INSIDE = ("LOGBOOK_ENTRY_ID", "LOGBOOK_RUN")
@@ -26,7 +27,7 @@ def book(folder: Path) -> Logbook:
 
 def test_a_block_is_a_run(book: Logbook, capsys: pytest.CaptureFixture[str]) -> None:
     streams = sys.stdout, sys.stderr
-    with book.experiment(title="Train", config={"lr": 0.1}, label="A") as x:
+    with experiment(book, title="Train", config={"lr": 0.1}, label="A") as x:
         print("visible")
         print("aside", file=sys.stderr)
         x.log(loss=2.5, note="quiet")
@@ -56,8 +57,8 @@ def test_a_block_is_a_run(book: Logbook, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_block_within_another_one_has_its_rows_alone(book: Logbook) -> None:
-    with book.experiment(title="Outer") as outer:
-        with book.experiment(title="Inner") as inner:
+    with experiment(book, title="Outer") as outer:
+        with experiment(book, title="Inner") as inner:
             log(loss=5)
         log(loss=7)
     for block, loss in ((inner, 5.0), (outer, 7.0)):
@@ -66,7 +67,7 @@ def test_a_block_within_another_one_has_its_rows_alone(book: Logbook) -> None:
 
 
 def test_a_block_that_fails(book: Logbook) -> None:
-    x = book.experiment(title="Fails")
+    x = experiment(book, title="Fails")
     with pytest.raises(ZeroDivisionError), x:  # noqa: PT012 - a block of two statements
         x.log(loss=3)
         1 / 0  # noqa: B018
@@ -83,14 +84,14 @@ def test_a_block_that_fails(book: Logbook) -> None:
     [(KeyboardInterrupt(), (None, "SIGINT", True)), (SystemExit(3), (3, None, False))],
 )
 def test_how_a_block_is_left(book: Logbook, error: BaseException, ended: tuple[object, ...]) -> None:
-    with pytest.raises(type(error)), book.experiment() as x:
+    with pytest.raises(type(error)), experiment(book) as x:
         raise error
     assert x.run is not None
     assert (x.run.exit.code, x.run.exit.signal, x.run.exit.interrupted) == ended
 
 
 def test_a_block_is_open_once(book: Logbook) -> None:
-    x = book.experiment()
+    x = experiment(book)
     with pytest.raises(Exception, match="not open"):
         x.log(loss=1)
     with x:
@@ -99,14 +100,14 @@ def test_a_block_is_open_once(book: Logbook) -> None:
         x.log(loss=1)
     with pytest.raises(Exception, match="already"), x:
         pass
-    with book.experiment(entry_id="MOE-000", label="B") as more:
+    with experiment(book, entry_id="MOE-000", label="B") as more:
         more.log(loss=1)
     assert [status.run.label for status in book.record("MOE-000").runs] == [None, "B"]
 
 
 def test_secrets_in_a_block_are_hidden(book: Logbook, folder: Path) -> None:
     secret = "hf_" + "Q7vX2mLp9RkT4wYb8NcZ1sDf6GhJ3eAu5K"
-    with book.experiment(title="Secret"):
+    with experiment(book, title="Secret"):
         print("token", secret)
     texts = [path.read_text() for path in (folder / "logbooks").rglob("*") if path.is_file()]
     assert [text for text in texts if secret in text] == []
@@ -123,11 +124,12 @@ def slow():
 """
 SCRIPT = """\
 from logbook_agent import Logbook
+from logbook_agent.exports.api import ab
 import work
 def own(): pass
 if __name__ == "__main__":
     book = Logbook.open()
-    print(book.ab({"slow": work.slow, "own": own}, pairs=2, calls=3, warm_up=1, metrics=["time_s"]).data())
+    print(ab(book, {"slow": work.slow, "own": own}, pairs=2, calls=3, warm_up=1, metrics=["time_s"]).data())
 """
 
 
@@ -152,21 +154,30 @@ def test_another_function_of_the_same_name_asks_another_question(book: Logbook) 
     def returning(loss: float) -> Callable[[], object]:
         return lambda: {"loss": loss}
 
-    one, other = (book.ab({"a": returning(1.0), "b": returning(b)}, pairs=2, metrics=["loss"]) for b in (2.0, 0.5))
-    again = book.ab({"a": returning(1.0), "b": returning(2.0)}, pairs=2, metrics=["loss"])
-    answers = [book.compare(found.entry_id)["answer"] for found in (one, other, again)]
-    assert [a["entries"] for a in answers] == [  # type: ignore[index]
-        [one.entry_id, again.entry_id],
-        [other.entry_id],
-        [one.entry_id, again.entry_id],
-    ]
+    def compared(b: float, **more: Any) -> tuple[str, object]:
+        found = ab(book, {"a": returning(1.0), "b": returning(b)}, max_pairs=2, metrics=["loss"], **more)
+        return found.entry_id, found.data()["pairs"]
+
+    # Called again with the same functions, it adds pairs to its entry.
+    assert [compared(b) for b in (2.0, 0.5, 2.0)] == [("MOE-000", 2), ("MOE-001", 2), ("MOE-000", 4)]
+    assert compared(2.0, new=True) == ("MOE-002", 2)
+
+
+def test_a_fixed_number_of_pairs_of_functions_takes_no_more(book: Logbook) -> None:
+    functions = {"a": lambda: {"loss": 1.0}, "b": lambda: {"loss": 2.0}}
+    assert "to continue" not in str(ab(book, functions, pairs=2, metrics=["loss"]))
+    with pytest.raises(Exception, match="judged once") as refused:
+        ab(book, functions, pairs=2, metrics=["loss"])
+    assert getattr(refused.value, "hint", "") == "ab(book, ..., new=True)"
+    more = ab(book, functions, max_pairs=2, metrics=["loss"], new=True)
+    assert (more.entry_id, str(more).splitlines()[0][-37:]) == ("MOE-001", "ab(book, ...) with the same functions")
 
 
 def test_a_line_left_open_hides_no_result(book: Logbook) -> None:
-    with book.experiment(title="Open line") as x:
+    with experiment(book, title="Open line") as x:
         print("epoch 1", end=" ")
         x.log(loss=2.5)
-    found = book.ab({"a": lambda: print("x", end=""), "b": lambda: None}, pairs=1, metrics=["time_s"])
+    found = ab(book, {"a": lambda: print("x", end=""), "b": lambda: None}, pairs=1, metrics=["time_s"])
     rows = [status.run.rows for entry in ("MOE-000", found.entry_id) for status in book.record(entry).runs]
     assert [len(row) for row in rows] == [1] * 3
 
@@ -176,7 +187,7 @@ def test_functions_that_cannot_be_imported(book: Logbook, capfd: pytest.CaptureF
         print("inside")
         return {"loss": 1.0}
 
-    found = book.ab({"a": noisy, "b": lambda: {"loss": 2.0}}, pairs=2, metrics=["loss"])
+    found = ab(book, {"a": noisy, "b": lambda: {"loss": 2.0}}, pairs=2, metrics=["loss"])
     assert found.within_process.startswith("a ")
     runs = [status.run for status in book.record(found.entry_id).runs]
     assert {run.rows[0].metrics["loss"].samples for run in runs} == {(1.0,), (2.0,)}
@@ -187,16 +198,16 @@ def test_functions_that_cannot_be_imported(book: Logbook, capfd: pytest.CaptureF
 def test_names_and_places_of_an_ab(book: Logbook, monkeypatch: pytest.MonkeyPatch) -> None:
     for names in (["a"], ["a", "b,c"], ["a", "null"]):
         with pytest.raises(Exception):  # noqa: B017, PT011 - of which kind is no promise
-            book.ab(dict.fromkeys(names, lambda: None))
+            ab(book, dict.fromkeys(names, lambda: None))
     for name in INSIDE:
         monkeypatch.setenv(name, "1")
     with pytest.raises(Exception, match="within a run"):
-        book.ab({"a": lambda: None, "b": lambda: None})
+        ab(book, {"a": lambda: None, "b": lambda: None})
     assert book.records() == ()
 
 
 def test_a_function_that_fails_ends_the_ab(book: Logbook) -> None:
-    found = book.ab({"a": lambda: None, "b": lambda: {}["x"]}, metrics=["time_s"])
+    found = ab(book, {"a": lambda: None, "b": lambda: {}["x"]}, metrics=["time_s"])
     assert found.made.stop == "failed"
     assert "KeyError: 'x'" in str(found)
 
@@ -212,7 +223,7 @@ def test_it_answers_as_the_command_line_does(book: Logbook, cli: Cli) -> None:
     assert found == cli("compare", "MOE-000", "MOE-001", "--axis", "mode", "--json").data
     assert book.criteria() == cli("criteria", "--json").data
     with pytest.raises(Exception, match=re.escape(cli("sync", "--json").error["message"])):
-        book.sync()
+        sync(book)
 
 
 def test_a_logbook_that_was_started_is_the_one_that_is_used(book: Logbook) -> None:

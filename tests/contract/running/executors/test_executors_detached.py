@@ -244,7 +244,7 @@ def test_what_has_no_run_can_be_given_one(started: Cli) -> None:
     """The hint fits what the entry holds."""
     started("note", "--title", "one")
     started("note", "--plan", "two", "--command", "true")
-    for entry_id, hint in (("MOE-000", "logbook run --id MOE-000 -- COMMAND"), ("MOE-001", "logbook run --id MOE-001")):
+    for entry_id, hint in (("MOE-000", "logbook show MOE-000"), ("MOE-001", "logbook run --id MOE-001")):
         assert started("wait", entry_id, "--json").error["hint"] == hint
         for words in (("show", entry_id, "--log"), ("wait", entry_id, "--follow")):
             assert started(*words).err.endswith(f"{hint}\n")

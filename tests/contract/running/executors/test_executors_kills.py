@@ -68,7 +68,7 @@ def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
         if not series(folder):
             done = logbook(*words, "--detach", cwd=folder)
             assert done.returncode == 0, done.stderr.decode()
-            words = ("sweep", "--resume", "MOE-000")
+            words = ("sweep", "--id", "MOE-000")
         while killed < KILLS and series(folder):
             time.sleep(chance.uniform(0.05, 0.8))
             killed += kill(chance, folder)

@@ -49,7 +49,7 @@ def test_a_sweep_that_lacks_nothing_but_a_run_of_its_comparison(pool: Place, fol
     [*_, last] = made = [run for run in runs_of(folder) if run.label == "comparison"]
     assert len(made) == 2
     shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{last.run:02d}")
-    answer = pool.cli("sweep", "--resume", "MOE-000", "--on", "far", "--parallel", "4")
+    answer = pool.cli("sweep", "--id", "MOE-000", "--on", "far", "--parallel", "4")
     assert answer.code == 0, answer.err
     made = [run for run in runs_of(folder) if run.label == "comparison"]
     assert len({(run.part.pair, run.part.side) for run in made}) == 2

@@ -41,7 +41,7 @@ def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch:
 
 @pytest.mark.parametrize(
     ("name", "named"),
-    [("run", ("1 of 3", "--id MOE-000 --repeat 2")), ("sweep", ("1 of 8", "logbook sweep --resume MOE-000"))],
+    [("run", ("1 of 3", "--id MOE-000 --repeat 2")), ("sweep", ("1 of 8", "logbook sweep --id MOE-000"))],
 )
 def test_an_interruption_has_its_exit_code_whatever_came_before(
     started: Cli, folder: Path, name: str, named: tuple[str, str]
@@ -57,4 +57,4 @@ def test_a_teardown_that_fails_is_told_after_an_interruption(started: Cli, folde
     answer = started("sweep", "demo", "--json")
     teardown, rest = answer.data["problems"]
     assert (answer.code, "logbook show MOE-000" in teardown) == (130, True)
-    assert "logbook sweep --resume MOE-000" in rest
+    assert "logbook sweep --id MOE-000" in rest

@@ -51,7 +51,7 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "1 of 160" in out
-    assert "logbook sweep --resume MOE-000" in out
+    assert "logbook sweep --id MOE-000" in out
     assert (folder / "released").exists()
     assert is_whole(folder, runs=4), "setup, a run, the one that was cut off, teardown"
     assert started("list", "--json").data[0]["state"] == "interrupted"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent import Logbook
+from logbook_agent.exports.api import experiment
 from logbook_agent.exports.scripting.functions import place_of
 from logbook_agent.model.errors import LogbookError
 
@@ -19,7 +20,7 @@ def book(folder: Path) -> Logbook:
 def test_a_record_that_cannot_be_written_is_told(book: Logbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the block is carried out, so that nothing is lost."""
     monkeypatch.setattr("logbook_agent.exports.scripting.blocks.run_here", _refused)
-    with pytest.raises(LogbookError, match="disk full"), book.experiment():
+    with pytest.raises(LogbookError, match="disk full"), experiment(book):
         raise AssertionError("not to be reached")
 
 
