@@ -28,9 +28,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Row, Run
+from logbook_agent.model.run import Device, Env, Exit, Host, Measurement, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 

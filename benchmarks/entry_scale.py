@@ -26,9 +26,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
+from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 
-from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
-from logbook_agent.findings.comparison.answers import answers, following, placed
+from logbook_agent.findings.comparison.answers import answer_for, answers, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.opening import Opening, of_comparisons
 from logbook_agent.findings.protocol import Records
@@ -41,36 +42,44 @@ class Comparisons:
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
-        """The answer to every comparison, in the order of the latest entry of each."""
-        return self._answers(self._pairs)
+        """The answer to every comparison, in the order of their entries."""
+        found = map(self._standing, answers(self._pairs, self._header.metrics))
+        return placed(found, self._pairs, self._header.case_keys)
 
-    def _answers(self, pairs: Sequence[EntryPairs]) -> tuple[Answer, ...]:
-        found = answers(pairs, self._header.metrics)
-        return placed(map(self._standing, found), [*self._pairs, *pairs], self._header.case_keys)
+    @cached_property
+    def _by_entry(self) -> dict[str, Answer]:
+        return {one.entry: one for one in self.answers}
+
+    @cached_property
+    def counting(self) -> tuple[Answer, ...]:
+        """The answers of entries that nobody discarded."""
+        return tuple(answer for answer in self.answers if answer.entry not in self._discarded)
 
     def _standing(self, answer: Answer) -> Answer:
         """The answer, in which nothing is found to be better that somebody discarded."""
-        by = next((self._discarded[entry] for entry in answer.entries if entry in self._discarded), None)
+        by = self._discarded.get(answer.entry)
         if by is None:
             return answer
         found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
         return replace(answer, findings=tuple(found), first=(f"discarded by {by}",))
 
     def answer_of(self, entry_id: str) -> Answer | None:
-        """The answer to the comparison that an entry states; None where it has no pair."""
-        return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
+        """The answer to the comparison that an entry states; None where it states none."""
+        return self._by_entry.get(entry_id)
+
+    def asking(self, axis: str) -> list[str]:
+        """The entries whose comparison has this axis, the latest first."""
+        return [one.entry for one in reversed(self._pairs) if one.question.axis == axis]
 
     def answer_with(self, record: Record) -> Answer | None:
-        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
-        read; None where it has no pair."""
+        """The answer to the comparison of an entry as its record is now; None where it states none."""
         now = tried(record)
         if now is None:
             return None
-        keys = {key for s in now.series for key in (s.key, s.asks)}
-        others = {t.entry: t for t in self._pairs if any({s.key, s.asks} & keys for s in t.series)}
-        order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
-        found = self._answers([one for _, one in order])
-        return next((a for a in reversed(found) if record.id in a.entries), None)
+        all_ = [*(one for one in self._pairs if one.entry != record.id), now]
+        all_.sort(key=lambda one: parse_id(one.entry) or ("", 0))
+        [found] = placed([self._standing(answer_for(now, all_, self._header.metrics))], all_, self._header.case_keys)
+        return found
 
     def following(self, changed: Collection[str]) -> set[str]:
         """The entries whose answers or sentences may change with the comparisons of the `changed` ones."""
@@ -78,28 +87,24 @@ class Comparisons:
             return set()
         return following(self._pairs, changed, self._header.case_keys)
 
-    def sharing(self, entry_id: str) -> set[str]:
-        """The entries that share the question of an entry, or that continue it without this one."""
-        return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
-
     # -- what is said of an entry ------------------------------------------------------------------
 
     def compared(self, entry_id: str) -> Compared:
-        """The lines, headline and confidence that its comparison gives to an entry."""
+        """The lines, result and confidence that its comparison gives to an entry."""
         answer = self.answer_of(entry_id)
         if answer is None:
             return Compared()
         return Compared(
-            lines=tuple(words.entry_lines(answer, entry_id)),
-            result=words.headline(answer, entry_id) if answer.findings else None,
+            lines=tuple(words.entry_lines(answer)),
+            result=synopsis.synopsis(answer) if answer.findings else None,
             confidence=answer.confidence,
             reasons=answer.reasons,
         )
 
     def data(self, entry_id: str) -> dict[str, object] | None:
-        """The answer to the comparison of an entry as plain data, and which later entry continues its question."""
+        """The answer to the comparison of an entry as plain data."""
         answer = self.answer_of(entry_id)
-        return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
+        return None if answer is None else words.data(answer)
 
     def in_summary(self, summary: Summary) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
@@ -110,24 +115,22 @@ class Comparisons:
         return {
             **summary,
             "negative": self.negative_of(summary),
-            **words.line_data(answer, summary["id"]),
+            **synopsis.line_data(answer),
             "confidence": trust.word,
             "confidence_text": trust.text,
         }
 
     def negative_of(self, said: SaidByEntry) -> str | None:
-        """The negative results of an entry, with those of its comparison if it is the latest that has its question."""
+        """The negative results of an entry, with those of its comparison."""
         answer = self.answer_of(said["id"])
-        is_latest = answer is not None and answer.entry == said["id"]
-        found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer and is_latest else []
+        found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer else []
         shown = [said["negative"], *bounded(found, _SHOWN_NEGATIVES)]
         return "; ".join(filter(None, shown)) or None
 
-    def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
+    def first_lines(self, records: Records, titles: Mapping[str, str], now: datetime) -> Opening:
         """What the comparisons settled and left open, with the commands that would settle the rest. `titles` are those
         of the entries."""
-        current = {a.entry: answer for a in self.answers if (answer := self.answer_of(a.entry)) is not None}
-        return of_comparisons(records, self._header, self.answers, current, titles)
+        return of_comparisons(records, self._header, self.counting, titles, now)
 
 
 # -- which comparison answers a question ------------------------------------------------------------------
@@ -140,7 +143,7 @@ def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> An
         return None
     own = {entry: records.record(entry) for entry in asked.entries}
     for answer in reversed(answers):
-        if {*asked.entries} <= {*answer.entries} and _is_about(answer, asked) and _holds(asked, own):
+        if {*asked.entries} == {answer.entry} and _is_about(answer, asked) and _holds(asked, own):
             found = tuple(
                 f
                 for f in answer.findings

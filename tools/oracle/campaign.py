@@ -3,7 +3,6 @@ line. What runs measure follows from the number of the entry, of the run and of 
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import subprocess
@@ -33,7 +32,6 @@ class Campaign:
         self.seed = seed
         self.book = folder / "logbooks/moe"
         self.done: list[str] = []
-        self._words: dict[str, list[str]] = {}
         self._questions: list[list[str]] = []
         self._version = 0
 
@@ -52,8 +50,9 @@ class Campaign:
             move()
 
     def make_known(self) -> None:
-        """A campaign in which every rule of comparisons matters: noise beside an A/B that is superseded and goes on in
-        another entry; a try that was taken back; other code; a worse and an open question; sides without a design."""
+        """A campaign in which every rule of comparisons matters: noise beside an A/B that a second sitting replicates
+        and a note supersedes; another entry about the same; a try that was taken back; other code; a worse and an open
+        question; sides without a design."""
         self._start(effects={"new": 20000, "old": -30000, "same": 0}, noise=12000, metrics=METRICS[0])
         ask = ("ab", "--axis", "mode=base,new")
         drawn = ("--seed", "3", "--max-pairs")
@@ -61,10 +60,13 @@ class Campaign:
         self.say("run", "--label", "Again", "--repeat", "2", *self._bench("new"))
         self.say(*ask, *drawn, "10", *self._bench("{axis}"))
         self.say("run", "--id", "MOE-002", "--repeat", "2", *self._bench("base"))
-        self.say(*ask, *drawn, "6", "--supersedes", "MOE-002", *self._bench("{axis}"))
-        self.say(*ask, *drawn, "4", *self._bench("{axis}"))
-        self.say("edit", "MOE-004", "--state", "void", "--reason", "the wrong branch")
-        self.say("ab", "--axis", "mode=base,old", *drawn, "10", *self._bench("{axis}"))
+        self.clock.tick(20)
+        self.say("ab", "--id", "MOE-002", "--max-pairs", "10")
+        self.say("note", "--title", "Better said", "--supersedes", "MOE-002")
+        self.say(*ask, "--new", *drawn, "4", *self._bench("{axis}"))
+        self.say(*ask, "--new", *drawn, "4", *self._bench("{axis}"))
+        self.say("edit", "MOE-005", "--state", "void", "--reason", "the wrong branch")
+        self.say("ab", "--axis", "mode=base,old", "--seed", "8", "--max-pairs", "10", *self._bench("{axis}"))
         self.say("ab", "--axis", "mode=base,same", *drawn, "10", *self._bench("{axis}", 2))
         self._other_code()
         self.say(*ask, *drawn, "4", *self._bench("{axis}"))
@@ -129,8 +131,8 @@ class Campaign:
             at = re.search(r"^metrics:\n(?:[- ].*\n)*", text, re.MULTILINE)
             assert at is not None
             header.write_text(text[: at.end()] + WATCHED + text[at.end() :])
-        for side, more in (("new", ""), ("old", ", verdicts: [better]"), ("same", "")):
-            predicate = f"verdict: {{axis: mode, values: [base, {side}]{more}}}"
+        for side, more in (("new", ""), ("old", ", outcomes: [better]"), ("same", "")):
+            predicate = f"compared: {{axis: mode, values: [base, {side}], settled: true{more}}}"
             self.say("criteria", "--add", f"Is {side} different?", "--predicate", predicate)
 
     def _commit(self, message: str, folder: Path | None = None) -> None:
@@ -162,9 +164,10 @@ class Campaign:
 
     def _asked(self, question: list[str], *more: str) -> None:
         seed = ["--seed", str(self.chance.randrange(10**6))]
-        answer = self.say("ab", *more, *self._pairs(), *seed, "--json", *question, may_fail=True)
-        assert answer.code in (0, 3), (self.seed, self.done, answer.out, answer.err)
-        self._words[json.loads(answer.out)["data"]["id"]] = [*question, str(self._version)]
+        answer = self.say("ab", *more, *self._pairs(), *seed, *question, may_fail=True)
+        # An entry has its own number of pairs.
+        is_other = answer.code == 2 and "judged" in answer.err
+        assert is_other or answer.code in (0, 3), (self.seed, self.done, answer.out, answer.err)
 
     def _ab(self) -> None:
         question = self._question()
@@ -172,18 +175,24 @@ class Campaign:
         self._asked(question)
 
     def _again(self) -> None:
-        """The same question in a new entry."""
-        more = ["--supersedes", self.chance.choice(self.entries(compared=True))] if self.chance.random() < 0.3 else []
+        """The same question: in its entry, or in a new one."""
+        more = ["--new"] if self.chance.random() < 0.4 else []
+        if more and self.chance.random() < 0.5:
+            more += ["--supersedes", self.chance.choice(self.entries(compared=True))]
         self._asked(self.chance.choice(self._questions), *more)
 
     def _go_on(self) -> None:
-        able = [i for i, words in self._words.items() if words[-1] == str(self._version)]
+        able = self.entries(compared=True)
         stated = {i: yaml.safe_load((self.book / f"entries/{i}.yaml").read_text()) for i in able}
-        able = [i for i, e in stated.items() if "state" not in e and not e["comparison"]["design"].get("fixed")]
+        able = [
+            i
+            for i, e in stated.items()
+            if not {"state", "recipe"} & e.keys() and not e["comparison"]["design"].get("fixed")
+        ]
         if able:
             entry = self.chance.choice(able)
             pairs = ["--max-pairs", str(self.chance.randint(1, 12))]
-            answer = self.say("ab", "--id", entry, *pairs, *self._words[entry][:-1], may_fail=True)
+            answer = self.say("ab", "--id", entry, *pairs, may_fail=True)
             assert answer.code in (0, 3), (self.seed, self.done, answer.out, answer.err)
 
     def _baseline(self) -> None:
@@ -275,9 +284,7 @@ class Campaign:
         subprocess.run(["rm", "-rf", str(theirs)], check=True)
         self.git("clone", "-q", ".", str(theirs))
         self._patch.chdir(theirs)
-        words = dict(self._words)
         self._asked(self.chance.choice(self._questions))
-        self._words = words
         self._patch.chdir(self.folder)
         self._asked(self.chance.choice(self._questions))
         for folder in (self.folder, theirs):

@@ -1,5 +1,5 @@
 """What every reader of a logbook must say, found in its files by other means than the package's, of which it imports
-nothing: the comparisons that entries state, which entries share one, which pairs count, and the answer (`blocks`).
+nothing: the comparisons that entries state, which pairs count, and the answer (`blocks`).
 
 It knows logbooks as `campaign` makes them: every run reports one row, of one machine.
 """
@@ -12,6 +12,7 @@ import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import yaml
 from tools.oracle.blocks import Measured, Outcome, judge
 
 Data = dict[str, Any]
+Place = tuple[str, str, str]
 APART_S = 600
 
 
@@ -27,7 +29,7 @@ APART_S = 600
 class Finding:
     """What must be said of a metric of one side in one case: the outcome in the words of readers, the change and its
     interval as fractions, and how many pairs were judged. The pairs with a ratio are counted; `config` is that of the
-    case."""
+    case. `replicated`: whether two sittings settle it alike; None where no second one settles it."""
 
     metric: str
     unit: str | None
@@ -39,22 +41,19 @@ class Finding:
     change: float | None
     interval: list[float] | None
     judged: int
+    replicated: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One question with all entries that share it, oldest first. `void`: entries that were taken back; `times`: when
-    the first and the last pair began."""
+    """The question of an entry. `earlier` entries asked the same; `void`: it was taken back."""
 
-    entries: tuple[str, ...]
-    void: tuple[str, ...]
+    entry: str
+    void: bool
+    earlier: tuple[str, ...]
     question: Data
     findings: tuple[Finding, ...]
-    times: tuple[str, str]
-
-    @property
-    def entry(self) -> str:
-        return self.entries[-1]
+    confidence: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ class Pair:
     """The run of the base and that of a side which chance put in order; `place` is metric, side and case."""
 
     key: str
-    entry: str
+    asks: str
     place: tuple[str, str, str]
     block: int
     started: str
@@ -74,16 +73,20 @@ class Pair:
 
 
 def comparisons(book: Path) -> list[Comparison]:
-    """The comparisons of a logbook, each judged from its own pairs alone, in the order of their latest entries."""
+    """The comparisons of a logbook, each judged from the pairs of its entry alone, in their order."""
     header = yaml.safe_load((book / "logbook.yaml").read_text())
     entries = {e["id"]: e for e in (yaml.safe_load(p.read_text()) for p in (book / "entries").glob("*.yaml"))}
     stated = {i: entries[i] for i in sorted(entries, key=_number) if "comparison" in entries[i]}
-    groups: dict[str, list[Pair]] = {}
+    found: list[Comparison] = []
+    asked: dict[str, set[str]] = {}
     for entry_id, entry in stated.items():
-        for pair in _pairs(book, entry_id, entry["comparison"]["question"], header):
-            groups.setdefault(pair.key, []).append(pair)
-    found = [_comparison(book, pairs, stated, header) for pairs in groups.values()]
-    return sorted((c for c in found if c.entries), key=lambda c: (_number(c.entry), c.times[1]))
+        pairs = _pairs(book, entry_id, entry["comparison"]["question"], header)
+        asks = {pair.asks for pair in pairs}
+        earlier = tuple(i for i in asked if asked[i] & asks)
+        found.append(_comparison(book, entry, pairs, earlier, header))
+        if entry.get("state") != "void":
+            asked[entry_id] = asks
+    return found
 
 
 def uncompared(book: Path) -> list[str]:
@@ -131,7 +134,7 @@ def _pairs(book: Path, entry_id: str, question: Data, header: Data) -> list[Pair
         for base, other in both
         if _is_as_drawn((base, other), (first[_place(base)], first[_place(other)]))
         and (question["axis"] == "code" or base["code"]["identity"] == other["code"]["identity"])
-        for pair in _measured(entry_id, question, asked, base, other, declared)
+        for pair in _measured(question, asked, base, other, declared)
     ]
 
 
@@ -168,17 +171,14 @@ def _words(run: Data) -> list[str]:
 
 
 def _conditions(question: Data, run: Data) -> Data:
-    """Environment, packages and devices of the base of a pair."""
+    """Environment and devices of the base of a pair."""
     environment = {**run.get("env", {}).get("relevant", {}), **run.get("env", {}).get("declared", {})}
     environment = {k: v for k, v in environment.items() if question["axis"] not in ("code", f"env:{k}")}
-    software = {k: v for k, v in run.get("software", {}).items() if k != "logbook-agent"}
     devices, files = run.get("devices"), run.get("code", {}).get("untracked")
-    return {"in": [environment, software, devices, files]}
+    return {"in": [environment, devices, files]}
 
 
-def _measured(
-    entry_id: str, question: Data, asked: Data, base: Data, other: Data, declared: list[str]
-) -> Iterator[Pair]:
+def _measured(question: Data, asked: Data, base: Data, other: Data, declared: list[str]) -> Iterator[Pair]:
     """One pair for each metric."""
     code = [base["code"]["identity"], other["code"]["identity"] if question["axis"] == "code" else None]
     ([row], [partner]) = (run["rows"] for run in (base, other))
@@ -187,7 +187,7 @@ def _measured(
     for metric in dict.fromkeys((*question.get("metrics", row["metrics"]), *watched)):
         yield Pair(
             key=json.dumps([asked, code, _conditions(question, base)], sort_keys=True),
-            entry=entry_id,
+            asks=json.dumps({k: v for k, v in asked.items() if k != "cases"}, sort_keys=True),
             block=(base["part"]["pair"] - 1) // 10,
             place=(metric, str(other["part"]["side"]), other["part"].get("case", "") if asked["cases"] else ""),
             started=min(base["started"], other["started"]),
@@ -209,39 +209,64 @@ def _value(row: Data, metric: str) -> float | None:
 # -- the answer ----------------------------------------------------------------------------------------
 
 
-def _comparison(book: Path, pairs: list[Pair], stated: dict[str, Data], header: Data) -> Comparison:
-    """The answer to one question from the pairs of its entries; those of void entries do not count."""
-    entries = list(dict.fromkeys(p.entry for p in pairs))
-    valid = [e for e in entries if stated[e].get("state") != "void"]
-    question = stated[(valid or entries)[-1]]["comparison"]["question"]
-    pairs = [p for p in pairs if p.entry in valid]
+def _comparison(book: Path, entry: Data, pairs: list[Pair], earlier: tuple[str, ...], header: Data) -> Comparison:
+    """The answer to the question of an entry from its pairs, those under the conditions of its last one."""
+    question, design = entry["comparison"]["question"], entry["comparison"]["design"]
+    is_void = entry.get("state") == "void"
+    key = max(pairs, key=lambda p: p.started).key if pairs and not is_void else ""
     series: dict[tuple[str, str, str], list[Pair]] = {}
-    for pair in sorted(pairs, key=lambda p: (p.started, p.ended)):
+    for pair in sorted((p for p in pairs if p.key == key), key=lambda p: (p.started, p.ended)):
         series.setdefault(pair.place, []).append(pair)
-    bound = math.log1p(question.get("minimum_effect", 0.01))
-    designs = {e: stated[e]["comparison"]["design"] for e in valid}
-    finished = {e: _finished(book, e, question, designs[e]) for e in valid}
-    once = all(design.get("fixed") for design in designs.values())
+    finished = _finished(book, entry["id"], question, design)
     goals = question.get("metrics")
     declared = {m["name"]: m.get("unit") for m in header["metrics"]}
     units = {name: declared.get(name) or of[0].report.get("unit") for (name, *_), of in series.items()}
     findings = []
     watched = [place for place in series if goals is not None and place[0] not in goals]
+
+    def judged(of: dict[Place, list[Pair]]) -> list[Outcome]:
+        family = [_series(pairs, finished, units[place[0]]) for place, pairs in of.items()]
+        bound = math.log1p(question.get("minimum_effect", 0.01))
+        timings = _timings([(place[1:], pairs) for place, pairs in of.items()])
+        return judge(family, bound, once=bool(design.get("fixed")), timings=timings)
+
     # What is watched is judged by itself.
     for places in ([place for place in series if place not in watched], *([place] for place in watched)):
-        family = [_series(series[place], valid, finished, units[place[0]]) for place in places]
-        timings = _timings([(place[1:], series[place]) for place in places])
-        judged = judge(family, bound, once=once, timings=timings) if places else []
-        for place, said in zip(places, judged, strict=True):
-            findings.append(_finding(place, series[place], said, header, is_watched=place in watched))
-    times = sorted(p.started for p in pairs)
+        own = {place: series[place] for place in places}
+        by_sitting = [judged(of) for of in _sittings(own, finished)]
+        for at, (place, said) in enumerate(zip(places, judged(own) if own else [], strict=True)):
+            names = [said.name, *(one[at].name for one in by_sitting)]
+            findings.append(_finding(place, series[place], names, said, header, is_watched=place in watched))
+    of_goals = [f for f in findings if not f.is_watched]
     return Comparison(
-        entries=tuple(valid),
-        void=tuple(e for e in entries if e not in valid),
+        entry=entry["id"],
+        void=is_void,
+        earlier=earlier,
         question=question,
         findings=tuple(findings),
-        times=(times[0], times[-1]) if times else ("", ""),
+        confidence="replicated" if of_goals and all(f.replicated for f in of_goals) else "exploratory",
     )
+
+
+def _sittings(series: dict[Place, list[Pair]], finished: int) -> Iterator[dict[Place, list[Pair]]]:
+    """The pairs of each sitting, of the blocks that it began and finished; nothing where there was one alone."""
+    spans = sorted({(p.started, p.ended) for pairs in series.values() for p in pairs})
+    number: dict[str, int] = {}
+    last = ""
+    for started, ended in spans:
+        gap = (datetime.fromisoformat(started) - datetime.fromisoformat(last)).total_seconds() if last else 0
+        number[started] = max(number.values(), default=0) + (gap > APART_S)
+        last = max(last, ended)
+    count = max(number.values(), default=0) + 1
+    for sitting in range(count if count > 1 else 0):
+        yield {
+            place: [
+                p
+                for p in pairs
+                if p.block < finished and {number[q.started] for q in pairs if q.block == p.block} == {sitting}
+            ]
+            for place, pairs in series.items()
+        }
 
 
 def _finished(book: Path, entry_id: str, question: Data, design: Data) -> int:
@@ -276,17 +301,16 @@ def _timings(family: list[tuple[object, list[Pair]]]) -> int:
     return count
 
 
-def _series(pairs: list[Pair], entries: list[str], finished: dict[str, int], unit: str | None) -> Measured:
+def _series(pairs: list[Pair], finished: int, unit: str | None) -> Measured:
     """The pairs of one metric, side and case as the rule wants them: a last block waits until it is finished."""
-    last = pairs[-1]
-    if last.block >= finished[last.entry]:
-        pairs = [p for p in pairs if (p.entry, p.block) != (last.entry, last.block)]
+    if pairs and pairs[-1].block >= finished:
+        pairs = [p for p in pairs if p.block != pairs[-1].block]
     later = [_log(p.values) * p.second for p in pairs]
-    ends = {(p.entry, p.block): at + 1 for at, p in enumerate(pairs) if not math.isnan(later[at])}
+    ends = {p.block: at + 1 for at, p in enumerate(pairs) if not math.isnan(later[at])}
     return Measured(
         later=later,
         second=[p.second for p in pairs],
-        block=[1000 * entries.index(p.entry) + p.block for p in pairs],
+        block=[p.block for p in pairs],
         steps=[
             _step([v for p in pairs[:end] if None not in p.values for v in p.values], unit) for end in ends.values()
         ],
@@ -308,12 +332,16 @@ def _step(values: list[float], unit: str | None) -> float:
 
 
 def _finding(
-    place: tuple[str, str, str], pairs: list[Pair], said: Outcome, header: Data, *, is_watched: bool
+    place: Place, pairs: list[Pair], names: list[str], said: Outcome, header: Data, *, is_watched: bool
 ) -> Finding:
     metric, side, _ = place
     declared = next((m for m in header["metrics"] if m["name"] == metric), {})
     direction = declared.get("direction") or pairs[0].report.get("direction")
     words = {"open": "open", "same": "no difference", ("more" if direction == "max" else "less"): "better"}
+    settled = [name for name in names[1:] if name != "open"]
+    replicated = None if said.name == "open" or len(settled) < 2 else True
+    if said.name != "open" and {*settled} - {said.name}:
+        replicated = False
     ends = None if said.low is None or said.high is None else [math.expm1(said.low), math.expm1(said.high)]
     return Finding(
         metric=metric,
@@ -326,6 +354,7 @@ def _finding(
         change=None if said.estimate is None else math.expm1(said.estimate),
         interval=ends,
         judged=said.pairs,
+        replicated=replicated,
     )
 
 

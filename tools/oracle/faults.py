@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 import pytest
 
-from logbook_agent.findings import contrast, read, summaries
-from logbook_agent.findings.comparison import pairs, rule, words
-from logbook_agent.findings.comparison.answer import Finding, Outcome
-from logbook_agent.findings.criteria import evaluate
+from logbook_agent.findings import comparisons, contrast, read, summaries
+from logbook_agent.findings.comparison import answers, judgement, pairs, rule, words
+from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Outcome
+from logbook_agent.findings.criteria import side_by_side
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
@@ -23,12 +25,19 @@ from logbook_agent.store import index
 
 Patch = pytest.MonkeyPatch
 Tried = pairs.EntryPairs
+_NUMBER = itertools.count()
 
 
 def draw_nothing(patch: Patch) -> None:
     """No fault: what a plot draws is read as data, and to draw it would take a third of the time."""
     for place in (plot_command, plot_files, pictures):
         patch.setattr(place, "svg", lambda figure, inline=False: f"<svg><title>{escape(figure.title)}</title></svg>")
+
+
+def _forget(patch: Patch) -> None:
+    """What the index has was found without this fault."""
+    key = f"fault {next(_NUMBER)}"
+    patch.setattr(index, "code_key", lambda: key)
 
 
 def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:
@@ -39,33 +48,24 @@ def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], Non
             found = pairs.tried(record)
             return found if found is None else change(record, found)
 
-        # What the index has was found without the fault.
-        patch.setattr(index, "code_key", lambda: "a fault")
+        _forget(patch)
         patch.setattr(summaries, "tried", wrong)
 
     return plant
 
 
 def _void_counts(_record: Record, found: Tried) -> Tried:
-    return dataclasses.replace(found, void=False)
+    return dataclasses.replace(found, is_void=False)
 
 
 def _superseded_is_left_out(record: Record, found: Tried) -> Tried:
-    return dataclasses.replace(found, void=found.void or record.id == "MOE-002")
-
-
-def _each_entry_for_itself(record: Record, found: Tried) -> Tried:
-    series = [dataclasses.replace(s, key=s.key + record.id) for s in found.series]
-    return dataclasses.replace(found, series=series)
-
-
-def _other_code_is_the_same(_record: Record, found: Tried) -> Tried:
-    return dataclasses.replace(found, series=[dataclasses.replace(s, key=s.asks) for s in found.series])
+    return dataclasses.replace(found, is_void=found.is_void or record.id == "MOE-002")
 
 
 def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
     """The base is the side that chance put first."""
-    if not found.series or found.series[0].pairs[0].sign > 0:
+    first = next((p for s in found.series for p in s.pairs), None)
+    if first is None or first.sign > 0:
         return found
     question = found.question
     [side] = question.sides
@@ -82,6 +82,35 @@ def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
     )
 
 
+def pool_entries(patch: Patch) -> None:
+    """Pairs of other entries that ask the same count, too."""
+    own = comparisons.answers
+
+    def pooled(tried: Sequence[Tried], declared: Any) -> Any:
+        all_ = [s for one in tried for s in one.series]
+
+        def of_all(s: EntrySeries) -> EntrySeries:
+            place = (s.key, s.side, s.case, s.metric)
+            pairs = [
+                p for other in all_ if (other.key, other.side, other.case, other.metric) == place for p in other.pairs
+            ]
+            return dataclasses.replace(s, pairs=pairs)
+
+        return own([dataclasses.replace(one, series=[*map(of_all, one.series)]) for one in tried], declared)
+
+    patch.setattr(comparisons, "answers", pooled)
+
+
+def one_sitting(patch: Patch) -> None:
+    """However long a break is, it is one sitting."""
+    patch.setattr(judgement, "APART_S", math.inf)
+
+
+def forget_earlier(patch: Patch) -> None:
+    """An answer names no earlier try."""
+    patch.setattr(answers, "_earlier", lambda one, tried: ())
+
+
 def pool_noise(patch: Patch) -> None:
     """Runs beside a comparison count as further pairs."""
     own = pairs._pairs
@@ -96,13 +125,13 @@ def pool_noise(patch: Patch) -> None:
             other = dataclasses.replace(made[-1], part=dataclasses.replace(part, side=question.sides[0]))
             yield pairs._Pair(base, other, question.sides[0], "", "", "", ())
 
-    patch.setattr(index, "code_key", lambda: "a fault")
+    _forget(patch)
     patch.setattr(pairs, "_pairs", pooled)
 
 
 def spend_twice(patch: Patch) -> None:
     """The looks spend twice as much, so that more is claimed and intervals are narrower."""
-    patch.setattr(index, "code_key", lambda: "a fault")
+    _forget(patch)
     own = rule._limits
     patch.setattr(rule, "_limits", lambda sizes, spent, sided: own(sizes, tuple(2 * part for part in spent), sided))
 
@@ -126,13 +155,13 @@ def _by_median(f: Finding) -> Finding:
 
 def criteria_have_a_rule(patch: Patch) -> None:
     """A criterion goes by the measured change, settled or not."""
-    own = evaluate._of_value
+    own = side_by_side._settled
 
     def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
         answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
         return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
 
-    patch.setattr(evaluate, "_of_value", by_medians)
+    patch.setattr(side_by_side, "_settled", by_medians)
 
 
 def plots_have_a_rule(patch: Patch) -> None:
@@ -162,8 +191,9 @@ def numbers_have_an_interval(patch: Patch) -> None:
 FAULTS: dict[str, Callable[[Patch], None]] = {
     "a void entry counts": _measured(_void_counts),
     "a superseded entry does not count": _measured(_superseded_is_left_out),
-    "each entry is judged for itself": _measured(_each_entry_for_itself),
-    "other code is the same question": _measured(_other_code_is_the_same),
+    "entries are pooled": pool_entries,
+    "a second sitting is part of the first": one_sitting,
+    "earlier tries are forgotten": forget_earlier,
     "the base is the side that ran first": _measured(_first_run_is_the_base),
     "runs beside the comparison are pooled": pool_noise,
     "more is spent than the schedule has": spend_twice,

@@ -31,8 +31,12 @@ FIRST = 4
 def disagreements(cli: Cli, folder: Path) -> Iterator[str]:
     """What readers say that differs from the enumerator or from each other; each text names the reader."""
     book = folder / "logbooks/moe"
-    asked = [c for c in comparisons(book) if c.findings]
-    assert len({entry for c in asked for entry in c.entries}) == sum(len(c.entries) for c in asked)
+    stated = comparisons(book)
+    asked = [c for c in stated if c.findings]
+    for c in (c for c in stated if c.void):
+        answer = cli("compare", c.entry, "--json").data["answer"]
+        if (answer["void"], answer["findings"], answer["pairs"]) != (True, [], 0):
+            yield f"compare {c.entry}, which is void: {answer}"
     answers: list[Data] = [cli("compare", c.entry, "--json").data["answer"] for c in asked]
     for c, answer in zip(asked, answers, strict=True):
         yield from (f"compare {c.entry}: {text}" for text in _numbers(c, answer))
@@ -53,8 +57,9 @@ def _numbers(c: Comparison, answer: Data | None) -> Iterator[str]:
     if answer is None:
         yield "no answer"
         return
-    if (answer["entries"], answer["void"], answer["base"]) != ([*c.entries], [*c.void], str(c.question["base"])):
-        yield f"entries {answer['entries']}, void {answer['void']}, base {answer['base']}, but the files have {c}"
+    keys = ("id", "void", "earlier", "base", "confidence")
+    if [answer[k] for k in keys] != [c.entry, c.void, [*c.earlier], str(c.question["base"]), c.confidence]:
+        yield f"{[answer[k] for k in keys]}, but the files have {c}"
     left = list(answer["findings"])
     for expected in c.findings:
         own = [f for f in left if _is_of(f, expected)]
@@ -79,7 +84,8 @@ def _is_of(found: Data, expected: Finding) -> bool:
 
 
 def _is_said(found: Data, said: Finding) -> bool:
-    if [found[key] for key in ("outcome", "judged", "pairs")] != [said.outcome, said.judged, said.pairs]:
+    keys = ("outcome", "judged", "pairs", "replicated")
+    if [found[key] for key in keys] != [said.outcome, said.judged, said.pairs, said.replicated]:
         return False
     # Before the first look, and where one side always ran first, a change is no more than what was seen so far.
     numbers = [None if said.change is None else found["change"], *(found["interval"] or [])]
@@ -99,7 +105,7 @@ def _sentences(answers: list[Data], *outcomes: str) -> list[str]:
 
 
 def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]:
-    """What is said otherwise of the latest entry of a comparison, and that earlier ones do not say where it goes on."""
+    """What is said otherwise of the entry of a comparison."""
     shown = cli("show", c.entry, "--json", "--full").data
     if {k: shown["answer"][k] for k in answer} != answer:
         yield f"show --json has {shown['answer']}, compare --json {answer}"
@@ -119,21 +125,11 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
                 continue
             if sentence(answer, f) not in said:
                 yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
-    headline = sentence(answer, answer["findings"][0])
     record = Logbook.open(root=folder / "logbooks").record(c.entry)
     for reader, text in (("Python", repr(record)), ("notebook", plain(record._repr_html_()))):
-        if headline not in text or not after_first(answer, shown["result"] or "").startswith(headline):
-            yield f"{reader} and {shown['result']!r} lack {headline!r}: {text[:300]}"
-    for earlier, later in itertools.pairwise(c.entries):
-        of_earlier = view.partition(f"<!-- logbook:block {earlier} ")[2].partition("<!-- logbook:end ")[0]
-        if f"Continued in {later}" not in of_earlier or VERDICT.search(_comparison_of(of_earlier)):
-            yield f"the view says of {earlier}, which continues in {later}: {of_earlier}"
+        if (shown["result"] or "?") not in text:
+            yield f"{reader} lacks {shown['result']!r}: {text[:300]}"
     yield from _plots(cli, answer)
-
-
-def _comparison_of(block: str) -> str:
-    """The section of an entry's block that has its comparison."""
-    return block.partition("- Comparison:\n")[2].partition("\n- ")[0]
 
 
 def _plots(cli: Cli, answer: Data) -> Iterator[str]:
@@ -163,7 +159,7 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """Comparisons that settled something, and those that are open; JSON, text and Python."""
     data = cli("status", "--json").data
     text = plain(cli("status").out)
-    yield from _first_lines(data, answers)
+    yield from _first_lines(data, [a for a in answers if not cli("show", a["id"], "--json").data["superseded_by"]])
     for one in data["answers"]:
         due = {any(map(_is_found, a["findings"])) for a in answers if a["id"] == one["id"]}
         if one["settled"] not in due:
@@ -217,11 +213,16 @@ def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """The first lines of the issue are those of status, and its table has no other outcome."""
     text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run").out))
     first = text.partition("## Status")[0]
-    due = [one["answer"] for one in cli("status", "--json").data["answers"]]
+    status = cli("status", "--json").data
+    due = [one["answer"] for one in status["answers"]]
     lacking = [one for one in due if one not in first]
     if lacking and "more" not in first:
         yield f"the first lines lack {lacking}: {first}"
-    told = re.findall(r"^ *\+?- (\S+ (?:has|takes|and|against) .*)$", first, re.MULTILINE)
+    # Status has no superseded comparison, and of each section three lines.
+    is_whole = "answers" not in status.get("left_out", ()) and not any(
+        cli("show", a["id"], "--json").data["superseded_by"] for a in answers
+    )
+    told = re.findall(r"^ *\+?- (\S+ (?:has|takes|and|against) .*)$", first, re.MULTILINE) if is_whole else []
     yield from (f"{one!r} is no first line of status" for one in told if not any(one.startswith(s) for s in due))
     changes = {(percent(f["change"], "+"), f["outcome"]) for a in answers for f in a["findings"] if f["change"]}
     for change, outcome in re.findall(r"\(([-+0-9.,]+)%, (better|worse|no difference|open)\)", text):
@@ -239,11 +240,11 @@ def _report(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 
 def _listed(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
-    """Each line of an entry says its first finding, or where it goes on."""
+    """Each line of an entry says its answer in the sentence of status."""
     lines = {one["id"]: one["result"] for one in cli("list", "--json").data}
     for a in answers:
-        if not after_first(a, lines[a["id"]] or "").startswith(sentence(a, a["findings"][0])):
-            yield f"{a['id']}: {lines[a['id']]!r}, not {sentence(a, a['findings'][0])!r}"
+        if not _is_synopsis(lines[a["id"]] or "", a):
+            yield f"{a['id']}: {lines[a['id']]!r} is no sentence about {a['id']}"
 
 
 def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
@@ -261,10 +262,10 @@ def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 
 def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
-    """A verdict criterion is met by the latest comparison that settled a case of its question with such an outcome."""
+    """A criterion is met by the latest comparison that settled a case of its question with such an outcome."""
     stated = yaml.safe_load((folder / "logbooks/moe/logbook.yaml").read_text())["stop_criteria"]
     for one, criterion in zip(cli("criteria", "--json").data["criteria"], stated, strict=True):
-        asked = criterion["predicate"]["verdict"]
+        asked = criterion["predicate"]["compared"]
         base, side = asked["values"]
         latest: dict[str, str] = {}
         for a in answers:
@@ -272,7 +273,7 @@ def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
             for f in goals if a["base"] == base else ():
                 if f["outcome"] != "open" and f["metric"] == goals[0]["metric"]:
                     latest[json.dumps(f["case"], sort_keys=True)] = f["outcome"]
-        due = {*asked.get("verdicts", ["better", "worse", "no difference"])} & {*latest.values()}
+        due = {*asked.get("outcomes", ["better", "worse", "no difference"])} & {*latest.values()}
         if one["computed"]["state"] != ("met" if due else "unmet"):
             yield f"{one['computed']} of {asked}, where comparisons settled {latest}"
 

@@ -10,16 +10,24 @@ Data = dict[str, Any]
 
 
 def sentence(answer: Data, f: Data) -> str:
-    """`new has 5.97% more tflops than base (95%: 4.95 to 6.59%; 10 pairs`, up to the number of pairs."""
-    ends = f["interval"]
-    basis = ""
-    if ends is not None and f["outcome"] in ("better", "worse") and not ends[0] < 0 < ends[1]:
-        small, large = (percent(end) for end in sorted(map(abs, ends)))
-        basis = f"95%: {'above ' if small == '0' else ''}{small} to {large}%; "
-    elif ends is not None:
-        basis = f"95%: {percent(ends[0], '+')} to {percent(ends[1], '+')}%; "
-    pairs = f["pairs"] if f["outcome"] == "open" else f["judged"]
-    return f"{claim(answer, f)} ({basis}{pairs} pair{'s' * (pairs != 1)}"
+    """`new has 5.97% more tflops than base (95%: +4.95 to +6.59%; 10 pairs`, up to the number of pairs: those that its
+    interval is of."""
+    ends, made, judged = f["interval"], f["pairs"], f["judged"] or f["pairs"]
+    basis = f"95%: {percent(ends[0], '+')} to {percent(ends[1], '+')}%; " if ends is not None else ""
+    pairs = f"{judged} pair{'s' * (judged != 1)}"
+    if f["outcome"] == "open" and judged != made:
+        pairs = f"{judged} of {made} pair{'s' * (made != 1)}"
+    return f"{claim(answer, f)} ({factor(f)}{basis}{pairs}"
+
+
+def factor(f: Data) -> str:
+    """`10.9x as fast; ` of a settled change of three times and more."""
+    ratio = 1 + (f["change"] or 0.0)
+    if f["outcome"] not in ("better", "worse") or 1 / 3 < ratio < 3:
+        return ""
+    if f["unit"] != "s":
+        return f"{ratio:.3g}x; "
+    return f"{1 / ratio:.3g}x as fast; " if ratio < 1 else f"{ratio:.3g}x as long; "
 
 
 def claim(answer: Data, f: Data) -> str:

@@ -32,16 +32,14 @@ SETTLED = (Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """The runs of one side in the pairs that count: their median, the lowest and highest, and all values in order."""
+    """The runs of one side that count: their median, the lowest and highest, and how many there are; and the `values`
+    of those in the pairs that count, in order."""
 
     median: float | None = None
     low: float | None = None
     high: float | None = None
+    runs: int = 0
     values: tuple[float, ...] = ()
-
-    @property
-    def runs(self) -> int:
-        return len(self.values)
 
 
 class Lacks(NamedTuple):
@@ -122,15 +120,13 @@ class Apart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
-    other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
-    its entries gave to the sides and the base: one commit has several. `first` comes before all else, `notes` are
-    problems of its runs, `apart` is what is constant on each side and differs, `failed` counts the pairs of which a
-    side failed, by its name and the reason. `code` labels the code of each side, `times` are when each pair began and
-    ended. Findings of goals come first, in the order of the metrics."""
+    """The answer to the question of an `entry`. `earlier` entries asked the same; `is_void`: this one was taken back,
+    and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
+    else, `notes` are problems of its runs, `apart` is what is constant on each side and differs, `failed` counts the
+    pairs of which a side failed, by its name and the reason. `code` labels the code of each side, `times` are when each
+    pair began and ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
-    entries: tuple[str, ...]
     question: Question
     findings: tuple[Finding, ...]
     pairs: int
@@ -140,9 +136,8 @@ class Answer:
     code: Mapping[str, str]
     times: tuple[tuple[str, str], ...] = ()
     earlier: tuple[str, ...] = ()
-    void: tuple[str, ...] = ()
+    is_void: bool = False
     left_out: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     apart: tuple[Apart, ...] = ()
@@ -152,11 +147,6 @@ class Answer:
     def last(self) -> str:
         """When the last pair began; empty without one."""
         return self.times[-1][0] if self.times else ""
-
-    def continued_in(self, entry_id: str) -> str | None:
-        """The next entry that continues the question of `entry_id`; None for the last one."""
-        at = self.entries.index(entry_id) + 1 if entry_id in self.entries else len(self.entries)
-        return self.entries[at] if at < len(self.entries) else None
 
     @property
     def goals(self) -> tuple[Finding, ...]:
@@ -188,15 +178,13 @@ class Answer:
 
 class RunPair(NamedTuple):
     """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
-    one; `runs` is what only these runs have, so that a copy of them in another record is known; None: not known.
-    `block` is the number of its block in the entry."""
+    one; `block` is the number of its block in the entry."""
 
     started: str
     ended: str
     sign: int
     base: float | None
     other: float | None
-    runs: str | None
     block: int
 
 
@@ -204,8 +192,8 @@ class RunPair(NamedTuple):
 class EntrySeries:
     """The pairs of one side, case and metric of an entry, in the order of their first runs.
 
-    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
-    packages, which earlier tries of the question share; of these `conditions` has a digest by name. `case` tells the
+    Series of one `key` were measured under the same conditions; `asks` is the key without code and machine, which other
+    entries of the same question share; of these `conditions` has a digest by name. `case` tells the
     case from others of the entry, `name` is that of the plan, `config` is what the rows report but the axis, `device`
     its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side report beside
     their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs. `failed` has a
@@ -234,6 +222,8 @@ class EntrySeries:
     reports: int = 0
     conditions: dict[str, str] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
+    # What all runs of the base and of the side measured, also those whose pair does not count.
+    runs: list[list[float]] = field(default_factory=lambda: [[], []])
 
     def leave_out(self, why: str, failed: str = "") -> None:
         """Count a pair that does not count, as one of its sides `failed` or for another reason."""
@@ -244,14 +234,14 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `fixed`: so many pairs were stated, and are judged once. `void`: the
-    entry was taken back, and its pairs count for nothing. `known` names what a gate mentions, or what may differ
+    """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_void`:
+    the entry was taken back, and its pairs count for nothing. `known` names what a gate mentions, or what may differ
     between the sides."""
 
     entry: str
     question: Question
-    fixed: bool
-    void: bool
+    is_fixed: bool
+    is_void: bool
     known: list[str] = field(default_factory=list)
     series: list[EntrySeries]
 

@@ -1,8 +1,7 @@
-"""The answer to each comparison of a thread, from the pairs that its entries measured (`pairs`) by the rule (`rule`).
+"""The answer to each comparison of a thread, from the pairs that its entry measured (`pairs`) by the rule (`rule`).
 
-Entries that ask the same question (axis, base, sides, metrics, minimum effect, command, config, environment, code,
-devices) share one answer: the pairs of all of them, in the order in which they were made, superseded and abandoned ones
-included. Nothing else changes an answer. A second sitting that settles it the same way by its own test replicates it.
+A question has one entry, and an entry one answer: nothing outside of the entry changes it. A second sitting that
+settles it the same way by its own test replicates it.
 """
 
 from __future__ import annotations
@@ -24,73 +23,52 @@ from logbook_agent.text.phrases import listed
 _SHOWN = 3
 
 
-def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
-    """One answer for each question, in the order of their latest entries. `declared` are the logbook's metrics."""
-    all_ = list(tried)
-    groups: dict[str, list[EntryPairs]] = {}
-    asked: dict[str, dict[str, None]] = {}
-    for one in all_:
-        keys = {s.key: s.asks for s in one.series} or {f"{one.entry}:": ""}
-        for key, asks in keys.items():
-            groups.setdefault(key, []).append(one)
-            if not one.void:
-                asked.setdefault(asks, {})[one.entry] = None
-    found = [_answer(key, group, declared, asked) for key, group in groups.items()]
-    order = {one.entry: at for at, one in enumerate(all_)}
-    return tuple(sorted(found, key=lambda a: (order[a.entry], a.last)))
+def answers(tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
+    """One answer for each entry that states a comparison, in their order. `declared` are the logbook's metrics."""
+    return tuple(answer_for(one, tried, declared) for one in tried)
 
 
-def _answer(
-    key: str,
-    group: Sequence[EntryPairs],
-    declared: Sequence[Metric],
-    asked: Mapping[str, Iterable[str]],
-) -> Answer:
-    """The answer from the entries whose series share a key."""
-    valid = [one for one in group if not one.void]
-    latest = (valid or group)[-1]
-    question = latest.question
-    own: dict[tuple[str, str, str], list[EntrySeries]] = {}
-    for one in valid:
-        for s in one.series:
-            if s.key == key:
-                # A single side has the name that the latest entry gives it.
-                side = question.sides[0] if len(question.sides) == 1 else s.side
-                own.setdefault((side, s.case, s.metric), []).append(s)
-    looks = not all(one.fixed for one in valid)
-    apart = tuple(differences(own, declared, {name for one in valid for name in one.known}))
-    found = tuple(_opened(f, apart) for f in findings(question, own, declared, looks=looks))
-    times = sorted({(p.started, p.ended) for of in own.values() for s in of for p in s.pairs})
-    entries = tuple(one.entry for one in (valid or group))
-    asks = {s.asks for one in valid for s in one.series if s.key == key}
-    earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
-    others = {s.key: s for one in valid for s in one.series if s.asks in asks and s.key != key and s.pairs}
+def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> Answer:
+    """The answer of one entry; those `tried` before it may have asked the same."""
+    # The conditions of its first pair are those of the question: whoever could choose others would choose lucky ones.
+    key = next((s.key for s in (*(s for s in one.series if s.pairs), *one.series)), "")
+    counting = [s for s in one.series if s.key == key and not one.is_void]
+    own = {(s.side, s.case, s.metric): s for s in counting}
+    apart = tuple(differences(own, declared, one.known))
+    lost = {side for s in counting for side, _ in s.failed}
+    judged = findings(one.question, own, declared, looks=not one.is_fixed)
+    found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
+    times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
     borne_out, reasons = confidence(found)
     failed: dict[str, Counter[str]] = {}
-    for side, text in (pair for of in own.values() for s in of for pair in s.failed):
+    for side, text in (pair for s in counting for pair in s.failed):
         failed.setdefault(side, Counter())[text] += 1
-    beside = [s for (*_, name), of in own.items() if not name for s in of]
+    beside = [s for s in counting if not s.metric]
+    others = [s for s in one.series if s.key != key and not s.metric]
     return Answer(
-        entry=latest.entry,
-        entries=entries,
-        question=question,
+        entry=one.entry,
+        question=one.question,
         findings=found,
         pairs=max((f.pairs for f in found), default=0),
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code={side: text for s in latest.series if s.key == key for side, text in s.code.items()},
+        code={side: text for s in counting for side, text in s.code.items()},
         times=tuple(times),
-        earlier=tuple(earlier),
-        left_out=pairs_left_out(
-            left_out(beside) | _elsewhere([s for of in own.values() for s in of], [*others.values()])
-        ),
-        names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
-        void=tuple(one.entry for one in group if one.void),
+        earlier=_earlier(one, tried),
+        is_void=one.is_void,
+        left_out=pairs_left_out(left_out(beside) | _elsewhere(counting, others)),
         apart=apart,
         failed=failed,
         notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
     )
+
+
+def _earlier(one: EntryPairs, tried: Sequence[EntryPairs]) -> tuple[str, ...]:
+    """The entries before this one that asked the same."""
+    before = tried[: next((at for at, other in enumerate(tried) if other.entry == one.entry), len(tried))]
+    asks = {s.asks for s in one.series}
+    return tuple(other.entry for other in before if not other.is_void and asks & {s.asks for s in other.series})
 
 
 # So many pairs show that a value is constant.
@@ -98,7 +76,7 @@ _CONSTANT_PAIRS = 3
 
 
 def differences(
-    own: Mapping[tuple[str, str, str], Sequence[EntrySeries]], declared: Sequence[Metric], known: Collection[str]
+    own: Mapping[tuple[str, str, str], EntrySeries], declared: Sequence[Metric], known: Collection[str]
 ) -> Iterator[Apart]:
     """What is constant on each side of a case and differs between them, but for what is `known`; metrics that got worse
     come first."""
@@ -106,10 +84,10 @@ def differences(
     cases = {case for _, case, metric in own if not metric and case}
     names = {m.name: m for m in declared}
     for (side, case, metric), series in own.items():
-        if metric or sum(s.reports for s in series) < _CONSTANT_PAIRS:
+        if metric or series.reports < _CONSTANT_PAIRS:
             continue
-        for name, (base, other) in series[0].constants.items():
-            if name in known or any(s.constants.get(name) != [base, other] for s in series):
+        for name, (base, other) in series.constants.items():
+            if name in known:
                 continue
             mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
             is_label, is_worse = is_digest_name(name), False
@@ -130,14 +108,20 @@ def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
 
 
+def _failed(finding: Finding, base: str, lost: set[str]) -> Finding:
+    """The finding; of a side, or base, that failed in each of its pairs one that no further pair would settle."""
+    is_lost = not finding.pairs and not lost.isdisjoint((base, finding.side))
+    return replace(finding, lacks=None) if is_lost else finding
+
+
 def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dict[str, int]:
-    """How many pairs were made under other conditions, with the names of these."""
+    """How many pairs of the entry were made under other conditions, with the names of these."""
     if not own or not others:
         return {}
     mine = own[0].conditions
     names = {n for s in others for n in {*mine, *s.conditions} if mine.get(n) != s.conditions.get(n)}
     plain = sorted(name.partition(":")[2] or name for name in names)
-    return {f"under other conditions ({listed(plain, _SHOWN)})": sum(len(s.pairs) for s in others)}
+    return {f"under other conditions ({listed(plain, _SHOWN)})": sum(s.reports for s in others)}
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
@@ -185,7 +169,7 @@ def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: C
 
 
 def _placed(answer: Answer, tried: Sequence[EntryPairs], apart: Collection[str]) -> Answer:
-    own = _values([one for one in tried if one.entry in answer.entries])
+    own = _values([one for one in tried if one.entry == answer.entry])
     shared: dict[str, str] = {}
     room = _CHARS
     for name, values in own.items():

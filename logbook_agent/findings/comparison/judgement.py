@@ -1,4 +1,4 @@
-"""The findings of one question: its pairs pooled over the entries that share it, and judged by the rule.
+"""The findings of one question: its pairs, judged by the rule.
 
 Goals (the metrics asked for), sides and cases share the 5%. Every other metric is watched: each is judged at its own
 5%.
@@ -28,8 +28,8 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 
-# The series of the entries by side, case and metric.
-Owns: TypeAlias = Mapping[tuple[str, str, str], Sequence[EntrySeries]]
+# The series of an entry by side, case and metric.
+Owns: TypeAlias = Mapping[tuple[str, str, str], EntrySeries]
 # Changes of one timing are alike to this part, and to this difference of logs: each metric is rounded for itself.
 _ALIKE, _ROUNDING = 0.01, 1e-5
 # More pairs are not practical.
@@ -40,15 +40,15 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
     """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals share
     the 5%; every other metric that is declared is watched, by itself. Without `looks` all pairs are judged once."""
     names = [m.name for m in declared]
-    pooled = [
-        _pooled(place, of, declared)
+    series = [
+        _series_of(place, of, declared)
         for place, of in own.items()
         if place[2] and (question.decides(place[2]) or place[2] in names)
     ]
-    named = _named_cases(pooled)
+    named = _named_cases(series)
     found: list[Finding] = []
-    goals = [p for p in pooled if question.decides(p.metric)]
-    for family in (goals, *([p] for p in pooled if not question.decides(p.metric))):
+    goals = [p for p in series if question.decides(p.metric)]
+    for family in (goals, *([p] for p in series if not question.decides(p.metric))):
         judged = _judged(family, question, looks=looks)
         again = _by_sitting(family, question, looks=looks)
         for p in family:
@@ -59,18 +59,16 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pooled:
-    """The pairs of one side, case and metric over all entries, in the order of their starts, each with the number of
-    its entry; so many `copies` of others are left out."""
+class _Series:
+    """The pairs of one side, case and metric, in the order of their starts."""
 
     side: str
     case: str
     metric: str
     unit: str | None
     direction: Direction | None
-    pairs: tuple[tuple[int, RunPair], ...]
-    copies: int
-    of: Sequence[EntrySeries]
+    pairs: tuple[RunPair, ...]
+    of: EntrySeries
 
     @property
     def name(self) -> str:
@@ -79,7 +77,7 @@ class _Pooled:
     def step(self, count: int) -> float:
         """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have
         a ratio."""
-        both = [(p.base, p.other) for _, p in self.pairs[:count]]
+        both = [(p.base, p.other) for p in self.pairs[:count]]
         values = [v for base, other in both if base is not None and other is not None for v in (base, other)]
         # Whole numbers that are no times were counted.
         is_exact = not is_timed(self.unit) and all(value.is_integer() for value in values)
@@ -94,47 +92,39 @@ class _Pooled:
     @property
     def series(self) -> tuple[Pair, ...]:
         """All pairs, as the rule reads them."""
-        return tuple(Pair(_log(p), p.sign, n * _MOST_PAIRS + p.block) for n, p in self.pairs)
+        return tuple(Pair(_log(p), p.sign, p.block) for p in self.pairs)
 
     @property
     def judged(self) -> tuple[Pair, ...]:
         """The pairs of the blocks that are finished, and of those that have a later one."""
-        if not self.pairs or self.pairs[-1][1].block < self.of[self.pairs[-1][0]].finished:
+        if not self.pairs or self.pairs[-1].block < self.of.finished:
             return self.series
+        if not self.of.finished:
+            return ()
         last = self.series[-1].block
         return tuple(pair for pair in self.series if pair.block != last)
 
-    def sittings(self) -> list[_Pooled]:
+    def sittings(self) -> list[_Series]:
         """The blocks that each sitting began and finished."""
-        starts = sittings([p[:2] for _, p in self.pairs])
+        starts = sittings([p[:2] for p in self.pairs])
         found = []
         for start, end in pairwise([*starts, len(self.pairs)]):
-            elsewhere = {(n, p.block) for n, p in (*self.pairs[:start], *self.pairs[end:])}
-            own = [(n, p) for n, p in self.pairs[start:end] if (n, p.block) not in elsewhere]
-            own = [(n, p) for n, p in own if p.block < self.of[n].finished]
+            elsewhere = {p.block for p in (*self.pairs[:start], *self.pairs[end:])}
+            own = (p for p in self.pairs[start:end] if p.block not in elsewhere and p.block < self.of.finished)
             found.append(replace(self, pairs=tuple(own)))
         return found
 
 
-def _pooled(place: tuple[str, str, str], of: Sequence[EntrySeries], declared: Sequence[Metric]) -> _Pooled:
+def _series_of(place: tuple[str, str, str], of: EntrySeries, declared: Sequence[Metric]) -> _Series:
     side, case, name = place
     metric = metric_named(name, declared)
-    unit, direction = metric.unit, metric.direction
-    for s in of:
-        unit, direction = unit or s.unit, direction or s.direction
-    made = sorted(((n, p) for n, s in enumerate(of) for p in s.pairs), key=lambda x: x[1][:2])
-    # A copied record holds runs that another one has.
-    pairs: dict[object, tuple[int, RunPair]] = {}
-    for at, (n, p) in enumerate(made):
-        pairs.setdefault(p.runs or at, (n, p))
-    return _Pooled(
+    return _Series(
         side=side,
         case=case,
         metric=name,
-        unit=unit,
-        direction=direction,
-        pairs=tuple(pairs.values()),
-        copies=len(made) - len(pairs),
+        unit=metric.unit or of.unit,
+        direction=metric.direction or of.direction,
+        pairs=tuple(sorted(of.pairs, key=lambda p: p[:2])),
         of=of,
     )
 
@@ -151,12 +141,12 @@ def _rank(finding: Finding, question: Question) -> int:
     return question.sides.index(finding.side) if finding.side in question.sides else len(question.sides)
 
 
-def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
+def _named_cases(series: Sequence[_Series]) -> dict[tuple[str, str], dict[str, str]]:
     """The config that tells each case from the others, else its name. A case that is alone is what its name says:
     `size=3`."""
-    configs = {(p.side, p.case): p.of[0].config for p in pooled}
+    configs = {(p.side, p.case): p.of.config for p in series}
     if len({case for _, case in configs}) < 2:
-        name = " ".join(["", *dict.fromkeys(s.name for p in pooled for s in p.of), ""])
+        name = " ".join(["", *dict.fromkeys(p.of.name for p in series), ""])
         return {
             at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
             for at, config in configs.items()
@@ -176,16 +166,16 @@ def _change(log_ratio: float | None) -> float | None:
     return math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
-def _judged(family: Sequence[_Pooled], question: Question, *, looks: bool) -> dict[str, Judged]:
+def _judged(family: Sequence[_Series], question: Question, *, looks: bool) -> dict[str, Judged]:
     series, steps = {p.name: p.judged for p in family}, {p.name: p.steps for p in family}
     share = _distinct(family)
     return judge(series, minimum=question.minimum_effect, steps=steps, looks=looks, share=share)
 
 
-def _distinct(family: Sequence[_Pooled]) -> int:
+def _distinct(family: Sequence[_Series]) -> int:
     """How many series there are. Metrics of one timing, such as a time and its rate, change alike in every pair: they
     are one."""
-    kept: list[_Pooled] = []
+    kept: list[_Series] = []
     for p in family:
         if not any((p.side, p.case) == (one.side, one.case) and _is_alike(p.series, one.series) for one in kept):
             kept.append(p)
@@ -202,7 +192,7 @@ def _is_alike(series: Sequence[Pair], other: Sequence[Pair]) -> bool:
     return any(all(abs(a - sign * b) <= _ROUNDING + _ALIKE * abs(a) for a, b in changes) for sign in (1, -1))
 
 
-def _by_sitting(family: Sequence[_Pooled], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
+def _by_sitting(family: Sequence[_Series], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
     """What each sitting finds by itself; nothing where there is one alone."""
     found = [p.sittings() for p in family]
     count = max(map(len, found), default=0)
@@ -223,14 +213,11 @@ def _is_replicated(judged: Judged, sittings: Sequence[Judged]) -> bool | None:
 
 
 def _finding(
-    p: _Pooled, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
+    p: _Series, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
 ) -> Finding:
-    good = [(pair.base, pair.other) for _, pair in p.pairs if pair.base is not None and pair.other is not None]
-    base, other = (_side([values[at] for values in good]) for at in (0, 1))
+    good = [(pair.base, pair.other) for pair in p.pairs if pair.base is not None and pair.other is not None]
+    base, other = (_side([values[at] for values in good], p.of.runs[at]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
-    reasons = left_out(p.of)
-    if p.copies:
-        reasons["already counted in another record"] = p.copies
     return Finding(
         metric=p.metric,
         unit=p.unit,
@@ -238,8 +225,8 @@ def _finding(
         is_watched=not question.decides(p.metric),
         side=p.side,
         case=case,
-        config={name: canonical(value) for name, value in p.of[0].config.items()},
-        device=p.of[0].device,
+        config={name: canonical(value) for name, value in p.of.config.items()},
+        device=p.of.device,
         base=base,
         other=other,
         outcome=outcome,
@@ -248,7 +235,7 @@ def _finding(
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
-        left_out=pairs_left_out(reasons),
+        left_out=pairs_left_out(left_out([p.of])),
         notes=_notes(p, judged, base, other, question),
         lacks=_lacks(p, judged) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
@@ -256,7 +243,7 @@ def _finding(
     )
 
 
-def _lacks(p: _Pooled, judged: Judged) -> Lacks:
+def _lacks(p: _Series, judged: Judged) -> Lacks:
     """What an open finding needs. Pairs are added in whole blocks."""
     if judged.outcome != "open":
         return Lacks("direction")
@@ -269,7 +256,7 @@ def _lacks(p: _Pooled, judged: Judged) -> Lacks:
     return Lacks("pairs", blocks * BLOCK_PAIRS - (len(p.pairs) - done))
 
 
-def _notes(p: _Pooled, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
+def _notes(p: _Series, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
     if p.direction is None:
@@ -281,7 +268,7 @@ def _notes(p: _Pooled, judged: Judged, base: Side, other: Side, question: Questi
     later = estimate_of([pair for pair in p.series if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
-    return (*notes, *dict.fromkeys(text for s in p.of for text in s.cautions))
+    return (*notes, *p.of.cautions)
 
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
@@ -294,10 +281,11 @@ def pairs_left_out(left_out: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(f"{counted(n, 'pair')}: {why}" for why, n in left_out.items())
 
 
-def _side(values: Sequence[float]) -> Side:
+def _side(values: Sequence[float], runs: Sequence[float]) -> Side:
+    all_ = runs or values
     if not values:
         return Side()
-    return Side(median=median(values), low=min(values), high=max(values), values=tuple(values))
+    return Side(median=median(all_), low=min(all_), high=max(all_), runs=len(all_), values=tuple(values))
 
 
 def _outcome(judged: Judged, direction: Direction | None) -> Outcome:

@@ -9,12 +9,14 @@ axis, and is named.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from logbook_agent.findings.attempts import how_it_failed
-from logbook_agent.findings.cases import value_of
+from logbook_agent.findings.case_repeats import keys_of
+from logbook_agent.findings.cases import cases, value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
 from logbook_agent.findings.comparison.side_checks import Conditions, PairRows, broken_gate, report, void_gates
@@ -31,9 +33,12 @@ _OTHER_CODE = "the code changed between the two runs"
 _OTHER_COMMAND = "the command is another than that of the first pair"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
 _TOOL = "logbook-agent"
+_CUT_OFF = ("interrupted", "lost")
 _ENDED_BADLY = ("failed", "timeout", "stalled")
-_ENV = "env:"
+_ENV, _PACKAGE = "env:", "package:"
 _SHOWN = 3
+# The place of a checkout that was made for a while (`checkouts_folder`).
+_CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:/|\b)")
 
 
 def tried(record: Record) -> EntryPairs | None:
@@ -47,7 +52,8 @@ def tried(record: Record) -> EntryPairs | None:
     table = _Table(
         blocks=blocks, asked=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND])
     )
-    found = [row for pair in pairs for row in _rows_of(pair, question, table)]
+    typed = stated.run.env if stated.run is not None else {}
+    found = [row for pair in pairs for row in _rows_of(pair, question, typed, table)]
     gates = [gate for gate in record.gates if gate.op == SAME]
     void = void_gates(found, gates)
     for one in found:
@@ -61,7 +67,15 @@ def tried(record: Record) -> EntryPairs | None:
             of = table.series((*one.at, name), one.runs[0], one.config)
             _add(of, one, question)
             of.cautions += [text for text in beside.values() if text not in of.cautions]
+    table.add_runs(record, found)
     series = table.finished(question)
+    packages = _varied_packages([one.base for one in pairs if not one.why])
+    for of in series if packages else ():
+        of.cautions.append(f"between pairs, other versions of {listed(packages, _SHOWN)}")
+    cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
+    for of in series if cut > 1 else ():
+        # Whoever cuts off the slow ones chooses.
+        of.cautions.append(f"{cut} runs were cut off, and made again")
     differed = [one.path for one in stated.evaluator if one.differed]
     for of in series if differed else ():
         of.cautions.append(f"measured with {listed(differed, _SHOWN)} of {question.base} on both sides")
@@ -72,16 +86,17 @@ def tried(record: Record) -> EntryPairs | None:
     return EntryPairs(
         entry=record.id,
         question=question,
-        fixed=stated.design.fixed,
-        void=record.state == VOID,
+        is_fixed=stated.design.fixed,
+        is_void=record.state == VOID,
         known=[*record.free, *(gate.name for gate in record.gates)],
         series=series,
     )
 
 
-def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRows]:
-    """The rows of a pair that are of one case; why others have no partner goes into the table."""
-    conditions = _conditions(question, pair.base, pair.other)
+def _rows_of(pair: _Pair, question: Question, typed: Mapping[str, str], table: _Table) -> Iterator[PairRows]:
+    """The rows of a pair that are of one case; why others have no partner goes into the table. `typed` are the
+    variables that the entry states."""
+    conditions = _conditions(question, pair.base, pair.other, typed)
     at, base = (conditions, pair.side, pair.case), pair.base
     sides = {question.base: base, pair.side: pair.other}
     table.codes.setdefault(conditions, {}).update(_labels(sides))
@@ -134,7 +149,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     for s in made:
         if ended.get(_place(s.run)) is not s and (text := _failure(s)):
             replaced.setdefault(_place(s.run), []).append((_place(s.run)[2], text))
-    commands: dict[str, list[str]] = {}
+    commands: dict[str, tuple[str, ...]] = {}
     for (pair, case, side), status in sorted(ended.items(), key=lambda item: (item[1].run.started, item[1].run.run)):
         if side not in question.sides or (pair, case, question.base) not in ended:
             continue
@@ -146,7 +161,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
             why = _OTHER_CODE
         failures = ((text, name) for name, s in ((question.base, of_base), (side, status)) if (text := _failure(s)))
         why, failed = next(failures, (why, ""))
-        if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
+        if not _is_alike(base.command, commands.setdefault(case, base.command)):
             why = _OTHER_COMMAND
         again = tuple(found for name in (question.base, side) for found in replaced.get((pair, case, name), ()))
         yield _Pair(base, other, side, case, why, failed, again)
@@ -192,7 +207,9 @@ def _asked(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
     names of compared codes are left out: one commit has several."""
     if is_code := question.axis == CODE_AXIS:
         question = replace(question, base="", sides=())
-    said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for _, run in bases}
+    # Later ones may have been run in a checkout, and name its files.
+    first = dict(reversed(bases)).values()
+    said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for run in first}
     shared: dict[str, set[tuple[str, str]]] = {}
     for case, run in bases:
         for row in (row for row in run.rows if row.failed is None):
@@ -207,31 +224,58 @@ def plain_words(command: Sequence[str]) -> Iterator[str]:
         yield from word.split("=", 1) if word.startswith("--") else (word,)
 
 
+def _is_alike(command: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two commands are the same but for the places of their files: one may run in a checkout."""
+    one, two = ([part for word in words for part in re.split("[ =]", word)] for words in (command, other))
+    return len(one) == len(two) and all(_is_placed(a, b) or _is_placed(b, a) for a, b in zip(one, two, strict=True))
+
+
+def _is_placed(word: str, other: str) -> bool:
+    """Whether a word is another one, or the whole path of the file that the other names, in a checkout or not."""
+    ending = _CHECKOUT.sub("", other)
+    is_end = word.endswith(f"/{ending.removeprefix('./')}") if ending else bool(other)
+    return word == other or (word.startswith("/") and is_end)
+
+
 def _code(run: Run, *, is_axis: bool = False) -> str | None:
     if run.code is None:
         return None
     return run.code.identity if is_axis else run.code.key
 
 
-def _conditions(question: Question, base: Run, other: Run) -> Conditions:
-    """What the pairs of one question share beside it, each with a digest: the code of the base, its environment,
-    packages and devices; and where code is the axis, that of the other side."""
+def _conditions(question: Question, base: Run, other: Run, typed: Mapping[str, str]) -> Conditions:
+    """What the pairs of one question share beside it, each with a digest: the code of the base, its environment and
+    devices; and where code is the axis, that of the other side. Packages may change between pairs: both sides of each
+    have the same. A variable that names a checkout is one that was `typed`, or that the tool set."""
     is_axis = question.axis == CODE_AXIS
     code = _code(base, is_axis=is_axis), _code(other, is_axis=True) if is_axis else None
-    return tuple((name, digest(value)) for name, value in {"code": code, **_facts(base, question.axis)}.items())
+    facts = {name: value for name, value in _facts(base, question.axis).items() if not name.startswith(_PACKAGE)}
+    for name in [name for name, value in facts.items() if isinstance(value, str) and _CHECKOUT.search(value)]:
+        facts[name] = typed.get(name.removeprefix(_ENV))
+    facts = {name: value for name, value in facts.items() if value is not None}
+    return tuple((name, digest(value)) for name, value in sorted({"code": code, **facts}.items()))
 
 
 def _facts(run: Run, axis: str) -> dict[str, object]:
     """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
     files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
-    software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
+    software = {f"{_PACKAGE}{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
     # Where the code is identified, they are a part of it, committed or not.
     is_apart = run.code is not None and run.code.sources is None
     files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None and is_apart else ())}
     files |= {f"file:{f.path}": f.sha256 for f in run.inputs}
     return {"launcher": run.carrier, "devices": rows, **variables, **software, **files}
+
+
+def _varied_packages(runs: Sequence[Run]) -> list[str]:
+    """The packages of which runs had several versions."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        for name, version in run.software.items():
+            found.setdefault(name, set()).add(version)
+    return sorted(name for name, versions in found.items() if len(versions) > 1 and name != _TOOL)
 
 
 def _circumstances(run: Run, row: Row, axis: str) -> dict[str, str]:
@@ -297,6 +341,25 @@ class _Table:
         conditions, side, case, *_ = at
         self.series((conditions, side, case, "", ""), base, {}).leave_out(why, failed)
 
+    def add_runs(self, record: Record, found: Sequence[PairRows]) -> None:
+        """Give each series what all finished runs of its two cases measured: the set of which every reader takes the
+        median."""
+        measured = cases(record)
+        keys = keys_of(measured)
+        key_of = dict(zip((id(row) for s in record.runs for row in s.run.rows), keys, strict=True))
+        values: dict[str, list[Row]] = {}
+        for case, key in zip(measured, keys, strict=True):
+            if case.state == "finished" and case.row.failed is None:
+                values.setdefault(key, []).append(case.row)
+        sides: dict[tuple[Conditions, str, str, str], list[dict[str, None]]] = {}
+        for one in found:
+            for row, own in zip(one.rows, sides.setdefault(one.at, [{}, {}]), strict=True):
+                own[key_of[id(row)]] = None
+        for (conditions, side, name, place, metric), series in self.found.items():
+            both = sides.get((conditions, side, name, place), []) if metric else []
+            of = ([value_of(row, metric) for key in own for row in values.get(key, ())] for own in both)
+            series.runs = [[value for value in own if value is not None] for own in of] or [[], []]
+
     def finished(self, question: Question) -> list[EntrySeries]:
         """All series. A side and case without any row has one of each metric that is asked for, so that its answer
         shows."""
@@ -330,7 +393,6 @@ def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
         if usable is None:
             series.leave_out(f"{name} has no {metric}" if value is None else f"no ratio: {name} has {value:g}")
             break
-    spools = "-".join(run.spool or "" for run in one.runs).strip("-") or None
     started, ended = min(run.started for run in one.runs), max(run.ended or run.started for run in one.runs)
     block = (_place(one.runs[0])[0] - 1) // BLOCK_PAIRS
-    series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], spools, block))
+    series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], block))

@@ -1,4 +1,5 @@
-"""A comparison in one sentence, over all its metrics, sides and cases; and why it is open."""
+"""A comparison in one sentence, over all its metrics, sides and cases; and why it is open. `words` has the sentence of
+a single finding."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.model.comparison import BLOCK_PAIRS
+from logbook_agent.model.summary import AnswerLine
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
@@ -21,12 +23,34 @@ _Case: TypeAlias = Sequence[Finding]
 
 
 def synopsis(answer: Answer) -> str:
-    """`tiled takes 90.6% less time than ragged_dot (95%: 84.2 to 94.4%; 8 pairs in 1 sitting); tflops +966%`, or where
+    """`tiled takes 90.6% less time than ragged_dot (10.6x as fast; 95%: -94.4 to -84.2%; 10 pairs in 1 sitting); tflops
+    +966%`, or where
     several sides and cases were compared `int8 against none in tflops: better at topk=4 (+3.1%); open at topk=1 (8
     pairs in 1 sitting)`. The answer has findings."""
     cases = cases_of(answer)
     found = _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
     return "; ".join([*words.first_words(answer, words.SHORTLY), found])
+
+
+def line_data(answer: Answer) -> AnswerLine:
+    """The comparison in a line about an entry: its `result`, what was `asked`, and its findings as `candidates`."""
+    return {
+        "result": synopsis(answer),
+        "asked": words.asked(answer),
+        "candidates": [
+            {
+                "metric": f.metric,
+                "side": words.subject(answer, f.side),
+                "value": f.other.median,
+                "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
+                "unit": f.unit,
+                "change": words.signed(f.change),
+                "outcome": f.outcome.value,
+                "is_bold": f.is_settled and not f.is_watched,
+            }
+            for f in answer.findings
+        ],
+    }
 
 
 def cases_of(answer: Answer) -> list[_Case]:
@@ -40,19 +64,16 @@ def cases_of(answer: Answer) -> list[_Case]:
 def outcome(answer: Answer) -> str:
     """What the goals have in common: `better`, `open`, `better in part` where others are open, else `mixed`, as where
     something else got worse."""
-    said = _outcome(answer)
-    return "mixed" if answer.got_worse and said.startswith(Outcome.BETTER) else said
-
-
-def _outcome(answer: Answer) -> str:
     found = {f.outcome for f in answer.goals or answer.findings}
     settled = [one for one in SETTLED if one in found]
-    if len(found) < 2:
-        return next(iter(found), Outcome.OPEN).value
     # Where one metric gained and another is as it was, the side is better.
-    if Outcome.OPEN not in found and Outcome.NO_DIFFERENCE in found and len(settled) == 2:
-        return settled[0].value
-    return f"{settled[0].value} in part" if len(settled) == 1 else "mixed"
+    if Outcome.OPEN not in found and len(settled) == 2:
+        settled = [one for one in settled if one is not Outcome.NO_DIFFERENCE]
+    if not settled:
+        return Outcome.OPEN.value
+    if len(settled) > 1 or (answer.got_worse and settled == [Outcome.BETTER]):
+        return "mixed"
+    return f"{settled[0].value} in part" if Outcome.OPEN in found else settled[0].value
 
 
 def why_open(answer: Answer) -> str:
@@ -106,7 +127,7 @@ def _of_one(answer: Answer, found: _Case) -> str:
     alike = [f.metric for f in found if f is not first and is_same(f, first)]
     others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
-    return "; ".join([f"{words.claim(answer, first)} {_basis(answer, [first])}", *_some(others)])
+    return "; ".join([f"{words.claim(answer, first)} ({words.basis(first, answer.sittings)})", *_some(others)])
 
 
 def _beside(f: Finding, first: Finding) -> str:
@@ -183,10 +204,9 @@ def _some(texts: Iterator[str] | Sequence[str]) -> list[str]:
 
 
 def _basis(answer: Answer, found: Sequence[Finding]) -> str:
-    """`(95%: 6.9 to 9.4%; 12 pairs in 2 sittings)`."""
-    counts = sorted({f.judged if f.is_settled else f.pairs for f in found})
+    """`(95% intervals; 10 to 12 pairs each in 2 sittings)`."""
+    counts = sorted({f.judged or f.pairs for f in found})
     pairs = counted(counts[-1], "pair") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} pairs each"
     level = f"{found[0].level:.0%} intervals" if any(f.low is not None for f in found) else ""
-    sure = words.interval(found[0]) if len(found) == 1 else level
     sittings = f" in {counted(answer.sittings, 'sitting')}" if answer.sittings else ""
-    return f"({'; '.join(filter(None, [sure, f'{pairs}{sittings}']))})"
+    return f"({'; '.join(filter(None, [level, f'{pairs}{sittings}']))})"

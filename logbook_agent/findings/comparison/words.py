@@ -9,32 +9,29 @@ import re
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.series_progress import EffectEstimate
-from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, counted
+from logbook_agent.text.phrases import bounded, counted, listed
 from logbook_agent.text.shell_words import assignments
 
 _SHOWN_FINDINGS = 12
 # Of what comes before any finding, and of problems of the runs.
 _SHOWN_FIRST, _SHOWN_NOTES = 4, 3
+# Of the entries that asked the same, the latest.
+_SHOWN_EARLIER = 2
 # Of the former, where the answer is one line.
 SHORTLY = 2
 
 
-def entry_lines(answer: Answer, entry_id: str) -> list[str]:
-    """The lines about the comparison in the block of an entry, as Markdown: that a later entry continues it, or a line
-    for each finding with its notes."""
-    later = answer.continued_in(entry_id)
-    if later is not None:
-        return [f"Continued in {later}, which has the answer."]
+def entry_lines(answer: Answer) -> list[str]:
+    """The lines about the comparison in the block of an entry, as Markdown: a line for each finding with its notes."""
     lines = []
     for f in answer.findings:
         text = md.escape(sentence(answer, f))
         text = f"**{text}**" if f.is_settled and not f.is_watched else text
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
-    lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {entry_id}` shows")
+    lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {answer.entry}` shows")
     return [*map(md.escape, first_words(answer)), *lines, *map(md.escape, about(answer))]
 
 
@@ -63,13 +60,11 @@ def _value(text: str) -> str:
 
 
 def about(answer: Answer) -> list[str]:
-    """Lines about all findings of an answer: whose pairs it has, and what was left out."""
-    together = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
-    ids = ", ".join(answer.earlier)
-    earlier = [f"The same was asked of other code, or under other conditions, in {ids}."] if ids else []
-    void = [f"Void, and not counted: {', '.join(answer.void)}."] if answer.void else []
+    """Lines about all findings of an answer: who asked the same, and what was left out."""
+    earlier = [f"The same was asked in {listed(answer.earlier[::-1], _SHOWN_EARLIER)}."] if answer.earlier else []
+    void = ["Void: its pairs count for nothing."] if answer.is_void else []
     noted = bounded(answer.notes, _SHOWN_NOTES)
-    return [*together, *earlier, *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
+    return [*earlier, *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
 
 
 def method(answer: Answer) -> list[str]:
@@ -93,7 +88,7 @@ def text_lines(answer: Answer) -> list[str]:
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
     lines += about(answer)
-    if not answer.findings and answer.entry not in answer.void:
+    if not answer.findings and not answer.is_void:
         lines.append("no pair has a number yet")
     return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
 
@@ -116,43 +111,10 @@ def number(f: Finding, side: Side) -> str:
     return f"{text} [{', '.join(ends)}]"
 
 
-def headline(answer: Answer, entry_id: str) -> str:
-    """The first goal of an answer in one sentence, for a line about an entry."""
-    later = answer.continued_in(entry_id)
-    if later is not None:
-        return f"continued in {later}"
-    more = len(answer.goals) - 1
-    found = sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
-    return "; ".join([*first_words(answer, SHORTLY), found])
-
-
 def asked(answer: Answer) -> str:
     """What is asked: `quant_mode: int8 against none`."""
     q = answer.question
     return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
-
-
-def line_data(answer: Answer, entry_id: str) -> AnswerLine:
-    """The comparison in a line about an entry: its `result` in a sentence, what was `asked`, and if it
-    is the latest entry its findings as `candidates`."""
-    has = answer.continued_in(entry_id) is None
-    return {
-        "result": headline(answer, entry_id),
-        "asked": asked(answer),
-        "candidates": [
-            {
-                "metric": f.metric,
-                "side": subject(answer, f.side),
-                "value": f.other.median,
-                "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
-                "unit": f.unit,
-                "change": signed(f.change),
-                "outcome": f.outcome.value,
-                "is_bold": f.is_settled and not f.is_watched,
-            }
-            for f in (answer.findings if has else ())
-        ],
-    }
 
 
 def data(answer: Answer) -> dict[str, object]:
@@ -160,7 +122,6 @@ def data(answer: Answer) -> dict[str, object]:
     q = answer.question
     return {
         "id": answer.entry,
-        "entries": list(answer.entries),
         "axis": q.axis,
         "base": q.base,
         "sides": list(q.sides),
@@ -171,7 +132,7 @@ def data(answer: Answer) -> dict[str, object]:
         "confidence": answer.confidence,
         "reasons": list(answer.reasons),
         "earlier": list(answer.earlier),
-        "void": list(answer.void),
+        "void": answer.is_void,
         "left_out": list(answer.left_out),
         "notes": list(answer.notes),
         "first": first_words(answer),
@@ -215,6 +176,8 @@ _LONG_NAME, _SHORT_NAME = 16, 8
 _WHOLE_NAME = 80
 _AXIS_CHARS = 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
+# A change of so many times is said as a factor, too.
+_BIG = 3.0
 _ENV = "env:"
 # Values that say nothing without their axis.
 _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"})
@@ -223,11 +186,17 @@ _CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 
 
 def sentence(answer: Answer, finding: Finding) -> str:
-    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
-    that are longer, the middle is left out, never the outcome or the interval."""
-    basis, needs = _basis(finding)
-    for more, size in ((needs, _WHOLE_NAME), (needs, _LONG_NAME), ("", _LONG_NAME), ("", _SHORT_NAME)):
-        text = f"{claim(answer, finding, size)} {basis}{more})"
+    """`flash takes 8.1% less time than sdpa (95%: -9.4 to -6.9%; 12 pairs)`, at most SENTENCE_CHARS characters:
+    of longer names, the middle is left out, never the outcome or the interval."""
+    ratio, found, needs = factor(finding), [interval(finding), pairs(finding)], _needs(finding)
+    for most, size, more in (
+        (ratio, _WHOLE_NAME, needs),
+        (ratio, _LONG_NAME, needs),
+        (ratio, _LONG_NAME, ""),
+        (ratio, _SHORT_NAME, ""),
+        ("", _SHORT_NAME, ""),
+    ):
+        text = f"{claim(answer, finding, size)} ({'; '.join(filter(None, [most, *found, more]))})"
         if len(text) <= SENTENCE_CHARS:
             break
     return text
@@ -260,11 +229,13 @@ def _without_middle(name: str, size: int) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart; the
+    subject of a commit in quotation marks."""
     if answer.question.axis == CODE_AXIS:
         names = {value: code_name(value) for value in answer.question.values}
         if len(set(names.values())) == len(names):
             side = names.get(side, side)
+        side = f'"{side}"' if " " in side else side
     return side if side else "(empty)"
 
 
@@ -308,14 +279,38 @@ def _is_only_time(answer: Answer) -> bool:
     return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
 
 
-def _basis(finding: Finding) -> tuple[str, str]:
-    """`(95%: 6.9 to 9.4%; 12 pairs`: the interval and the pairs that decided, on the side of the change where it does
-    not hold 0; and `; needs about 8 more pairs`."""
-    count = finding.judged if finding.is_settled else finding.pairs
-    pairs = counted(count, "pair")
-    found = interval(finding)
-    needs = f"; needs {more_pairs(finding)}" if finding.lacks_pairs and is_practical(finding) else ""
-    return f"({found}; {pairs}" if found else f"({pairs}", needs
+def basis(finding: Finding, sittings: int) -> str:
+    """`10.9x as fast; 95%: -91.2 to -90.3%; 12 pairs in 2 sittings`."""
+    made = f"{pairs(finding)} in {counted(sittings, 'sitting')}" if sittings else pairs(finding)
+    return "; ".join(filter(None, [factor(finding), interval(finding), made]))
+
+
+def pairs(finding: Finding) -> str:
+    """The pairs that the interval is of: `12 pairs`, or `10 of 14 pairs` while a block of an open finding is not
+    finished."""
+    judged = finding.judged or finding.pairs
+    if finding.is_settled or judged == finding.pairs:
+        return counted(judged, "pair")
+    return f"{judged} of {counted(finding.pairs, 'pair')}"
+
+
+def factor(finding: Finding) -> str:
+    """`10.9x as fast`, of a time `4.5x as long`, else `10.9x`: a change that is settled and so large that a percentage
+    hides its size."""
+    ratio = 1 + (finding.change or 0.0)
+    if finding.outcome not in (Outcome.BETTER, Outcome.WORSE) or 1 / _BIG < ratio < _BIG or ratio <= 0:
+        return ""
+    if finding.unit not in TIMES:
+        return f"{_times(ratio)}x"
+    return f"{_times(1 / ratio)}x as fast" if ratio < 1 else f"{_times(ratio)}x as long"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if _THOUSAND <= ratio < _HUGE else f"{ratio:.3g}"
+
+
+def _needs(finding: Finding) -> str:
+    return f"needs {more_pairs(finding)}" if finding.lacks_pairs and is_practical(finding) else ""
 
 
 def to_settle(answer: Answer, finding: Finding) -> str:
@@ -330,8 +325,10 @@ def to_settle(answer: Answer, finding: Finding) -> str:
         case Lacks("direction"):
             return f"a direction of {finding.metric}"
         case Lacks(name=name):
-            more = f"logbook edit {answer.entry} --gate 'same {name}', or --free {name} where it may"
-            return f"your decision whether {name} may differ: {more}"
+            edit = f"logbook edit {answer.entry}"
+            return (
+                f"your decision on {name}: `{edit} --free {name}` if it may differ, else `{edit} --gate 'same {name}'`"
+            )
 
 
 def is_practical(finding: Finding) -> bool:
@@ -347,14 +344,9 @@ def more_pairs(finding: Finding) -> str:
 
 
 def interval(finding: Finding) -> str:
-    """`95%: 6.9 to 9.4%`, or `95%: -0.3 to +0.4%` where it holds 0; empty where there is none."""
+    """`95%: -9.4 to -6.9%`; empty where there is none."""
     low, high = finding.low, finding.high
-    if low is None or high is None:
-        return ""
-    if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{finding.level:.0%}: {percent(low, '+')} to {percent(high, '+')}%"
-    small, large = (percent(end) for end in sorted((abs(low), abs(high))))
-    return f"{finding.level:.0%}: {'above ' if small == '0' else ''}{small} to {large}%"
+    return "" if low is None or high is None else f"{finding.level:.0%}: {percent(low, '+')} to {percent(high, '+')}%"
 
 
 def percent(part: float, sign: str = "") -> str:
@@ -371,7 +363,7 @@ def signed(part: float | None) -> str:
 
 
 def progress(finding: Finding) -> str:
-    """`tflops +5.98% (95%: 5.68 to 6.29%), better`."""
+    """`tflops +5.98% (95%: +5.68 to +6.29%), better`."""
     side = f"{finding.side}: " if finding.case or finding.side else ""
     case = f" {assignments(finding.case)}" if finding.case else ""
     found = interval(finding)

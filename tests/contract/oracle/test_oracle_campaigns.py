@@ -42,6 +42,7 @@ def test_the_enumerator_imports_nothing_of_the_package() -> None:
         "functools",
         "collections",
         "dataclasses",
+        "datetime",
         "pathlib",
         "typing",
     }

@@ -52,7 +52,7 @@ def test_an_effect_is_found_and_coarse_values_never_say_no_difference(calibratio
     experiment = calibration["simulation"].Experiment
     assert part(calibration, experiment(name="3%", effect=0.03), "normal 1%", "right 20")[0] > 1 - TOO_MANY
     assert part(calibration, experiment(name="none"), "normal 1%", "same 20")[0] > 0.5
-    coarse = experiment(name="digits", effect=0.03, digits=2)
+    coarse = experiment(name="digits", effect=0.03, clock="two digits")
     same, covered = part(calibration, coarse, "normal 1%", "same 20", "covered 20")
     assert same < TOO_MANY
     assert covered > 1 - TOO_MANY

@@ -1,4 +1,4 @@
-"""Answers from the pairs of entries: what shares a question, what counts, and what stands beside it."""
+"""The answer of an entry from its pairs: what counts, what replicates it, and what stands beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         sign = 1 if Design(seed=seed).order_of(number + 1, 2) == [0, 1] else -1
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         at = minute(start + number)
-        made.append([at, at, sign, base, other * math.exp(effect), None, number // 10])
+        made.append([at, at, sign, base, other * math.exp(effect), number // 10])
     plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
     plain |= {"case": "", "name": more.get("case", "")}
     rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
@@ -38,8 +38,15 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "fixed": False}
-    return EntryPairs.of({**stated, "void": void, "series": [*of]})
+    stated = {"entry": f"D-{number:03d}", "question": asked, "is_fixed": False}
+    return EntryPairs.of({**stated, "is_void": void, "series": [*of]})
+
+
+def sittings(first: Any, second: Any) -> Any:
+    """A series whose first blocks were made in one sitting, and the others in a later one."""
+    done = first["finished"]
+    later = [[*pair[:5], pair[5] + done] for pair in second["pairs"]]
+    return first | {"pairs": [*first["pairs"], *later], "finished": done + second["finished"]}
 
 
 def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
@@ -48,16 +55,18 @@ def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
     return answer, finding
 
 
-def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_nothing() -> None:
-    one, two = entry(1, series(10, -0.05)), entry(2, series(10, -0.05, seed=2, start=30))
-    answer, finding = only(answers([one, two], METRICS))
-    assert (answer.entry, answer.entries, answer.pairs, answer.sittings) == ("D-002", ("D-001", "D-002"), 20, 2)
-    assert (finding.outcome, answer.continued_in("D-001"), answer.continued_in("D-002")) == (
-        Outcome.BETTER, "D-002", None,
-    )  # fmt: skip
-    answer, finding = only(answers([one, entry(2, series(10, -0.05, seed=2), void=True)], METRICS))
-    assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 10, ("D-002",))
-    assert finding.outcome is Outcome.BETTER
+def test_each_entry_has_its_own_answer_and_a_void_one_has_no_pairs() -> None:
+    one, two = entry(1, series(10, -0.05)), entry(2, series(10, 0.05, seed=2, start=30))
+    first, second = answers([one, two], METRICS)
+    assert [(a.entry, a.pairs, a.sittings, a.earlier) for a in (first, second)] == [
+        ("D-001", 10, 1, ()),
+        ("D-002", 10, 1, ("D-001",)),
+    ]
+    assert [a.findings[0].outcome for a in (first, second)] == [Outcome.BETTER, Outcome.WORSE]
+    again, void = answers([one, entry(2, series(10, -0.05, seed=2), void=True)], METRICS)
+    assert (again, void.is_void, void.pairs, void.findings) == (first, True, 0, ())
+    [_, later] = answers([entry(1, series(10, -0.05), void=True), two], METRICS)
+    assert later.earlier == ()
 
 
 def test_an_unfinished_block_waits() -> None:
@@ -71,29 +80,47 @@ def test_an_unfinished_block_waits() -> None:
 def test_a_block_that_is_over_takes_no_further_pairs() -> None:
     _, finding = only(answers([entry(1, series(6, -0.05, finished=1))], METRICS))
     assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 6, Lacks("pairs", 10))
-    cut_off, later = entry(1, series(1, -0.05)), entry(2, series(1, -0.05, seed=2, start=2))
-    _, finding = only(answers([cut_off, later], METRICS))
-    assert (finding.judged, finding.lacks, finding.notes) == (1, Lacks("pairs", 9), ())
-    assert finding.change == pytest.approx(-0.05, abs=0.03)
 
 
-def test_other_code_is_another_question_and_names_the_earlier_try() -> None:
-    first, second = answers([entry(1, series(9, 0)), entry(2, series(9, 0, key="other"))], METRICS)
-    assert (first.entries, second.entries, second.earlier) == (("D-001",), ("D-002",), ("D-001",))
+def test_pairs_of_an_entry_under_other_conditions_are_left_out_by_name() -> None:
+    here, there = {"code": "1", "env:MODE": "2"}, {"code": "1", "env:MODE": "3"}
+    one, two = series(10, -0.05), series(10, 0.05, start=60, key="other")
+    beside = [of | {"metric": "", "pairs": [], "reports": 10} for of in (one, two)]
+    of = [s | {"conditions": c} for s, c in ((one, here), (beside[0], here), (two, there), (beside[1], there))]
+    answer, finding = only(answers([entry(1, *of)], METRICS))
+    # The conditions of its first pair are those of the question.
+    assert (finding.outcome, finding.pairs) == (Outcome.BETTER, 10)
+    assert answer.left_out == ("10 pairs: under other conditions (MODE)",)
 
 
 def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:
-    first = entry(1, series(10, -0.05))
-    _, settled = only(answers([first], METRICS))
+    first = series(10, -0.05)
+    _, settled = only(answers([entry(1, first)], METRICS))
+    assert settled.is_replicated is None
     for effect, confidence, reason in (
         (-0.05, "replicated", "settled in two sittings"),
         (0.05, "exploratory", "a second sitting settled it otherwise"),
         (0.0, "exploratory", "settled in one sitting"),
     ):
-        noise = 0.01 if effect else 0.2
-        answer, finding = only(answers([first, entry(2, series(10, effect, seed=3, start=60, noise=noise))], METRICS))
-        assert (answer.confidence, answer.reasons) == (confidence, (reason,))
+        second = series(10, effect, seed=3, start=60, noise=0.01 if effect else 0.2)
+        answer, finding = only(answers([entry(1, sittings(first, second))], METRICS))
+        assert (answer.confidence, answer.reasons, answer.sittings) == (confidence, (reason,), 2)
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
+
+
+def test_no_other_entry_replicates_an_answer() -> None:
+    both = answers([entry(1, series(10, -0.05)), entry(2, series(10, -0.05, seed=3, start=60))], METRICS)
+    assert [(a.confidence, a.reasons) for a in both] == [("exploratory", ("settled in one sitting",))] * 2
+
+
+def test_a_block_that_two_sittings_share_belongs_to_neither() -> None:
+    first, second = series(14, -0.05), series(16, -0.05, seed=3, start=60)
+    pairs = [*first["pairs"], *([*p[:5], (14 + at) // 10] for at, p in enumerate(second["pairs"]))]
+    answer, finding = only(answers([entry(1, first | {"pairs": pairs, "finished": 3})], METRICS))
+    assert (finding.pairs, answer.sittings, answer.confidence) == (30, 2, "replicated")
+    pairs = [[*p[:5], at // 10] for at, p in enumerate([*first["pairs"][:5], *second["pairs"][:15]])]
+    answer, _ = only(answers([entry(1, first | {"pairs": pairs, "finished": 2})], METRICS))
+    assert (answer.sittings, answer.reasons) == (2, ("settled in one sitting",))
 
 
 def test_metrics_of_one_timing_count_once() -> None:
@@ -133,7 +160,7 @@ def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     start, made = rng.uniform(1, 2), []
     for number in range(30):
         base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
-        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None, number // 10])
+        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, number // 10])
     settled = None
     for count in (10, 20, 30):
         one = series(0, 0, unit="s") | {"pairs": made[:count], "finished": count // 10}
@@ -150,17 +177,6 @@ def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:
     assert any(note.startswith("1 of 12 runs of new took 3.") for note in finding.notes)
 
 
-def test_a_copied_record_adds_no_pairs() -> None:
-    one = series(4, -0.05)
-    for number, pair in enumerate(one["pairs"]):
-        pair[5] = f"spool {number}"
-    copy = entry(2, one)
-    _, alone = only(answers([entry(1, one)], METRICS))
-    _, finding = only(answers([entry(1, one), copy], METRICS))
-    assert (finding.pairs, finding.outcome, finding.change) == (4, Outcome.OPEN, alone.change)
-    assert finding.left_out == ("4 pairs: already counted in another record",)
-
-
 def test_an_open_goal_is_not_found_because_a_watched_metric_stays_the_same() -> None:
     [answer] = answers([entry(1, series(10, 0, noise=0.1), series(10, 0, noise=0, metric="loss", unit=None))], METRICS)
     assert [(f.metric, f.is_settled, f.is_found) for f in answer.findings] == [
@@ -174,8 +190,8 @@ def test_pairs_of_one_order_have_an_estimate() -> None:
     two = series(2, -0.05)
     for pair in two["pairs"]:
         pair[2] = 1
-    _, finding = only(answers([entry(1, two), entry(2, series(1, -0.05, start=30))], METRICS))
-    assert (finding.judged, finding.pairs) == (2, 3)
+    _, finding = only(answers([entry(1, two)], METRICS))
+    assert (finding.judged, finding.pairs) == (0, 2)
     assert finding.change == pytest.approx(-0.05, abs=0.03)
 
 

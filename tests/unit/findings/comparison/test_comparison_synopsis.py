@@ -26,7 +26,7 @@ def found(metric: str = "tflops", **more: Any) -> Finding:
 
 def answer(*findings: Finding, sides: tuple[str, ...] = ("int8",), sittings: int = 2) -> Answer:
     return Answer(
-        entry="M-000", entries=("M-000",), question=Question(axis="mode", base="none", sides=sides), findings=findings,
+        entry="M-000", question=Question(axis="mode", base="none", sides=sides), findings=findings,
         pairs=12, sittings=sittings, confidence="exploratory", reasons=(), code={},
     )  # fmt: skip
 
@@ -36,12 +36,12 @@ def answer(*findings: Finding, sides: tuple[str, ...] = ("int8",), sittings: int
     [
         (
             [found(**SURE), found("tokens_per_s", **SURE), found("mem", outcome=WORSE), found("loss", outcome=SAME)],
-            "int8 has 5% more tflops than none (95%: 2 to 9%; 12 pairs in 2 sittings);"
+            "int8 has 5% more tflops than none (95%: +2 to +9%; 12 pairs in 2 sittings);"
             " the same in tokens_per_s; mem +5% (worse); no difference in loss",
         ),
         (
             [found(**UNSURE), found("mem", unit="B", outcome=WORSE, **SURE)],
-            "int8 has 5% higher mem than none (95%: 2 to 9%; 12 pairs in 2 sittings); tflops +5% (open)",
+            "int8 has 5% higher mem than none (95%: +2 to +9%; 12 pairs in 2 sittings); tflops +5% (open)",
         ),
         (
             [found(f"m{n}", change=0.05 + n / 100, **SURE) for n in range(8)],
