@@ -3,43 +3,24 @@ given."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
-from typing import TypeAlias
 
-from logbook_agent.findings.advice import flagged, settled_by
 from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import Case, value_of
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import SHORTLY, first_words, sentence
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.evidence import (
-    Facts,
-    combinations,
-    every,
-    facts_of,
-    met,
-    not_computable,
-    some,
-    unmet,
-    words,
-)
-from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, Sweep, Target, VerdictStated
+from logbook_agent.findings.criteria.evidence import Facts, every, facts_of, met, not_computable, some, unmet
+from logbook_agent.findings.criteria.side_by_side import compared
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.tables.axes import beyond_config, differences
-from logbook_agent.findings.tables.frame import Item, by, frame_of, show
+from logbook_agent.findings.tables.frame import Item, by, frame_of
 from logbook_agent.model.budget import NO_BUDGET, Budget
-from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar
 from logbook_agent.text.phrases import counted
-from logbook_agent.text.shell_words import command_line
 
 
 def checked(
@@ -65,22 +46,16 @@ def _checked(criterion: Criterion, facts: Facts) -> Criterion:
 
 
 def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
-    """Met, unmet or not computable, with the reason in one line and the entries or runs that show it."""
+    """Met, unmet or not computable, with the reason in one line and the entries that show it."""
     match predicate:
-        case of.PairsCompared():
+        case of.SideBySide():
             return compared(predicate, facts)
-        case of.VerdictStated():
-            return verdict(predicate, facts)
-        case of.Sweep():
-            return swept(predicate, facts)
-        case of.Measured():
-            return measured(predicate, facts)
         case of.Target():
             return target(predicate, facts)
         case Budget():
             budget = predicate if facts.budget == NO_BUDGET else facts.budget
             if budget == NO_BUDGET:
-                return not_computable("no budget is stated: logbook criteria --budget runs=40")
+                return not_computable("no budget is stated", command="logbook criteria --budget runs=40")
             is_spent = budget.is_spent(facts.runs, facts.hours)
             return (met if is_spent else unmet)(budget.text(facts.runs, facts.hours))
         case of.Day(day=day):
@@ -95,23 +70,7 @@ def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
 ENOUGH = 20.0
 
 
-def measured(asked: Measured, facts: Facts) -> Computed:
-    """Met when each combination has enough cases with enough runs each."""
-    rows = facts.rows
-    if (missing := rows.missing([*asked.where, *asked.for_each])) is not None:
-        return missing
-    evidence: list[Case] = []
-    for combination in combinations(asked.for_each):
-        chosen = rows.choose({**asked.where, **combination}, asked.device)
-        groups = [g for g in _groups(chosen) if len({item.run for item in g}) >= asked.runs]
-        if len(groups) < asked.cases:
-            found = f"{len(groups)} of {asked.cases} cases with {asked.runs} runs"
-            return unmet(f"{words(combination)}: {found}".removeprefix(": "), chosen)
-        evidence += [i.case for g in groups for i in g]
-    return met(f"{asked.cases} or more cases with {asked.runs} runs each", evidence)
-
-
-def target(asked: Target, facts: Facts) -> Computed:
+def target(asked: of.Target, facts: Facts) -> Computed:
     """Met when so many runs of a case reach the number that chance would seldom do it."""
     rows, metric = facts.rows, metric_named(asked.metric, facts.metrics)
     if (missing := rows.missing(asked.where)) is not None:
@@ -124,15 +83,15 @@ def target(asked: Target, facts: Facts) -> Computed:
     sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
     found = [(_of_runs(group, metric.name), group) for group in groups]
-    of = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
-    if not of:
+    counts = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
+    if not counts:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
-    reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
+    reaching, values, group = max(counts, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {counted(runs, 'run')} of a case"
     reason += f", median {median(values):.6g}"
-    evidence = [item.case for item in group]
+    evidence = [item.case.entry for item in group]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
         return met(reason, evidence)
     if 2 * reaching > runs:
@@ -169,148 +128,3 @@ def _groups(cases: Sequence[Case]) -> list[list[Item]]:
     for item, key in zip(frame_of(cases).items, keys_of(cases), strict=True):
         found.setdefault(key, []).append(item)
     return list(found.values())
-
-
-Found: TypeAlias = tuple[Answer, Finding]
-# A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
-_TINY = 1e-12
-
-
-def verdict(asked: VerdictStated, facts: Facts) -> Computed:
-    """Met when comparisons settle each value in each combination; else what the first one lacks."""
-    places = ({**asked.where, **at} for at in combinations(asked.for_each))
-    return every(_of_value(asked, facts, value, where) for where in places for value in asked.values[1:])
-
-
-def _of_value(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[str, Scalar]) -> Computed:
-    """One value against the base. In each case the latest comparison that settled it decides."""
-    primary = [m.name for m in facts.metrics if m.primary]
-    metric = asked.metric or next(iter(primary), None)
-    latest: dict[object, Found] = {}
-    for answer, f in facts.findings(metric, where, asked, value):
-        is_fine = answer.question.minimum_effect <= asked.min_effect
-        if is_fine and (f.is_settled or f.setting not in latest or not latest[f.setting][1].is_settled):
-            latest[f.setting] = answer, f
-    good = [one for one in latest.values() if _outcome(one[1], asked.min_effect) in asked.verdicts]
-    entries = [answer.entry for answer, _ in latest.values()]
-    if len(good) >= asked.cases:
-        return met("; ".join(map(_said, good[: asked.cases])), entries)
-    count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
-    others = sorted((one for one in latest.values() if one not in good), key=lambda one: one[1].is_settled)
-    if not others:
-        why, command = _missing(asked, facts, value, where, metric if metric not in primary else None)
-        return unmet(count + why, entries, command=command)
-    answer, finding = others[0]
-    if not finding.is_settled:
-        return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
-    wanted = f"; wanted {' or '.join(asked.verdicts)} from {100 * asked.min_effect:g}% on"
-    return unmet(count + _said(others[0]) + wanted, entries)
-
-
-def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
-    """The outcome for another minimum effect: an effect below it is no difference if the interval says so, else
-    open."""
-    if not finding.is_settled or abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY:
-        return finding.outcome
-    is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
-    return Outcome.NO_DIFFERENCE if is_small else Outcome.OPEN
-
-
-def _said(found: Found) -> str:
-    return f"{found[0].entry}: {'; '.join([*first_words(found[0], SHORTLY), sentence(*found)])}"
-
-
-def _missing(
-    asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[str, Scalar], metric: str | None
-) -> tuple[str, str]:
-    """The text that no comparison asks this, and the command that makes one. `metric`: one that it has to name."""
-    rows = [i for v in asked.values for i in facts.rows.frame.having({**where, asked.axis: v})[:1]]
-    command = settled_by(asked.axis, [show(v) for v in asked.values], rows)
-    typed = rows[0].case.command if rows else ()
-    options = [w for n, v in where.items() if not flagged(typed, n) for w in ("--config", f"{n}={show(v)}")]
-    options += ["--metric", metric] if metric is not None else []
-    options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
-    sides = f"{asked.axis}={show(value)} with {show(asked.values[0])}"
-    at = f" at {words(where)}" if where else ""
-    return f"no comparison of {sides}{at}", command.replace(" -- ", f" {command_line([*options, '--'])} ", 1)
-
-
-def compared(asked: PairsCompared, facts: Facts) -> Computed:
-    """Met when each value has enough pairs with the base in each combination: those of a comparison, or rows that may
-    be compared; else what the first one lacks."""
-
-    def of_value(value: Scalar, where: Mapping[str, Scalar]) -> Computed:
-        pairs = [(a.entry, f.setting) for a, f in facts.findings(asked.metric, where, asked, value) if f.pairs]
-        if len({setting for _, setting in pairs}) >= asked.cases:
-            return met(f"{asked.axis}={show(value)}: compared in pairs", (entry for entry, _ in pairs))
-        sides = {**where, asked.axis: asked.values[0]}, {**where, asked.axis: value}
-        return _beside(asked, facts, *sides, asked.axis, (), asked.metric, asked.cases)
-
-    places = ({**asked.where, **at} for at in combinations(asked.for_each))
-    return every(of_value(value, where) for where in places for value in asked.values[1:])
-
-
-def swept(asked: Sweep, facts: Facts) -> Computed:
-    """Met when each value was measured and, with controls, beside its control; else what the first one lacks."""
-
-    def of_value(where: Mapping[str, Scalar]) -> Computed:
-        rows = facts.rows.choose(where, asked.device)
-        if rows and asked.controls:
-            axis, *others = asked.controls
-            return _beside(asked, facts, {**where, **asked.controls}, where, axis, others)
-        return met(f"{words(where)} was measured", rows) if rows else unmet(f"{words(where)} was not measured")
-
-    missing = facts.rows.missing([asked.axis, *asked.where, *asked.controls, *asked.for_each])
-    places = ({**asked.where, **at, asked.axis: value} for at in combinations(asked.for_each) for value in asked.values)
-    return missing or every(map(of_value, places))
-
-
-def _beside(
-    asked: PairsCompared | Sweep,
-    facts: Facts,
-    base: Mapping[str, Scalar],
-    other: Mapping[str, Scalar],
-    axis: str,
-    implied: tuple[str, ...] | list[str],
-    metric: str | None = None,
-    wanted: int = 1,
-) -> Computed:
-    """Met when enough cases of two sides differ in nothing but an axis and what is declared, and have a metric each."""
-    if (missing := facts.rows.missing(other)) is not None:
-        return missing
-    sides = [facts.rows.choose(where, asked.device) for where in (base, other)]
-    for where, side in zip((base, other), sides, strict=True):
-        if not side:
-            return unmet(f"{words(where)} was not measured")
-    primary = [metric] if metric else [m.name for m in facts.metrics if m.primary]
-    metrics = primary or [name for side in sides for case in side for name in case.row.metrics]
-    ignored = {axis, *implied, *asked.implied, *asked.allow}
-    frame = frame_of([*sides[0], *sides[1]])
-    items = frame.items[: len(sides[0])], frame.items[len(sides[0]) :]
-    kept = [n for n in (*frame.apart, frame.pseudo["devices"]) if not {n, n.partition(":")[0]} & ignored]
-
-    names = (*ignored, *frame.config)
-
-    def cases(side: Sequence[Item]) -> Mapping[Hashable, list[Item]]:
-        good = [item for item in side if any(value_of(item.row, name) is not None for name in metrics)]
-        said = {"argv", "command"} & ignored
-        return by(good, lambda i: (i.keys(kept), None if said else beyond_config(_placed(i, axis), names)))
-
-    first, last = map(cases, items)
-    both = [first[key] + last[key] for key in first if key in last]
-    pairs = f"{counted(len(both), 'pair')} may be compared"
-    if len(both) >= wanted:
-        return met(f"{words(other)}: {pairs}", (item.case for pair in both for item in pair))
-    unlike = differences(frame, *items, ignored)
-    why = f"; others differ in {', '.join(unlike)}" if unlike else ""
-    return unmet(f"{words(other)}: {pairs}, {wanted} wanted{why}")
-
-
-def _placed(item: Item, axis: str) -> Case:
-    """A case with `{axis}` wherever its command has the value of the axis, as a word or as part of a path: what was put
-    in its place (`--src wt/{axis}`) is no other difference."""
-    value = item.place.get(axis)
-    if value is None:
-        return item.case
-    word = re.compile(rf"(?<![\w.-]){re.escape(show(value))}(?![\w.-])")
-    return replace(item.case, command=tuple(word.sub("{axis}", text) for text in item.case.command))

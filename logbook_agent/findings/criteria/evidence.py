@@ -3,39 +3,36 @@ combined."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.cases import Case, cases, without_zeros
-from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.words import code_name
-from logbook_agent.findings.criteria.predicate import Against
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.tables.frame import Frame, frame_of, show
+from logbook_agent.findings.tables.frame import Frame, frame_of
+from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.budget import NO_BUDGET, Budget
-from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.record import Record, spent
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import Scalar
 
 MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
 
 
-def met(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
+def met(reason: str, evidence: Iterable[str] = ()) -> Computed:
     return _computed(MET, reason, evidence)
 
 
-def unmet(reason: str, evidence: Iterable[Case | str] = (), *, command: str = "") -> Computed:
+def unmet(reason: str, evidence: Iterable[str] = (), *, command: str = "") -> Computed:
     """`command`: what to type for what is lacking."""
-    return _computed(UNMET, f"{reason}: {command}" if command else reason, evidence, command)
+    return _computed(UNMET, reason, evidence, command)
 
 
-def not_computable(reason: str) -> Computed:
-    return Computed(state=NOT_COMPUTABLE, reason=reason)
+def not_computable(reason: str, *, command: str = "") -> Computed:
+    return Computed(state=NOT_COMPUTABLE, reason=reason, command=command)
 
 
 def every(parts: Iterable[Computed]) -> Computed:
@@ -59,10 +56,8 @@ def _first(parts: Iterable[Computed], order: tuple[str, str, str]) -> Computed:
     return _computed(order[-1], reasons, (e for o in found for e in o.evidence), command)
 
 
-def _computed(state: str, reason: str, evidence: Iterable[Case | str], command: str = "") -> Computed:
-    """A state with its evidence, each an entry or a run: `MOE-I8-003/2`."""
-    names = (one if isinstance(one, str) else f"{one.entry}/{one.run}" for one in evidence)
-    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)), command=command)
+def _computed(state: str, reason: str, evidence: Iterable[str], command: str = "") -> Computed:
+    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(evidence)), command=command)
 
 
 class Rows:
@@ -89,8 +84,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `go_on` gives the
-    command that adds pairs to a comparison."""
+    """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
+    decision by which an entry was discarded; `go_on` gives the command that adds pairs to a comparison."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -99,17 +94,8 @@ class Facts:
     hours: float
     budget: Budget = NO_BUDGET
     answers: Sequence[Answer] = ()
+    discarded: Mapping[str, str] = field(default_factory=dict)
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
-
-    def findings(
-        self, metric: str | None, where: Mapping[str, Scalar], asked: Against, value: Scalar
-    ) -> Iterator[tuple[Answer, Finding]]:
-        """The findings of all comparisons of `value` with the base that is `asked` for, in a metric (None: any) in
-        cases with the values of `where`, in the order of their entries."""
-        for answer, f in ((a, f) for a in self.answers for f in a.findings):
-            has_values = all(k in f.config and canonical(f.config[k]) == canonical(v) for k, v in where.items())
-            if metric in (None, f.metric) and has_values and _answers(answer, f, asked, value):
-                yield answer, f
 
 
 def facts_of(
@@ -125,35 +111,6 @@ def facts_of(
         hours=hours,
         budget=records.header.budget,
         answers=answers,
+        discarded=discarded_by(said_by(record.entry) for record in all_),
         go_on=lambda answer: go_on(records, answer),
     )
-
-
-def _answers(answer: Answer, finding: Finding, asked: Against, value: Scalar) -> bool:
-    """Whether a finding compares a value with the base that is asked for."""
-    question = answer.question
-    if asked.axis != question.axis and (asked.axis, question.axis) != ("commit", CODE_AXIS):
-        return False
-    sides = ((asked.values[0], question.base), (value, finding.side))
-    on_device = (asked.device or "").casefold() in finding.device.casefold()
-    return on_device and all(_is_named(answer, side, given) for given, side in sides)
-
-
-def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
-    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
-    if answer.question.axis != CODE_AXIS:
-        return canonical(value) == canonical(side)
-    commit, text = code_hash(side), str(value)
-    names = {code_name(name) for name in answer.names if code_hash(name) == commit}
-    return text in (side, *names) or text.startswith(commit) or commit.startswith(text)
-
-
-def combinations(for_each: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:
-    """Every combination of the values; one that is empty when there are none."""
-    for values in itertools.product(*for_each.values()):
-        yield dict(zip(for_each, values, strict=True))
-
-
-def words(config: Mapping[str, Scalar]) -> str:
-    """`topk=2 mlp_dim=1408`, as one types it."""
-    return " ".join(f"{name}={show(value)}" for name, value in config.items())

@@ -2,10 +2,7 @@
 
 A predicate is a mapping with one key, its kind:
 
-    compared      named values of an axis were measured like for like, in enough cases
-    verdict       comparisons settled which of these values is better
-    sweep         every named value of an axis was measured, with identical controls when there are any
-    measured      enough cases have enough runs
+    compared      named values were measured like for like, or (`settled`) comparisons settled which is better
     target        a metric has reached a number
     budget        that of the header is spent; before it stood there, so many runs or hours
     date          a day has come
@@ -15,6 +12,7 @@ A predicate is a mapping with one key, its kind:
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -24,12 +22,15 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.comparison import MINIMUM_EFFECT
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import Scalar
 from logbook_agent.text.near import nearest
 
 Values: TypeAlias = tuple[Scalar, ...]
+# Axes whose values are versions of the code.
+_OF_CODE = (CODE_AXIS, "commit")
+Config: TypeAlias = Mapping[str, Scalar]
 
 
 class PredicateError(ValueError):
@@ -37,57 +38,35 @@ class PredicateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The rows with the values of `where`, on a device whose kind holds `device`, in each combination of `for_each`."""
-
-    where: dict[str, Scalar] = field(default_factory=dict)
-    device: str | None = None
-    for_each: dict[str, Values] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Against(Scope):
-    """Each of `values` of `axis` but the first against the first, its base, in `cases` cases."""
-
-    axis: str
-    values: Values
-    cases: int = 1
-    metric: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairsCompared(Against):
-    """There are pairs of rows that may be compared, but for what is `implied` by the axis or allowed."""
-
-    implied: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictStated(Against):
-    """A comparison settled it, with an outcome among `verdicts`. An effect below `min_effect`, a fraction, is none."""
-
-    verdicts: tuple[str, ...] = SETTLED
-    min_effect: float = MINIMUM_EFFECT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep(Scope):
-    """Every one of `values` of `axis` was measured; with `controls`, beside a case that differs in these alone."""
+class SideBySide:
+    """Each of `values` of `axis` beside the first, its base, or with `controls` beside the case that differs from it in
+    these keys: in `cases` cases with the values of `where`, for each combination of `for_each`, on a device whose kind
+    holds `device`. What is `implied` by the axis may differ, too. `settled`: comparisons with a minimum effect of at
+    most `min_effect` (a fraction) have to answer it by one of `outcomes`; else pairs or rows that differ in nothing
+    else are enough."""
 
     axis: str
     values: Values
     controls: dict[str, Scalar] = field(default_factory=dict)
-    implied: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Scope):
-    """At least `cases` cases with at least `runs` runs each."""
-
+    where: dict[str, Scalar] = field(default_factory=dict)
+    for_each: dict[str, Values] = field(default_factory=dict)
+    device: str | None = None
     cases: int = 1
-    runs: int = 1
+    metric: str | None = None
+    implied: tuple[str, ...] = ()
+    settled: bool = False
+    outcomes: tuple[str, ...] = SETTLED
+    min_effect: float = MINIMUM_EFFECT
+
+    def sides(self) -> Iterator[tuple[Config, Config]]:
+        """The values of each base, and of the side that is compared with it."""
+        for at in itertools.product(*self.for_each.values()):
+            place = {**self.where, **dict(zip(self.for_each, at, strict=True))}
+            points = [{**place, self.axis: value} for value in self.values]
+            if self.controls:
+                yield from ((base, p) for p in points if (base := {**p, **self.controls}) != p)
+            else:
+                yield from ((points[0], point) for point in points[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,17 +101,9 @@ class Several:
     every: bool
 
 
-Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Day | ByPerson | Several
+Predicate = SideBySide | Target | Budget | Day | ByPerson | Several
 
-_KINDS: Mapping[str, Any] = {
-    "compared": PairsCompared,
-    "verdict": VerdictStated,
-    "sweep": Sweep,
-    "measured": Measured,
-    "target": Target,
-    "budget": Budget,
-    "judgement": ByPerson,
-}
+_KINDS: Mapping[str, Any] = {"compared": SideBySide, "target": Target, "budget": Budget, "judgement": ByPerson}
 _WORDS = (*_KINDS, "date", "all", "any")
 
 
@@ -175,20 +146,29 @@ def _close(word: str, words: tuple[str, ...]) -> str:
 def _wrong(found: Predicate) -> Iterator[str]:
     """What no type says."""
     match found:
-        case Against(values=values) if len(values) < 2:
-            yield "values: at least two are needed, the first is the base"
-        case Sweep(values=()):
-            yield "values: none are named"
+        case SideBySide():
+            moving = [v for v in found.values if found.axis in _OF_CODE and str(v).startswith(("HEAD", "@", "WORK"))]
+            yield from (f"{v} is other code tomorrow; name a branch or a commit" for v in moving)
+            yield from _wrong_comparison(found)
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
             yield "say either at_least or at_most"
-        case VerdictStated(verdicts=words) if not words or not {*words} <= {*SETTLED}:
-            yield f"verdicts: of {', '.join(SETTLED)}"
     for name in ("cases", "runs", "hours"):
         if (number := getattr(found, name, None)) is not None and number <= 0:
             yield f"{name}: expected a number above 0, got {number:g}"
-    if not 0 <= getattr(found, "min_effect", 0) < 1:
+
+
+def _wrong_comparison(c: SideBySide) -> Iterator[str]:
+    if len(c.values) < 2 and not (c.values and c.controls):
+        yield "values: at least two are needed, the first is the base"
+    if c.controls and (name := next((n for n in c.controls if n not in {c.axis, *c.where, *c.for_each}), None)):
+        yield f"controls.{name}: state the other value of {name} in where, for_each or values"
+    if not c.outcomes or not {*c.outcomes} <= {*SETTLED}:
+        yield f"outcomes: expected some of {', '.join(SETTLED)}"
+    if not c.settled and (c.outcomes, c.min_effect) != (SETTLED, MINIMUM_EFFECT):
+        yield "outcomes and min_effect need settled: true"
+    if not 0 <= c.min_effect < 1:
         yield "min_effect: expected a fraction from 0 up to 1, such as 0.01"
-    for name, values in getattr(found, "for_each", {}).items():
+    for name, values in c.for_each.items():
         if not values:
             yield f"for_each.{name}: no values, so it would hold for nothing"
 

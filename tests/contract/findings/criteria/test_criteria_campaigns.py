@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +39,23 @@ def computed(cli: Cli) -> list[tuple[str, str]]:
     return [(c["state"], c["reason"]) for c in found]
 
 
+def commands(cli: Cli) -> list[str]:
+    return [c["computed"].get("command", "") for c in cli("criteria", "--json").data["criteria"]]
+
+
 def best(cli: Cli) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = cli("status", "--json").data["best"]
     return found
 
 
 def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(started: Cli) -> None:
-    ask(started, "verdict: {axis: mode, values: [base, new], verdicts: [better]}")
-    [(state, reason)] = computed(started)
-    assert (state, reason.partition(": ")[2]) == ("unmet", "logbook ab --axis mode=base,new -- COMMAND")
+    ask(started, "compared: {axis: mode, values: [base, new], settled: true, outcomes: [better]}")
+    unmet = [("unmet", "no comparison of mode=new with base")]
+    assert computed(started) == unmet
+    assert commands(started) == [""]
     run(started, "base", "--repeat", "3")
-    [(state, reason)] = computed(started)
-    assert state == "unmet"
-    assert ": logbook ab --axis mode=base,new -- sh -c " in reason
+    assert computed(started) == unmet
+    assert commands(started)[0].startswith("logbook ab --axis mode=base,new --like MOE-000/")
     settled = ab(started, "base,new")["answer"]["findings"][0]["sentence"]
     met = [("met", f"MOE-001: {settled}")]
     assert computed(started) == met
@@ -61,19 +66,66 @@ def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(star
     assert started("run", "--config", "mode=new", "--", "echo", "RESULT tflops=1").code == 0
     ab(started, "base,new", "--max-pairs", "2")
     [(state, reason)] = computed(started)
-    assert (state, reason[:8]) == ("met", "MOE-006:"), "the same question goes on in its latest entry"
+    assert (state, reason[:8]) == ("met", "MOE-001:"), "the same question has one entry"
     # Whoever replaces the entry does not take back what its pairs say; whoever voids them does.
-    assert started("note", "--title", "Told better", "--supersedes", "MOE-006").code == 0
+    assert started("note", "--title", "Told better", "--supersedes", "MOE-001").code == 0
     assert computed(started)[0][0] == "met"
-    for entry in ("MOE-001", "MOE-006"):
-        assert started("edit", entry, "--state", "void").code == 0
+    assert started("edit", "MOE-001", "--state", "void").code == 0
     assert computed(started)[0][0] == "unmet"
+
+
+def test_each_point_of_a_sweep_is_compared_with_its_control(started: Cli) -> None:
+    """The stop criterion of the seeds' top-k sweep: `settled`, each top-k asks for its own comparison."""
+    sweep = "axis: topk, values: [1, 2], where: {mode: new}, controls: {mode: base}"
+    ask(started, f"compared: {{{sweep}}}")
+    ask(started, f"compared: {{{sweep}, settled: true}}")
+    for topk in (1, 2):
+        run(started, "new", "--config", f"topk={topk}")
+    assert [reason for _, reason in computed(started)] == [
+        "mode=base topk=1 was not measured",
+        "no comparison of mode=new with base at topk=1",
+    ]
+    for topk, states in ((1, ["unmet", "unmet"]), (2, ["met", "met"])):
+        ab(started, "base,new", "--config", f"topk={topk}")
+        assert [state for state, _ in computed(started)] == states
+    evidence = [c["computed"]["evidence"] for c in started("criteria", "--json").data["criteria"]]
+    assert evidence == [["MOE-002", "MOE-003"]] * 2
+
+
+def test_the_commands_of_a_criterion_meet_it(started: Cli, folder: Path) -> None:
+    """One run, and then what is printed, as it is printed: also for cases that nobody measured."""
+    script = 'case $2 in none) v=100;; *) v=110;; esac; echo "RESULT mode=$2 topk=${3#*=} tflops=$((v + $$ % 3))"'
+    (folder / "bench.sh").write_text(script)
+    sweep = "axis: topk, values: [1, 2], where: {mode: new}, controls: {mode: none}, settled: true"
+    ask(started, f"compared: {{{sweep}}}")
+    assert started("run", "--", "sh", "bench.sh", "--mode", "none", "--topk=1").code == 0
+    typed = []
+    for _ in range(2):
+        [command] = commands(started)
+        typed.append(command)
+        assert started(*shlex.split(command)[1:]).code == 0
+    assert typed[1] == "logbook ab --axis mode=none,new -- sh bench.sh --mode none --topk=2"
+    assert computed(started)[0][0] == "met"
+
+
+def test_a_discarded_entry_is_no_evidence(started: Cli) -> None:
+    for more in ("", ", settled: true"):
+        ask(started, f"compared: {{axis: mode, values: [base, worse]{more}}}")
+    ab(started, "base,worse")
+    assert [state for state, _ in computed(started)] == ["met", "met"]
+    assert started("discard", "MOE-000", "--why", "slower").code == 0
+    states = [("unmet", "nothing has been measured yet"), ("unmet", "MOE-000 was discarded by MOE-001")]
+    assert computed(started) == states
+    assert commands(started) == ["", ""]
+    refused = started("criteria", "--met", "1", "--evidence", "MOE-000", "--json").error
+    assert refused["message"] == "MOE-000 is discarded by MOE-001, so it is not evidence"
+    assert started("criteria", "--met", "1", "--evidence", "MOE-001").code == 0
 
 
 @pytest.mark.wide
 def test_in_a_hill_climb_each_comparison_answers_its_own_question(started: Cli, folder: Path) -> None:
     for values in ("base, old", "old, new", "base, new"):
-        ask(started, f"verdict: {{axis: mode, values: [{values}], verdicts: [better]}}")
+        ask(started, f"compared: {{axis: mode, values: [{values}], settled: true, outcomes: [better]}}")
     for number, values in enumerate(("base,old", "old,new", "base,new")):
         ab(started, values)
         states = [state for state, _ in computed(started)]
@@ -128,9 +180,9 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert (found["flags"], "MOE-" in found["against"]) == ("mode=new", False)
     ab(cli, "base,new", "--max-pairs", "2")
     against = best(cli)[0]["against"]
-    assert (against.split()[0], against[-9:]) == ("open", "(MOE-002)")
-    ab(cli, "base,new", "--id", "MOE-002", "--max-pairs", "20")
+    assert (against.split()[0], against[-9:]) == ("open", "(MOE-003)")
+    assert cli("ab", "--id", "MOE-003", "--max-pairs", "20").code == 0
     against = best(cli)[0]["against"]
-    assert (against.split()[0], against[-9:]) == ("better", "(MOE-002)")
+    assert (against.split()[0], against[-9:]) == ("better", "(MOE-003)")
     assert cli("sync", "--offline", "out").code == 0
     assert f"; {against}; " in (folder / "out/issue.md").read_text()

@@ -108,7 +108,7 @@ def ab(number: int, effect: float, *, pairs: int = 20, noise: float = 0.01, **mo
 
 
 def test_words_of_a_verdict() -> None:
-    question = "verdict: {{axis: quant_mode, values: [none, int8], verdicts: [{}]{}}}"
+    question = "compared: {{axis: quant_mode, values: [none, int8], settled: true, outcomes: [{}]{}}}"
     same, worse, better = (ab(1, effect) for effect in (0.0, -0.08, 0.08))
     for words, of in (("no difference", same), ("worse", worse), ("better", better), ("better, worse", better)):
         assert check(question.format(words, ""), [], compared=[of]).state == MET
@@ -127,31 +127,31 @@ def test_words_of_a_verdict() -> None:
 def test_cases_of_a_verdict_are_chosen_by_config_and_device() -> None:
     two, four = ab(1, 0.08, device="TPU v5p"), ab(2, -0.08, topk=4, device="TPU v5e")
     for chosen, state in (
-        ("where: {topk: 2}, verdicts: [better]", MET),
-        ("where: {topk: 4}, verdicts: [better]", UNMET),
+        ("where: {topk: 2}, outcomes: [better]", MET),
+        ("where: {topk: 4}, outcomes: [better]", UNMET),
         ("where: {topk: 8}", UNMET),
         ("where: {hidden: 2}", UNMET),
-        ("device: V5P, verdicts: [better]", MET),
+        ("device: V5P, outcomes: [better]", MET),
         ("device: v6", UNMET),
         ("for_each: {topk: [2, 4]}", MET),
         ("for_each: {topk: [2, 4, 8]}", UNMET),
         ("cases: 2", MET),
-        ("cases: 2, verdicts: [better]", UNMET),
+        ("cases: 2, outcomes: [better]", UNMET),
         ("cases: 3", UNMET),
     ):
-        text = f"verdict: {{axis: quant_mode, values: [none, int8], {chosen}}}"
+        text = f"compared: {{axis: quant_mode, values: [none, int8], settled: true, {chosen}}}"
         assert check(text, [], compared=[two, four]).state == state, chosen
 
 
 def test_what_was_settled_stays_settled_while_a_comparison_is_open() -> None:
-    text = "verdict: {axis: quant_mode, values: [none, int8], verdicts: [better]}"
+    text = "compared: {axis: quant_mode, values: [none, int8], settled: true, outcomes: [better]}"
     settled = ab(1, 0.08)
     for more in (ab(2, 0.08), ab(2, 0.0, pairs=3), ab(2, 0.0, pairs=3, topk=4), ab(2, -0.08, topk=4)):
         assert check(text, [], compared=[settled, more]).state == MET
     # Other code of the same case decides, once it is settled.
     found = check(text, [], compared=[settled, ab(2, -0.08)])
     assert (found.state, found.evidence) == (UNMET, ("D-002",))
-    void = dataclasses.replace(settled, entry="D-001", void=True)
+    void = dataclasses.replace(settled, entry="D-001", is_void=True)
     assert check(text, [], compared=[void]).state == UNMET
 
 
@@ -191,8 +191,6 @@ def test_chance_reaches_a_target_in_one_of_20_cases_however_long_one_goes_on() -
 @pytest.mark.parametrize(
     ("text", "state", "reason"),
     [
-        ("measured: {runs: 2, where: {topk: 2}}", "met", "1 or more cases with 2 runs each"),
-        ("measured: {runs: 9}", "unmet", "0 of 1 cases with 9 runs"),
         (
             "target: {metric: tflops, at_least: 120}",
             "unmet",
@@ -220,7 +218,15 @@ def test_every_kind_of_predicate(text: str, state: str, reason: str) -> None:
         ("all: []", "all: expected a list of predicates"),
         ("any: [{budget: {runs: -1}}]", "budget: runs: expected a number above 0, got -1"),
         ("judgement: {foo: 1}", "judgement.foo: unknown key; available: none"),
-        ("sweep: {axis: a, values: [1, .nan]}", "sweep: .nan and .inf are never reached"),
+        ("compared: {axis: a, values: [1, .nan]}", "compared: .nan and .inf are never reached"),
+        (
+            "compared: {axis: topk, values: [2], controls: {quant_mode: none}}",
+            "compared: controls.quant_mode: state the other value of quant_mode in where, for_each or values",
+        ),
+        (
+            "compared: {axis: a, values: [1, 2], outcomes: [better]}",
+            "compared: outcomes and min_effect need settled: true",
+        ),
     ],
 )
 def test_what_is_no_predicate(text: str, said: str) -> None:
@@ -250,6 +256,7 @@ def test_a_target_stays_reached_whatever_else_is_measured() -> None:
 
 
 def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothing() -> None:
-    assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state == UNMET
+    text, base = "compared: {axis: topk, values: [1, 2]}", rows("MOE-I8-001", {"topk": 1}, [200.0])
+    assert check(text, base + rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state == UNMET
     for state, outcome in (("finished", MET), ("failed", UNMET), ("interrupted", UNMET)):
-        assert check("measured: {runs: 1}", rows("MOE-I8-001", {"topk": 2}, [200.0], state=state)).state is outcome
+        assert check(text, base + rows("MOE-I8-001", {"topk": 2}, [200.0], state=state)).state is outcome

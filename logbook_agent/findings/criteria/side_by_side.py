@@ -1,0 +1,192 @@
+"""Whether the sides of a criterion were compared: by the comparisons of the thread, or by rows that differ in nothing
+else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from logbook_agent.findings.advice import ab_like, ab_with
+from logbook_agent.findings.cases import Case, value_of
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.words import SHORTLY, code_name, first_words, sentence
+from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
+from logbook_agent.findings.criteria.predicate import Config, SideBySide
+from logbook_agent.findings.identity import identity, residue
+from logbook_agent.findings.tables.frame import Item, show
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, code_hash
+from logbook_agent.model.header import Computed
+from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.text.commands.axis_words import ANY, flag_places
+from logbook_agent.text.phrases import counted
+
+Found: TypeAlias = tuple[Answer, Finding]
+# A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
+_TINY = 1e-12
+# Cases whose reasons are shown when all are met.
+_SHOWN = 3
+
+
+def compared(asked: SideBySide, facts: Facts) -> Computed:
+    """Met when every side was compared with its base; else what the first one lacks."""
+    judge = _settled if asked.settled else _measured
+    found = [judge(asked, facts, base, side) for base, side in asked.sides()]
+    result = every(found)
+    if result.state == MET and len(found) > _SHOWN:
+        return replace(result, reason=f"all {len(found)} cases were compared")
+    return result
+
+
+def _axes(base: Config, side: Config) -> list[str]:
+    """The names in which a base and its side differ."""
+    return [name for name, value in base.items() if canonical(side[name]) != canonical(value)]
+
+
+def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> Iterator[Found]:
+    """What the comparisons found of a side and its base in a metric (None: any), in the order of their entries."""
+    axes = _axes(base, side)
+    rest = {name: canonical(value) for name, value in side.items() if name not in axes}
+    for answer, f in ((a, f) for a in facts.answers for f in a.findings):
+        axis = next((n for n in axes if answer.question.axis in (n, CODE_AXIS if n == "commit" else n)), None)
+        if axis is None or metric not in (None, f.metric):
+            continue
+        is_there = all(name in f.config and canonical(f.config[name]) == value for name, value in rest.items())
+        on_device = (asked.device or "").casefold() in f.device.casefold()
+        sides = ((base[axis], answer.question.base), (side[axis], f.side))
+        if is_there and on_device and all(_is_named(answer, name, value) for value, name in sides):
+            yield answer, f
+
+
+def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
+    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
+    if answer.question.axis != CODE_AXIS:
+        return canonical(value) == canonical(side)
+    commit, text = code_hash(side), str(value)
+    names = {code_name(name) for name in answer.question.values if code_hash(name) == commit}
+    return text in (side, *names) or text.startswith(commit) or commit.startswith(text)
+
+
+# -- settled by comparisons ----------------------------------------------------------------------------------
+
+
+def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Computed:
+    """One side against its base. In each case the latest comparison that settled it decides."""
+    primary = [m.name for m in facts.metrics if m.primary]
+    metric = asked.metric or next(iter(primary), None)
+    latest: dict[object, Found] = {}
+    discarded = ""
+    for answer, f in _findings(asked, facts, base, side, metric):
+        if by := facts.discarded.get(answer.entry):
+            discarded = f"{answer.entry} was discarded by {by}"
+        elif answer.question.minimum_effect <= asked.min_effect and (
+            f.is_settled or f.setting not in latest or not latest[f.setting][1].is_settled
+        ):
+            latest[f.setting] = answer, f
+    good = [one for one in latest.values() if _outcome(one[1], asked.min_effect) in asked.outcomes]
+    entries = [answer.entry for answer, _ in latest.values()]
+    if len(good) >= asked.cases:
+        return met("; ".join(map(_said, good[: asked.cases])), entries)
+    count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
+    others = sorted((one for one in latest.values() if one not in good), key=lambda one: one[1].is_settled)
+    if not others and discarded:
+        return unmet(count + discarded)
+    if not others:
+        why, command = _missing(asked, facts, base, side, metric if metric not in primary else None)
+        return unmet(count + why, entries, command=command)
+    answer, finding = others[0]
+    if not finding.is_settled:
+        return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
+    wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
+    return unmet(count + _said(others[0]) + wanted, entries)
+
+
+def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
+    """The outcome for another minimum effect: an effect below it is no difference if the interval says so, else
+    open."""
+    if not finding.is_settled or abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY:
+        return finding.outcome
+    is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
+    return Outcome.NO_DIFFERENCE if is_small else Outcome.OPEN
+
+
+def _said(found: Found) -> str:
+    return f"{found[0].entry}: {'; '.join([*first_words(found[0], SHORTLY), sentence(*found)])}"
+
+
+def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> tuple[str, str]:
+    """The text that no comparison asks this, and the command that makes one; empty where the sides differ in several
+    keys. `metric`: one that it has to name."""
+    axis, *more = _axes(base, side)
+    rest = {name: value for name, value in side.items() if name not in (axis, *more)}
+    sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
+    at = f" at {words(rest)}" if rest else ""
+    values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
+    having = facts.rows.frame.having
+    rows = [item for value in values for item in having({**rest, axis: value})[:1]]
+    # Else those of other cases, with the flags of this one.
+    others = [moved for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
+    typed = rows[0].case.command if rows else others[0] if others else ()
+    options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
+    options += ["--metric", metric] if metric is not None else []
+    options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
+    command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
+    return f"no comparison of {sides}{at}", "" if more else command
+
+
+def _at(item: Item, config: Config) -> Sequence[str]:
+    """The command of a row with the flags of another case; empty where it has no flag for one of its names."""
+    words = item.case.command
+    for name, value in config.items():
+        places = flag_places(words, name)
+        if len(places) != 1:
+            return ()
+        [(at, word)] = places
+        words = (*words[:at], word.replace(ANY, show(value)), *words[at + 1 :])
+    return words
+
+
+# -- measured side by side -----------------------------------------------------------------------------------
+
+
+def _measured(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Computed:
+    """Met when enough cases of a side and its base differ in nothing but their axes and what is implied: those of a
+    comparison, or rows that have a metric each."""
+    pairs = {
+        f.setting: answer.entry
+        for answer, f in _findings(asked, facts, base, side, asked.metric)
+        if f.pairs and answer.entry not in facts.discarded
+    }
+    if len(pairs) >= asked.cases:
+        return met(f"{words(side)}: compared in pairs", pairs.values())
+    if (missing := facts.rows.missing(side)) is not None:
+        return missing
+    sides = [facts.rows.choose(place, asked.device) for place in (base, side)]
+    for place, rows in zip((base, side), sides, strict=True):
+        if not rows:
+            return unmet(f"{words(place)} was not measured")
+    metrics = [asked.metric] if asked.metric else [m.name for m in facts.metrics if m.primary]
+    ignored = {*_axes(base, side), *asked.implied}
+    names = {name for rows in sides for case in rows for name in case.row.config}
+
+    def alike(rows: Sequence[Case]) -> Mapping[Hashable, list[Case]]:
+        found: dict[Hashable, list[Case]] = {}
+        for case in rows:
+            if any(value_of(case.row, name) is not None for name in metrics or case.row.metrics):
+                found.setdefault(frozenset(identity(case, ignored, names).items()), []).append(case)
+        return found
+
+    first, last = map(alike, sides)
+    both = [first[key] + last[key] for key in first if key in last]
+    text = f"{words(side)}: {counted(len(both), 'pair')} may be compared"
+    if len(both) >= asked.cases:
+        return met(text, (case.entry for pair in both for case in pair))
+    unlike = residue([*sides[0], *sides[1]], ignored)
+    why = f"; others differ in {', '.join(unlike)}" if unlike else ""
+    return unmet(f"{text}, {asked.cases} wanted{why}")
+
+
+def words(config: Config) -> str:
+    """`topk=2 mlp_dim=1408`, as one types it."""
+    return " ".join(f"{name}={show(value)}" for name, value in config.items())
