@@ -44,11 +44,15 @@ def table_command(
     ] = None,
     first_last: Annotated[bool, Option("--first-last", help="Only the first and last pivot column.")] = False,
     delta: Annotated[
-        bool, Option("--delta", help="Change in percent: first to last pivot column, else to the first row.")
+        bool, Option("--delta", help="Change of each pivot column from the base in percent, else of each row.")
     ] = False,
-    each: Annotated[bool, Option("--each", help="Delta or ratio of every pivot column, not only the last.")] = False,
-    ratio: Annotated[bool, Option("--ratio", help="Ratio to the first pivot column, else to the first row.")] = False,
-    base: Annotated[Text, Option("--base", metavar="V", help="Pivot value that deltas and ratios refer to.")] = None,
+    ratio: Annotated[bool, Option("--ratio", help="Ratio of each pivot column to the base, else of each row.")] = False,
+    base: Annotated[
+        Text,
+        Option(
+            "--base", metavar="V", help="Pivot value that deltas and ratios refer to. [as stated, else the plain one]"
+        ),
+    ] = None,
     per_device: Annotated[bool, Option("--per-device", help="Totals, with the value per device in brackets.")] = False,
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
@@ -74,7 +78,6 @@ def table_command(
         values=tuple(value or ()),
         first_last=first_last,
         delta=delta,
-        each=each,
         ratio=ratio,
         base=base,
         per_device=per_device,

@@ -170,7 +170,7 @@ class _Ranking:
 
     def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
         """The cases that a side of a comparison measured, by key, with their config."""
-        found = (trial for entry in answer.entries for trial in self._trials(entry) if trial["side"] == side)
+        found = (trial for trial in self._trials(answer.entry) if trial["side"] == side)
         return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:

@@ -1,10 +1,7 @@
 """Runs that repeat one case, wherever in the thread they were made; how they scatter, and whether their level changed.
 
-Rows are repeats when they agree in config, in the facts of their runs (environment, code, packages, launcher; the host
-where it is the device), in the devices, in what their commands say beyond config, and in what tells them from other
-rows of their run. Labels of runs are names, and tell no cases apart. All readers go by this: the best, criteria,
-results, the baseline. (A contrast keeps apart rows of one run that only an undeclared number tells apart: that may be
-what it compares.)
+Rows are repeats when they agree in their identity (`findings.identity`), and in what tells them from other rows of
+their run. Labels of runs are names, and tell no cases apart.
 """
 
 from __future__ import annotations
@@ -16,9 +13,9 @@ from dataclasses import dataclass, field
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.rule import Pair, chance_of, scatter_of
-from logbook_agent.findings.tables.axes import beyond_config, lay_out, within_a_run
-from logbook_agent.findings.tables.frame import Frame, RunKey, devices_text, frame_of, key_of, on_accelerator, show
-from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.identity import COMMAND, CWD, identity, residue
+from logbook_agent.findings.tables.axes import differing, within_a_run
+from logbook_agent.findings.tables.frame import Frame, Item, RunKey, frame_of, show
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
@@ -44,57 +41,50 @@ class Repeats:
     apart: Mapping[str, str] = field(default_factory=dict)
 
 
-def keys_of(cases: Sequence[Case], frame: Frame | None = None) -> list[str]:
-    """The key of each case, which repeats share. `frame`: that of the cases, where it is made already."""
-    own = [_key(case) for case in cases]
-    if len({(case.entry, case.run) for case in cases}) == len(cases):
-        return own
-    frame = frame or frame_of(cases)
-    names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]])
-    return [_within(key, frame, at, names) for at, key in enumerate(own)]
+def keys_of(cases: Sequence[Case]) -> list[str]:
+    """The key of each case, which repeats share."""
+    return _keys(frame_of(cases))[0]
 
 
-def _within(key: str, frame: Frame, at: int, names: Sequence[str]) -> str:
-    item, order = frame.items[at], frame.pseudo["row"]
-    said = [(name, value) for name in names if (value := item.key(name)) is not None]
-    # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
-    said = [one for one in said if one != (order, "1")]
-    return _digest(key, said) if said else key
+def _keys(frame: Frame) -> tuple[list[str], list[str]]:
+    """The key of each case, and the names that tell apart rows which one run printed with one identity."""
+    found = [identity(item.case) for item in frame.items]
+    names: list[str] = []
+    if len({item.run for item in frame.items}) < len(found):
+        names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]])
+    first = frame.pseudo["row"], "1"
+    for item, one in zip(frame.items, found, strict=True):
+        said = [(name, value) for name in names if (value := item.key(name)) is not None]
+        # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
+        one |= {f"row {name}": value for name, value in said if (name, value) != first}
+    return [_digest(one) for one in found], names
+
+
+def _digest(one: Mapping[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(one.items())).encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
 
 
 def repeats(cases: Sequence[Case]) -> list[Repeats]:
     """The cases in groups of repeats, in order of appearance. Runs that did not finish have groups of their own."""
-    if len(cases) < 2:
-        return [Repeats(cases=(case,)) for case in cases]
     frame = frame_of(cases)
-    axes = lay_out(frame, TableSpec(), by_origin=False)
-    told = [name for name in axes if name not in {*frame.config, frame.pseudo["state"]}]
-    found: dict[tuple[str, str | None], list[int]] = {}
-    for at, key in enumerate(keys_of(cases, frame)):
-        found.setdefault((key, cases[at].state), []).append(at)
+    keys, within = _keys(frame)
+    found: dict[tuple[str, str | None], list[Item]] = {}
+    for item, key in zip(frame.items, keys, strict=True):
+        found.setdefault((key, item.case.state), []).append(item)
+    firsts = [items[0] for items in found.values()]
+    unlike = [name for name in residue(item.case for item in firsts) if name not in frame.config]
+    if len({_digest(identity(item.case, (COMMAND, CWD))) for item in firsts}) == len(firsts):
+        unlike = [name for name in unlike if name not in (COMMAND, CWD)]  # something else tells them apart
+    for item, text in zip(firsts, differing([item.case for item in firsts], frame.config), strict=True):
+        item.place[COMMAND] = item.place[CWD] = text
+    names = [name for name in unlike if name != CWD or COMMAND not in unlike] + within
     return [
         Repeats(
-            cases=tuple(cases[at] for at in places),
-            apart={name: show(frame.items[places[0]].place.get(name)) for name in told},
+            cases=tuple(item.case for item in items),
+            apart={name: show(items[0].place.get(name)) for name in names},
         )
-        for places in found.values()
+        for items in found.values()
     ]
-
-
-def _key(case: Case) -> str:
-    facts = dict(case.facts)
-    # By its name alone, code of two entries may look different that is the same.
-    if facts.pop("commit", None) is not None and case.code is not None:
-        facts["commit"] = case.code
-    if on_accelerator(case):
-        facts.pop("host", None)
-    config = {name: key for name, value in case.row.config.items() if (key := key_of(value)) is not None}
-    said = beyond_config(case), case.cwd
-    return _digest(sorted(config.items()), sorted(facts.items()), devices_text(case.row.devices), said)
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
 
 
 # -- levels ----------------------------------------------------------------------------------------------

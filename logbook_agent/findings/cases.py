@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import sentinels
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import WARM_UP, Record, mended
-from logbook_agent.model.run import Code, Row, Run
+from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
 
 # What this tool adds to the software of a run says nothing about what ran.

@@ -4,17 +4,19 @@ table with the sides as columns and the change of each from the base."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.findings.advice import settled_by
+from logbook_agent.findings.advice import ab_like
 from logbook_agent.findings.cases import Case
+from logbook_agent.findings.identity import COMMAND, CWD, residue
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, beside_baseline, rows_of
-from logbook_agent.findings.tables.axes import blocked_by, lay_out
+from logbook_agent.findings.tables.axes import differing
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
+from logbook_agent.findings.tables.frame import ABSENT, Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
@@ -22,16 +24,39 @@ from logbook_agent.model.values import varied
 from logbook_agent.text.phrases import counted, listed
 
 MOST_ROWS = 40
+# So many differences are named in a sentence.
+_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrasted:
-    """The rows of a contrast as a table. `settle` says what would settle it."""
+    """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
+    beside the axis; `answered_by` is the entry whose comparison answers the question, and `command` makes one where
+    there is none. `is_paired`: a row has values of two sides."""
 
     asked: Contrast
     table: Table
     sides: tuple[str, ...]
-    settle: str
+    residue: Mapping[str, tuple[str, ...]]
+    is_paired: bool
+    command: str = ""
+    answered_by: str = ""
+
+    @property
+    def settle(self) -> str:
+        """The text that says what these numbers settle, and what would settle more."""
+        if self.answered_by:
+            return f"{self.answered_by} answers this: {self.command}"
+        if not self.residue and self.asked.axis is None:
+            if self.is_paired:
+                return "where both were measured, the sides differ in nothing that is recorded"
+            return f"no case was measured on both sides; to see what was: logbook table {' '.join(self.asked.entries)}"
+        why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
+        if not self.command:
+            names = [*self.residue] if self.asked.axis is None else [self.asked.axis]
+            return f"{why}, and logbook ab cannot vary {listed(names, _SHOWN)}"
+        what = "it" if self.asked.axis is not None or len(self.residue) == 1 else "one difference alone"
+        return f"{why}; to settle {what}: {self.command}"
 
     def notes(self) -> list[str]:
         """What would settle it, and the notes of the table."""
@@ -48,7 +73,10 @@ class Contrasted:
             "rows": [list(row) for row in self.table.rows],
             "values": [list(row) for row in self.table.values],
             "notes": list(self.table.notes),
+            "residue": {name: dict(zip(self.sides, values, strict=True)) for name, values in self.residue.items()},
             "settle": self.settle,
+            "command": self.command or None,
+            "answered_by": self.answered_by or None,
         }
 
 
@@ -56,11 +84,14 @@ def contrast(records: Records, asked: Contrast) -> Contrasted:
     """The contrast of rows as their records are now. Raises UsageError for names or values that the rows do not
     have."""
     own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
-    found = beside(asked, rows_of(asked, own), records.header.metrics)
+    rows = rows_of(asked, own)
+    if asked.axis is None and len(rows) < 2:
+        raise _one_reference(records, asked.references[0], rows[0])
+    found = beside(asked, rows, records.header.metrics)
     answered = next((record.id for record in own.values() if _answers(record, found)), None)
     if answered is None:
         return found
-    return replace(found, settle=f"{answered} answers this: logbook compare {answered}")
+    return replace(found, answered_by=answered, command=f"logbook compare {answered}")
 
 
 def against_baseline(records: Records, asked: Contrast) -> Contrasted:
@@ -73,23 +104,30 @@ _PAIRED_ROWS = 12
 
 
 def settle_varied(records: Records, entry_id: str) -> str:
-    """What would settle the rows of an entry, if they differ in one key alone, else the first two of them that do;
-    empty where none do."""
-    rows = [(s.run.run, row.config) for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
+    """The command that would settle the rows of an entry, if they differ in one key alone, else the first two of them
+    that do; empty where none do."""
+    rows = [
+        (s.run.run, row.config)
+        for s in records.record(entry_id).runs
+        if s.counts
+        for row in s.run.rows
+        if row.failed is None
+    ]
     if len(names := varied(config for _, config in rows)) == 1:
-        return _settle_of(records, Contrast(references=(entry_id,), axis=names[0]))
+        return _command_of(records, Contrast(references=(entry_id,), axis=names[0]))
     for (a, one), (b, other) in itertools.combinations(rows[:_PAIRED_ROWS], 2):
         found = varied([one, other])
         if a != b and len(found) == 1:
-            return _settle_of(records, Contrast(references=(f"{entry_id}/{a}", f"{entry_id}/{b}"), axis=found[0]))
+            return _command_of(records, Contrast(references=(f"{entry_id}/{a}", f"{entry_id}/{b}"), axis=found[0]))
     return ""
 
 
-def _settle_of(records: Records, asked: Contrast) -> str:
+def _command_of(records: Records, asked: Contrast) -> str:
     try:
-        return contrast(records, asked).settle
+        found = contrast(records, asked)
     except LogbookError:
         return ""
+    return found.command if not found.answered_by else ""
 
 
 # -- the table -----------------------------------------------------------------------------------------
@@ -103,21 +141,50 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     # A row that two references hold is one row.
     found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
     of = _sides(asked, axis, found)
-    base, *others = (show(items[0].place.get(axis)) for items in of)
+    sides = tuple(show(items[0].place.get(axis)) for items in of)
+    apart = _residue(axis, of)
     spec = TableSpec(
-        metrics=asked.metrics, pivot=axis, base=base, values=(base, *others), delta=True, each=len(others) > 1
+        metrics=asked.metrics,
+        pivot=axis,
+        base=sides[0],
+        values=sides,
+        delta=True,
+        # What goes with the sides keeps no rows apart: a note says how it differs.
+        implied=tuple(apart),
     )
-    frame = frame_of(found)
-    # What goes with the sides keeps no rows apart: a note says how it differs.
-    held = blocked_by(frame, lay_out(frame, spec, by_origin=False), axis)
     expected = [m for m in declared if m.primary or asked.metrics]
-    table = tabulate(found, replace(spec, implied=tuple(held)), declared=expected)
+    table = tabulate(found, spec, declared=expected)
+    for name in apart.keys() & {COMMAND, CWD}:
+        shown = ", ".join(f"{side} {value}" for side, value in zip(sides, apart[name], strict=True))
+        notes.append(f"{name} differs with {axis}: {shown}")
     return Contrasted(
         asked=asked,
         table=replace(table, notes=(*table.notes, *notes)),
-        sides=(base, *others),
-        settle=_settle(asked.axis, held, [items[0] for items in of], is_paired=_is_paired(table, (base, *others))),
+        sides=sides,
+        residue=apart,
+        is_paired=_is_paired(table, sides),
+        command=next(filter(None, (_settling(name, of) for name in ([asked.axis] if asked.axis else apart))), ""),
     )
+
+
+def _residue(axis: str, sides: Sequence[Sequence[Item]]) -> dict[str, tuple[str, ...]]:
+    """What is one value in all rows of a side and differs between the sides, beside the axis: the values by name."""
+    of = [[item.case for item in items] for items in sides]
+    within = {name for own in of for name in residue(own)}
+    firsts = [items[0] for items in sides]
+    commands = [text or ABSENT for text in differing([item.case for item in firsts])]
+    return {
+        name: tuple(commands)
+        if name == COMMAND
+        else tuple(item.case.cwd or ABSENT if name == CWD else show(item.place.get(name)) for item in firsts)
+        for name in residue([case for own in of for case in own])
+        if name != axis and name not in within
+    }
+
+
+def _settling(axis: str, sides: Sequence[Sequence[Item]]) -> str:
+    firsts = [items[0] for items in sides]
+    return ab_like(axis, [show(item.place.get(axis)) for item in firsts], firsts)
 
 
 def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
@@ -126,8 +193,6 @@ def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
 
 def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
     """The rows of two references, with the reference as the value of the axis."""
-    if len(rows) < 2:
-        raise _one_reference(references[0], rows[0])
     if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
         raise UsageError(
             f"{' and '.join(references)} hold the same rows",
@@ -141,14 +206,23 @@ def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]])
     return [[named(case, reference) for case in side] for reference, side in zip(references, rows, strict=True)]
 
 
-def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
+def _one_reference(records: Records, reference: str, rows: Sequence[Case]) -> UsageError:
     frame = frame_of(rows)
     varied = [name for name in frame.config if varies(frame.items, name)]
     return UsageError(
         f"{reference} states no comparison, and one reference does not name two sides",
         cause=f"its rows differ in {listed(varied)}" if varied else "its rows differ in no config key",
-        hint=f"logbook compare {reference} --axis {varied[0]}" if varied else f"logbook compare {reference} OTHER",
+        hint=f"logbook compare {reference} --axis {varied[0]}" if varied else _with_another(records, reference),
     )
+
+
+def _with_another(records: Records, reference: str) -> str:
+    """The command that compares the rows of an entry with those of the latest other one that has some."""
+    entry = entry_of(reference)
+    others = (other for other in reversed(records.entry_ids()) if other != entry)
+    measured = (other for other in others if any(s.counts and s.run.rows for s in records.record(other).runs))
+    other = next(measured, None)
+    return f"logbook compare {reference} {other}" if other is not None else f"logbook show {entry}"
 
 
 def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
@@ -192,22 +266,6 @@ def _is_paired(table: Table, sides: Sequence[str]) -> bool:
         for side in sides
     ]
     return any(sum(any(row[place] is not None for place in of) for of in at) > 1 for row in table.values)
-
-
-def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_paired: bool) -> str:
-    """The text that says what would settle a contrast; `items` hold one row of each side."""
-    if axis is None:
-        found = [name for name in held if name != "row"]
-        if not found and not is_paired:
-            return "no case was measured on both sides; name rows of one case each: logbook compare ID/RUN ID/RUN"
-        if not found:
-            return "where both were measured, the sides differ in nothing that is recorded"
-        axis = found[0] if len(found) == 1 and found[0] != "command" else None
-    values = [show(item.place.get(axis or "")) for item in items]
-    command = settled_by(axis, values, items)
-    return (
-        f"these numbers settle nothing, because the order of the runs was not drawn by chance; to settle it: {command}"
-    )
 
 
 def _answers(record: Record, found: Contrasted) -> bool:

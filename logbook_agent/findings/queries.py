@@ -21,6 +21,7 @@ from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Row
@@ -275,12 +276,12 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
             " printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
+    spec = dataclasses.replace(spec, drawn=drawn_of(r.entry for r in records))
     if not (spec.delta or spec.ratio):
-        spec = dataclasses.replace(spec, drawn=drawn_of(r.entry for r in records))
         return rows, tabulate(rows, spec, declared=header.metrics)
     entries = {case.entry for case in rows}
-    answers = [a for a in found.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
-    made = tabulate(rows, _from_base(spec, answers, rows), declared=header.metrics)
+    answers = [a for a in found.comparisons.answers if a.entry in entries and spec.pivot in (None, a.question.axis)]
+    made = tabulate(rows, _with_base(spec, answers, header, rows), declared=header.metrics)
     return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
@@ -295,18 +296,17 @@ def table_data(made: Table) -> dict[str, object]:
     }
 
 
-def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:
-    """The table with the base that the comparisons over the pivot state as its first value, whichever side ran
-    first."""
-    bases = {a.question.base for a in answers}
-    if spec.pivot is None or spec.base is not None or spec.values or len(bases) != 1:
+def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found: Sequence[Case]) -> TableSpec:
+    """The table with the base that is stated first in: the comparisons over the pivot, the baseline, the matrix."""
+    if spec.pivot is None or spec.base is not None or spec.values:
         return spec
-    [base] = bases
-    frame, pivot = frame_of(matching(found, spec.where)), spec.pivot
-    if not (of_base := frame.having({pivot: base})):
-        return spec
-    values = (show(item.place.get(pivot)) for item in (*of_base, *frame.items))
-    return dataclasses.replace(spec, values=tuple(dict.fromkeys(values)))
+    stated: list[Scalar] = [*{a.question.base for a in answers}]
+    stated = stated if len(stated) == 1 else []
+    stated += [header.baseline.config.get(spec.pivot)] if header.baseline is not None else []
+    stated += [axis.values[0] for axis in header.matrix if axis.axis == spec.pivot and axis.values]
+    frame = frame_of(matching(found, spec.where))
+    base = next((show(value) for value in stated if value is not None and frame.having({spec.pivot: value})), None)
+    return dataclasses.replace(spec, base=base)
 
 
 def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:

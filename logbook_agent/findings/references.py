@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
+from logbook_agent.findings.advice import measure
 from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.measurements import baseline_cases, is_case
 from logbook_agent.findings.protocol import Records
@@ -100,7 +101,7 @@ def _no_rows(reference: str, record: Record) -> UsageError:
         return UsageError(
             f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
             cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
-            hint=f"logbook run --id {entry} -- COMMAND",
+            hint=measure(record),
         )
     names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
     there = list(dict.fromkeys(names))

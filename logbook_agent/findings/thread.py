@@ -63,8 +63,10 @@ class Standing:
 
     @property
     def later(self) -> dict[str, list[str]]:
-        """The entries that complete, supersede or decide it, by names such as `completed_by`, where there are some."""
-        return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
+        """The entries that complete, supersede, decide or discard it, by names such as `completed_by`, where there are
+        some."""
+        found = {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
+        return found | ({"discarded_by": [self.discarded_by]} if self.discarded_by is not None else {})
 
 
 def discarded_by(said: Iterable[SaidByEntry]) -> dict[str, str]:
@@ -190,12 +192,14 @@ class Thread(Statements[Summary]):
 
     @cached_property
     def open(self) -> list[Summary]:
-        """Entries that wait for something, in the order of urgency, without those that a finished entry completes."""
-        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_completed(s)]
+        """Entries that wait for something, in the order of urgency, without those that a finished entry completes or
+        somebody discarded."""
+        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_over(s)]
 
-    def _is_completed(self, summary: Summary) -> bool:
-        by = self.standing[summary["id"]].completed_by if summary["state"] != "running" else ()
-        return any(self.by_id[i]["state"] in _DONE for i in by)
+    def _is_over(self, summary: Summary) -> bool:
+        standing = self.standing[summary["id"]]
+        is_done = any(self.by_id[i]["state"] in _DONE for i in standing.completed_by)
+        return summary["state"] != "running" and (is_done or standing.discarded_by is not None)
 
     @cached_property
     def next_actions(self) -> list[Summary]:

@@ -1,15 +1,14 @@
-"""Which columns tell the rows of a table apart, so that unlike rows are never merged; and in what two rows are
-unlike."""
+"""Which columns tell the rows of a table apart, so that unlike rows are never merged."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from logbook_agent.findings.cases import Case
+from logbook_agent.findings.identity import as_typed, unexplained
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.text.commands.flags import Parts, normal_name, parts
 
 
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
@@ -64,7 +63,7 @@ def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
 
     def differs(cell: Sequence[Item]) -> bool:
         said = {(i.case.command, i.case.cwd, tuple(i.row.config)): i.case for i in cell if i.row.failed is None}
-        return len(said) > 1 and len({(beyond_config(c, frame.config), c.cwd) for c in said.values()}) > 1
+        return len(said) > 1 and len({(unexplained(c, frame.config), c.cwd) for c in said.values()}) > 1
 
     command = frame.pseudo["command"]
     if not any(map(differs, groups(frame.items, names))):
@@ -171,33 +170,19 @@ def blocked_by(frame: Frame, axes: Sequence[str], pivot: str | None) -> list[str
     return [a for a in axes if varies(frame.items, a) and _follows(frame.items, pivot, a) is not None]
 
 
-def beyond_config(case: Case, names: Iterable[str] = ()) -> Parts:
-    """The words of the command of a case that neither its config nor `names` explain."""
-    row = case.row
-    keys = frozenset(map(normal_name, (*row.config, *names)))
-    # The flags of true or false keys take no value.
-    switches = frozenset(normal_name(k) for k, v in row.config.items() if isinstance(v, bool))
-    return parts(case.command, keys, switches, frozenset(map(normal_name, (*row.metrics, *row.observations))))
-
-
 def differing(cases: Sequence[Case], names: Collection[str] = ()) -> list[str | None]:
     """The words in which the commands of the cases, and their folders, differ, for each case: `--fast`; None: no word
     that the others lack. `names` are explained beside the config of each."""
-    said = [beyond_config(case, names) for case in cases]
+    said = [unexplained(case, names) for case in cases]
     shared = set.intersection(*(set(one.flags) for one in said)) if said else set()
     words = _without_ends([one.words for one in said])
     folders = len({case.cwd for case in cases}) > 1
     found: list[str | None] = []
     for case, one, rest in zip(cases, said, words, strict=True):
-        flags = [word for flag in one.flags if flag not in shared for word in _typed(*flag)]
+        flags = [word for flag in one.flags if flag not in shared for word in as_typed(*flag)]
         place = ["in", case.cwd] if folders and case.cwd is not None else []
         found.append(shlex.join([*rest, *flags, *place]) or None)
     return found
-
-
-def _typed(flag: str, values: Sequence[str]) -> Iterable[str]:
-    for value in values:
-        yield from (flag, value) if value and flag.startswith("-") else (f"{flag}={value}" if value else flag,)
 
 
 def _without_ends(texts: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -212,17 +197,3 @@ def _without_ends(texts: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     while end < least - start and all(text[-1 - end] == first[-1 - end] for text in texts):
         end += 1
     return [text[start : len(text) - end] for text in texts]
-
-
-def differences(frame: Frame, base: Sequence[Item], other: Sequence[Item], ignored: Collection[str]) -> list[str]:
-    """In what two sets of items differ beside what is ignored: config, devices, facts, `command` and `cwd`."""
-    found = []
-    for name in (*frame.apart, frame.pseudo["devices"]):
-        keys, others = ({item.key(name) for item in items} for items in (base, other))
-        if not {name, name.partition(":")[0]} & {*ignored} and (keys != others or len(keys) > 1):
-            found.append(name)
-    one, two = base[0].case, other[0].case
-    names = [*ignored, *frame.config]
-    if not {"argv", "command"} & {*ignored} and beyond_config(one, names) != beyond_config(two, names):
-        found.append("command")
-    return [*found, "cwd"] if one.cwd != two.cwd else found

@@ -9,24 +9,13 @@ from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.tables.axes import axis_notes, blocked_by, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
-from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
-from logbook_agent.findings.tables.metrics import MetricColumn, choose
+from logbook_agent.findings.tables.grid import Grid, Reading, check_options, choose_values, lay_cells, unequal_rows
+from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Column, Table, TableSpec
-from logbook_agent.findings.tables.table_columns import (
-    MEANS,
-    Strip,
-    axis_strip,
-    failure_strips,
-    mean_notes,
-    mean_of,
-    metric_strips,
-    sample_strips,
-)
+from logbook_agent.findings.tables.table_columns import MEANS, Strip, axis_strip, failure_strip, metric_strips
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Scalar
-from logbook_agent.model.units import known
 from logbook_agent.text.phrases import bounded, counted, listed
 
 
@@ -39,34 +28,41 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
     """
-    check_pivot(spec)
+    check_options(spec)
     if not cases:
         return Table()
-    cases, warm_up_notes = _warm(cases, spec)
+    cases, notes = _warm(cases, spec)
     frame = frame_of(cases)
     if spec.where:
         frame = frame.only(_having(frame, spec.where))
     frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
     metrics, metric_notes = choose(frame, spec, declared)
-    frame, shown, value_notes = choose_values(frame, spec)
+    values = {item.key(spec.pivot) for item in frame.items} if spec.pivot is not None else set()
+    frame, shown = choose_values(frame, spec)
+    if len(values) > len(shown):
+        notes.append(f"{counted(len(values) - len(shown), 'other value')} of {spec.pivot} not shown")
     axes = lay_out(frame, spec)
-    units = {m.name: m.unit or known(m.name).unit for m in declared}
-    grid = replace(lay_cells(frame, spec, axes, shown), units=units)
+    grid = lay_cells(frame, spec, axes, shown)
     if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, axes, spec.pivot)):
-        value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
+        notes.append(f"no change is shown: {unequal}, and no config tells them apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
+    readings = {m.name: grid.readings(m.name, m.declared_unit) for m in metrics}
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in axes]
-    width = len(strips)
-    strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
-    if spec.pivot is None:
-        strips += sample_strips(grid, metrics)
-    comparisons = [s.comparison for s in strips if s.comparison is not None]
-    notes = [*warm_up_notes, *value_notes, *axis_notes(frame, spec, axes), *metric_notes]
-    notes += cell_notes(frame, axes, spec.pivot, grid, metrics)
-    if spec.means:
-        notes += mean_notes(comparisons)
-    made = _assembled(strips, width, spec, constants=_constants(frame, {*axes, spec.pivot}), notes=notes)
-    return replace(made, axes=width, cases=tuple(tuple(item.case for item in row) for row in grid.rows))
+    for metric in metrics:
+        strips += metric_strips(grid, metric, readings[metric.name], spec, first=metric is metrics[0])
+    strips += [] if metrics else [failure_strip(grid)]
+    notes += [*axis_notes(frame, spec, axes), *metric_notes]
+    notes += cell_notes(frame, axes, spec.pivot, grid, readings)
+    made = Table(
+        columns=tuple(s.column for s in strips),
+        rows=tuple(zip(*(s.texts for s in strips), strict=True)),
+        values=tuple(zip(*(s.values for s in strips), strict=True)),
+        constants=_constants(frame, {*axes, spec.pivot}),
+        notes=tuple(dict.fromkeys(notes)),
+        axes=len(axes),
+        cases=tuple(tuple(item.case for item in row) for row in grid.rows),
+    )
+    return _with_means(made, strips) if spec.means else made
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
@@ -108,64 +104,52 @@ def _constants(frame: Frame, shown: Collection[str | None]) -> dict[str, str]:
     return {k: show(value) for k, value in held.items() if value is not None}
 
 
-def _assembled(
-    strips: list[Strip], width: int, spec: TableSpec, *, constants: dict[str, str], notes: list[str]
-) -> Table:
-    if spec.means and width == 0:
-        blank: list[Scalar] = [""] * len(strips[0].texts)
-        strips = [Strip(column=Column(name="rows"), texts=[""] * len(blank), values=blank), *strips]
-    rows = list(zip(*(s.texts for s in strips), strict=True))
-    values = list(zip(*(s.values for s in strips), strict=True))
-    if spec.means and any(s.comparison is not None for s in strips):
-        for name in MEANS:
-            means = [None if s.comparison is None else mean_of(s.comparison, name) for s in strips]
-            pairs = list(zip(strips, means, strict=True))[1:]
-            rows.append((name, *(s.comparison.format(m) if s.comparison else "" for s, m in pairs)))
-            values.append((name, *(s.comparison.raw(m) if s.comparison else None for s, m in pairs)))
-    return Table(
-        columns=tuple(s.column for s in strips),
-        rows=tuple(rows),
-        values=tuple(values),
-        constants=constants,
-        notes=tuple(dict.fromkeys(notes)),
-    )
+def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
+    """The table with rows of means below its own, and notes on how many rows a mean leaves out."""
+    columns, rows, values = made.columns, list(made.rows), list(made.values)
+    if not made.axes:
+        columns = (Column(name="rows"), *columns)
+        rows, values = [("", *row) for row in rows], [("", *row) for row in values]
+    notes = list(made.notes)
+    for name in MEANS:
+        texts, numbers = zip(*(s.mean(name) for s in (strips[1:] if made.axes else strips)), strict=True)
+        rows.append((name, *texts))
+        values.append((name, *numbers))
+    for s in strips:
+        of = s.quotients.counted() if s.quotients is not None else []
+        if None in of:
+            notes.append(f"means of {s.column.name}: over {len(of) - of.count(None)} of {len(of)} rows")
+    return replace(made, columns=columns, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
 
+
+# -- notes ---------------------------------------------------------------------------------------------------
 
 _SHOWN_LEVELS = 6
 
 
 def cell_notes(
-    frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid, metrics: Sequence[MetricColumn]
+    frame: Frame,
+    axes: Sequence[str],
+    pivot: str | None,
+    grid: Grid,
+    readings: Mapping[str, Sequence[Sequence[Reading | None]]],
 ) -> list[str]:
     """Notes on samples, repeats, failures and gaps, in this order."""
-    readings = [r for m in metrics for column in grid.readings(m.name) for r in column if r is not None]
-    notes = [
-        *_samples(readings),
-        *_repeats(grid),
-        *_levels([*axes, *([pivot] if pivot is not None else [])], grid, metrics),
-        *_failures(frame, grid),
-    ]
-    unknown = sum(r.value is None and not r.all_failed for r in readings)
-    if unknown:
-        notes.append(f"{counted(unknown, 'value')} not reported (?)")
-    return notes + _missing(frame, axes, pivot, grid)
-
-
-def _samples(readings: Sequence[Reading]) -> list[str]:
-    counts = {count for reading in readings for count in reading.samples}
-    if not counts or counts == {1}:
-        return []
-    return [f"medians of {_range(counts)} samples"]
-
-
-def _repeats(grid: Grid) -> list[str]:
+    known = [r for columns in readings.values() for column in columns for r in column if r is not None]
+    samples = {count for reading in known for count in reading.samples}
     runs = {len(items) for items in grid.cells.values()}
-    if runs == {1}:
-        return []
-    return [f"{_range(runs)} runs in one cell: their median [lowest, highest]"]
+    unknown = sum(r.value is None and not r.all_failed for r in known)
+    return [
+        *([f"medians of {_range(samples)} samples"] if samples - {1} else []),
+        *([f"{_range(runs)} runs in one cell: their median [lowest, highest]"] if runs != {1} else []),
+        *_levels([*axes, *([pivot] if pivot is not None else [])], grid, [*readings]),
+        *_failures(frame, grid),
+        *([f"{counted(unknown, 'value')} not reported (?)"] if unknown else []),
+        *_missing(frame, axes, pivot, grid),
+    ]
 
 
-def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[str]) -> list[str]:
     """Notes on the cells whose level changed."""
     axes = axes if len(grid.cells) > 1 else ()
     found = []
@@ -173,21 +157,19 @@ def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[MetricColumn]) ->
         own = [item.case for item in items]
         where = " ".join(f"{name}={show(items[0].place.get(name))}" for name in axes)
         several = len({case.entry for case in own}) > 1
-        levels = [level for m in metrics if (level := level_in(own, m.name)) is not None]
+        levels = [level for name in metrics if (level := level_in(own, name)) is not None]
         found += [(f"{where}: " if where else "") + level.text(of_entry=several) for level in levels]
     return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
 def _failures(frame: Frame, grid: Grid) -> list[str]:
-    failed = [item for item in frame.items if item.row.failed is not None]
-    left_out = sum(
-        sum(item.row.failed is not None for item in items)
-        for items in grid.cells.values()
-        if any(item.row.failed is None for item in items)
-    )
-    how = "failed" if any(i.row.failed is not None and i.row.failed.reason != WITHHELD for i in failed) else WITHHELD
-    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} {how}"] if failed else []
-    if left_out:
+    failed = [item.row.failed for item in frame.items if item.row.failed is not None]
+    if not failed:
+        return []
+    how = "failed" if any(one.reason != WITHHELD for one in failed) else WITHHELD
+    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} {how}"]
+    of_cells = [[item.row.failed is not None for item in items] for items in grid.cells.values()]
+    if left_out := sum(sum(cell) for cell in of_cells if not all(cell)):
         notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
     return notes
 
@@ -199,7 +181,7 @@ def _missing(frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid) -
         return []
     notes = [f"{missing} of {counted(cells, 'cell')} not run (—)"]
     held = blocked_by(frame, axes, pivot)
-    if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
+    if held and len(grid.cells) == len(grid.rows):
         notes.append(
             f"no row has two values of {pivot}: it changes together with {', '.join(held)} "
             f"(compare --axis {pivot} shows both)"

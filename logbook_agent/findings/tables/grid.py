@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, used_devices
+from logbook_agent.findings.tables.frame import Frame, Item, by, is_number, show, unknown, used_devices
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
 from logbook_agent.text.natural_order import Key, natural_key
-from logbook_agent.text.phrases import counted
 
 PER_DEVICE = "_per_device"
+# Values of a pivot that stand for the plain case.
+_PLAIN = ("none", "off", "false", "no", "base", "baseline", "default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +44,21 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     units, those in the declared one count."""
     good = [item for item in items if item.row.failed is None]
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
-    samples = tuple(
-        len(item.row.metrics[metric].samples)
-        for item in good
-        if metric in item.row.metrics and item.row.metrics[metric].samples
-    )
-    units = {m.unit for item in good if (m := item.row.metrics.get(metric)) is not None and m.unit is not None}
+    measured = [m for item in good if (m := item.row.metrics.get(metric)) is not None]
+    samples = tuple(len(m.samples) for m in measured if m.samples)
+    units = {m.unit for m in measured if m.unit is not None}
     if len(units) > 1 and declared in units:
         units = {declared}
         good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
     if len(units) > 1:
         return Reading(runs=len(items), samples=samples, failed=failed)
     values = [value for item in good if (value := value_of(item.row, metric)) is not None]
+    shares = [share for item in good if (share := share_of(item, metric)) is not None]
     return Reading(
-        value=_over_runs(values),
+        value=median(values) if values else None,
         unit=next(iter(units), None),
         spread=(min(values), max(values)) if len(values) > 1 else None,
-        per_device=_over_runs([share_of(item, metric) for item in good]),
+        per_device=median(shares) if shares else None,
         runs=len(items),
         samples=samples,
         failed=failed,
@@ -75,111 +74,110 @@ def share_of(item: Item, metric: str) -> float | None:
     return None if total is None or used is None else total / used
 
 
-def _over_runs(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one.
-
-    A cell is (row, column). `base` and `last` are columns. `units` are the declared ones of metrics.
-    """
+    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one, of which
+    `base` is the number of the base. A cell is (row, column)."""
 
     rows: tuple[tuple[Item, ...], ...]
     pivots: tuple[str | None, ...]
-    cells: dict[tuple[int, int], list[Item]]
+    cells: Mapping[tuple[int, int], list[Item]]
     base: int = 0
-    units: Mapping[str, str | None] = field(default_factory=dict)
-    # Columns, notes and samples all ask for them.
-    _read_before: dict[str, list[list[Reading | None]]] = field(default_factory=dict)
 
-    @property
-    def last(self) -> int:
-        """The last pivot value that is not the base."""
-        final = len(self.pivots) - 1
-        return final - 1 if final == self.base and final > 0 else final
-
-    def readings(self, metric: str) -> list[list[Reading | None]]:
-        """The readings of a metric, column by column; None where nothing was run."""
-        rows = range(len(self.rows))
-        if metric not in self._read_before:
-            self._read_before[metric] = [
-                [
-                    read(self.cells[at], metric, self.units.get(metric))
-                    if (at := (row, column)) in self.cells
-                    else None
-                    for row in rows
-                ]
-                for column in range(len(self.pivots))
+    def readings(self, metric: str, unit: str | None) -> list[list[Reading | None]]:
+        """The readings of a metric with its declared unit, column by column; None where nothing was run."""
+        return [
+            [
+                read(self.cells[row, column], metric, unit) if (row, column) in self.cells else None
+                for row in range(len(self.rows))
             ]
-        return self._read_before[metric]
-
-
-def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
-    """The frame with the shown pivot values alone, these values in order, and notes."""
-    if spec.pivot is None:
-        return frame, [None], []
-    pivot = spec.pivot
-    present = list(dict.fromkeys(item.key(pivot) for item in frame.items))
-    shown = [_find(frame, pivot, value, "--value") for value in spec.values] or present
-    if spec.base is not None and (base := _find(frame, pivot, spec.base, "--base")) not in shown:
-        shown.insert(0, base)
-    notes = []
-    if spec.first_last and len(shown) > 2:
-        first = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
-        last = next(value for value in reversed(shown) if value != first)
-        left_out = len(shown) - 2
-        shown = [first, last]
-        notes.append(f"{counted(left_out, 'other value')} of {pivot} not shown")
-    if len(shown) < len(present):
-        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
-    return frame, list(dict.fromkeys(shown)), notes
+            for column in range(len(self.pivots))
+        ]
 
 
 def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
     """Every case in its cell, rows in the order they ran, but for entries with a random order."""
-    rows = _in_order(frame, by(frame.items, lambda item: item.keys(axes)), axes, spec.drawn)
-    if spec.pivot is None:
-        cells = {(number, 0): items for number, items in enumerate(rows.values())}
-        return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
-    pivot = spec.pivot
-    column = {value: number for number, value in enumerate(shown)}
-    cells = {}
-    for number, items in enumerate(rows.values()):
+    rows = [*by(frame.items, lambda item: item.keys(axes)).values()]
+    if spec.drawn:
+        rows = _in_order(frame, rows, axes, spec.drawn)
+    cells: dict[tuple[int, int], list[Item]] = {}
+    for number, items in enumerate(rows):
         for item in items:
-            cells.setdefault((number, column[item.key(pivot)]), []).append(item)
+            column = shown.index(item.key(spec.pivot)) if spec.pivot is not None else 0
+            cells.setdefault((number, column), []).append(item)
+    grid = Grid(rows=tuple(map(tuple, rows)), pivots=(None,), cells=cells)
+    if spec.pivot is None:
+        return grid
+    texts = _texts(frame, spec.pivot)
+    base = shown.index(_find(frame, spec.pivot, spec.base, "--base")) if spec.base is not None else 0
+    return Grid(rows=grid.rows, pivots=tuple(texts[value] for value in shown), cells=cells, base=base)
+
+
+def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: frozenset[str]) -> list[list[Item]]:
+    """The rows by their entries; those of an entry with a random order by config, then by the other axes."""
+    entries = list(dict.fromkeys(items[0].case.entry for items in rows))
+    names = sorted(axes, key=lambda name: frame.config.index(name) if name in frame.config else len(frame.config))
+
+    def place(items: list[Item]) -> tuple[int, list[tuple[bool, Key]]]:
+        entry = items[0].case.entry
+        values = map(items[0].key, names) if entry in drawn else ()
+        return entries.index(entry), [(value is None, natural_key(value or "")) for value in values]
+
+    return sorted(rows, key=place)
+
+
+# -- the values of a pivot -----------------------------------------------------------------------------------
+
+
+def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None]]:
+    """The frame with the shown pivot values alone, and these values in order.
+
+    Where columns are compared, the first is the base, unless one is stated: what is absent or plain (`none`, `off`,
+    `false`), else the least. So it does not depend on which side ran first.
+    """
+    if spec.pivot is None:
+        return frame, [None]
+    pivot = spec.pivot
     texts = _texts(frame, pivot)
-    base = 0 if spec.base is None else column[_find(frame, pivot, spec.base, "--base")]
-    pivots = tuple(texts[value] for value in shown)
-    return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
+    shown = list(dict.fromkeys(_find(frame, pivot, value, "--value") for value in spec.values)) or _sorted(texts, spec)
+    base = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
+    others = [value for value in shown if value != base]
+    if not spec.values or base not in shown:
+        shown = [base, *others]
+    if spec.first_last and others:
+        shown = [base, others[-1] if spec.values else max(others, key=lambda key: _rank(texts[key]))]
+    if len(shown) < len(texts):
+        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
+    return frame, shown
 
 
-RowKey = tuple[str | None, ...]
+def _sorted(texts: Mapping[str | None, str], spec: TableSpec) -> list[str | None]:
+    """Numbers by size; else in order of appearance, the base of comparisons first."""
+    if all(key is None or is_number(text) for key, text in texts.items()):
+        return sorted(texts, key=lambda key: (key is not None, float(texts[key]) if key is not None else 0.0))
+    if not (spec.delta or spec.ratio or spec.first_last):
+        return [*texts]
+    base = min(texts, key=lambda key: (key is not None, _rank(texts[key])))
+    return [base, *(key for key in texts if key != base)]
 
 
-def _in_order(
-    frame: Frame, rows: dict[RowKey, list[Item]], axes: Sequence[str], drawn: frozenset[str]
-) -> dict[RowKey, list[Item]]:
-    """The rows, of which those of each entry with a random order are sorted by config, then by the other axes, within
-    the places that they have together."""
-    if not drawn:
-        return rows
-    names = [*(name for name in frame.config if name in axes), *(name for name in axes if name not in frame.config)]
-    keys: dict[str, list[RowKey]] = {}
-    for key, items in rows.items():
-        keys.setdefault(items[0].case.entry, []).append(key)
-    for entry in drawn & keys.keys():
-        keys[entry].sort(key=lambda key: [_rank(rows[key][0].key(name)) for name in names])
-    following = {entry: iter(own) for entry, own in keys.items()}
-    order = [next(following[items[0].case.entry]) for items in rows.values()]
-    return {key: rows[key] for key in order}
+def _rank(text: str) -> tuple[bool, Key]:
+    return text.casefold() not in _PLAIN, natural_key(text)
 
 
-def _rank(value: str | None) -> tuple[bool, Key]:
-    """A sort key of an axis value: natural order, and no value last."""
-    return value is None, natural_key(value or "")
+def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
+    """Every pivot value as it was first spelt, by its key."""
+    texts: dict[str | None, str] = {}
+    for item in frame.items:
+        texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
+    return texts
+
+
+def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
+    found, texts = frame.key_of(pivot, value), _texts(frame, pivot)
+    if found not in texts:
+        raise unknown(f"value of {pivot}", value, texts.values(), option=option)
+    return found
 
 
 def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
@@ -198,30 +196,10 @@ def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
     return ""
 
 
-def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
-    """Every pivot value as it was first spelt, by its key."""
-    texts: dict[str | None, str] = {}
-    for item in frame.items:
-        texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
-    return texts
-
-
-def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
-    found, texts = frame.key_of(pivot, value), _texts(frame, pivot)
-    if found not in texts:
-        raise unknown(f"value of {pivot}", value, texts.values(), option=option)
-    return found
-
-
-def check_pivot(spec: TableSpec) -> None:
+def check_options(spec: TableSpec) -> None:
     """Raise UsageError for options that contradict each other."""
-    pairs = (
-        ("--value", spec.values),
-        ("--first-last", spec.first_last),
-        ("--base", spec.base is not None),
-        ("--each", spec.each),
-    )
-    lost = [name for name, given in pairs if given]
+    of_pivot = {"--value": spec.values, "--first-last": spec.first_last, "--base": spec.base is not None}
+    lost = [name for name, given in of_pivot.items() if given]
     if spec.pivot is None and lost:
         raise UsageError(
             f"{' and '.join(lost)} without --pivot",

@@ -19,12 +19,21 @@ from logbook_agent.text.phrases import listed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricColumn:
-    """A metric of the table. `comparable` is False when its rows are not all in one unit."""
+    """A metric of the table: its unit in the rows, and the one to read it in. `comparable` is False when its rows are
+    not all in one unit."""
 
     name: str
     unit: str | None = None
+    declared_unit: str | None = None
     per_device: bool = False
     comparable: bool = True
+
+    @property
+    def heading(self) -> str:
+        """The name; with the unit where the name does not imply it."""
+        if self.unit is None or self.unit == known(self.name).unit or not self.comparable:
+            return self.name
+        return f"{self.name} ({self.unit})"
 
 
 def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[list[MetricColumn], list[str]]:
@@ -32,9 +41,7 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
     notes: list[str] = []
     if spec.metrics:
         names = list(dict.fromkeys(spec.metrics))
-        measured = [m for item in frame.items for m in item.row.metrics]
-        observed = [o for item in frame.items for o in item.row.observations]
-        _check(frame, names, list(dict.fromkeys([*measured, *observed, *(m.name for m in declared)])))
+        _check(frame, names, declared)
     else:
         expected = [m.name for m in declared if any(value_of(i.row, m.name) is not None for i in frame.items)]
         names = _reported(frame, spec, expected)
@@ -42,9 +49,14 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         if absent and expected:
             notes.append(f"declared, but in none of these rows: {', '.join(absent)}")
         if spec.per_device:
-            names = [n for n in names if not (n.endswith(PER_DEVICE) and n.removesuffix(PER_DEVICE) in names)]
+            names = [n for n in names if n.removesuffix(PER_DEVICE) not in {*names} - {n}]
     columns = [_column(frame, name, spec, declared) for name in names]
-    return columns, notes + _notes(frame, columns, spec)
+    notes += [
+        f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared"
+        for c in columns
+        if not c.comparable
+    ]
+    return columns, notes + (_per_device_notes(frame, columns) if spec.per_device else [])
 
 
 def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[str]:
@@ -62,33 +74,30 @@ def _own(item: Item, spec: TableSpec) -> list[str]:
     return metrics or [name for name, v in item.row.observations.items() if v is not None and name != spec.pivot]
 
 
-def _check(frame: Frame, names: Iterable[str], existing: Sequence[str]) -> None:
+def _check(frame: Frame, names: Iterable[str], declared: Sequence[Metric]) -> None:
+    rows = [item.row for item in frame.items]
+    existing = list(dict.fromkeys([*(m for r in rows for m in r.metrics), *(o for r in rows for o in r.observations)]))
+    existing += [m.name for m in declared if m.name not in existing]
     for name in names:
-        if name in existing:
-            continue
-        if name in frame.axes():
+        if name not in existing and name in frame.axes():
             raise UsageError(
                 f"{name!r} is not a metric of these rows",
                 cause=f"it is an axis: something that tells rows apart. Metrics are: {listed(existing) or 'none'}",
                 hint=f"--pivot {name}",
             )
-        raise unknown("metric", name, existing, option="--metric")
+        if name not in existing:
+            raise unknown("metric", name, existing, option="--metric")
 
 
 def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]) -> MetricColumn:
     units = _units(frame, name)
     unit = units[0] if units else metric_named(name, declared).unit
-    return MetricColumn(
-        name=name,
-        unit=unit,
-        per_device=spec.per_device
-        and _divisible(frame, name, unit)
-        and any(share_of(item, name) is not None for item in frame.items),
-        comparable=len(units) <= 1,
-    )
+    stated = next((m.unit or known(name).unit for m in declared if m.name == name), None)
+    per_device = spec.per_device and _is_rate(frame, name, unit)
+    return MetricColumn(name=name, unit=unit, declared_unit=stated, per_device=per_device, comparable=len(units) <= 1)
 
 
-def _divisible(frame: Frame, name: str, unit: str | None) -> bool:
+def _is_rate(frame: Frame, name: str, unit: str | None) -> bool:
     """Whether a metric has a share per device: a rate has, and one that is reported per device."""
     if name.endswith(PER_DEVICE):
         return False
@@ -101,51 +110,32 @@ def _units(frame: Frame, name: str) -> list[str]:
     return list(dict.fromkeys(m.unit for m in rows if m.unit is not None))
 
 
-def _notes(frame: Frame, columns: Sequence[MetricColumn], spec: TableSpec) -> list[str]:
-    notes = []
-    for c in columns:
-        if not c.comparable:
-            notes.append(f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
-        if spec.per_device and not c.name.endswith(PER_DEVICE) and not _divisible(frame, c.name, c.unit):
-            notes.append(f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate")
-    if any(c.per_device for c in columns):
-        notes.append("in brackets: per device")
-    return notes + (_unshared(frame, columns) if spec.per_device else [])
-
-
-def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
-    """A note on metrics whose share per device is unknown, and how to report it."""
-    measured = [i for i in frame.items if i.row.failed is None]
-    names = [
-        c.name
-        for c in columns
-        if _divisible(frame, c.name, c.unit)
-        and any(value_of(i.row, c.name) is not None and share_of(i, c.name) is None for i in measured)
+def _per_device_notes(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
+    """Which numbers are per device, which metrics have none, and how a command reports them."""
+    totals = [c for c in columns if not c.name.endswith(PER_DEVICE)]
+    rates = [c.name for c in totals if c.per_device]
+    notes = [
+        f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate" for c in totals if not c.per_device
     ]
-    if not names:
-        return []
-    sign = " (?)" if any(c.per_device for c in columns if c.name in names) else ""
-    return [
-        f"per device not known{sign}: the command did not report how many devices it used; it can report the "
-        f"number as used of its devices in RESULT_JSON, or report {' and '.join(name + PER_DEVICE for name in names)}"
-    ]
+    notes += ["in brackets: per device"] if rates else []
+    good = [item for item in frame.items if item.row.failed is None]
+    if any(value_of(i.row, name) is not None and share_of(i, name) is None for i in good for name in rates):
+        notes.append(
+            "per device not known (?): the command did not report how many devices it used; RESULT_JSON can, as `used` "
+            f"of its devices, or report {' and '.join(name + PER_DEVICE for name in rates)}"
+        )
+    return notes
 
 
-def heading(column: MetricColumn) -> str:
-    """The name of a metric; with its unit where the name does not imply it."""
-    if column.unit is None or column.unit == known(column.name).unit or not column.comparable:
-        return column.name
-    return f"{column.name} ({column.unit})"
+# -- cells ---------------------------------------------------------------------------------------------------
 
 
-def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str | None = None) -> int | None:
+def decimals(column: MetricColumn, values: Iterable[float | None]) -> int | None:
     """The usual decimals of a metric in its usual unit; None when too few digits of a value would be left.
 
     A throughput of 0.0004 TF/s on a small machine must not be shown as 0.000.
     """
-    quantity = known(name or column.name)
-    if quantity.decimals is None:
-        quantity = known(column.name)
+    quantity = known(column.name)
     if quantity.decimals is None or quantity.unit != column.unit or not column.comparable:
         return None
     smallest = min((abs(v) for v in values if v), default=math.inf)
@@ -155,32 +145,17 @@ def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str 
 def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, first: bool) -> list[str]:
     """The readings as text. The table's `first` metric says why a case failed."""
     total = decimals(column, [r.value for r in readings if r is not None])
-    share = decimals(column, [r.per_device for r in readings if r is not None], name=column.name + PER_DEVICE)
-    texts = []
-    for r in readings:
+    share = decimals(column, [r.per_device for r in readings if r is not None])
+
+    def text(r: Reading | None) -> str:
         if r is None:
-            texts.append("—")
-        elif r.all_failed:
-            texts.append(failed_text(r.failed) if first else "failed")
-        elif column.per_device:
-            text = _value(r, total)
-            texts.append(f"{text} ({format_value(r.per_device, decimals=share)}){_spread(r, total)}")
-        else:
-            unit = f" {r.unit}" if r.unit is not None and not column.comparable else ""
-            texts.append(_value(r, total) + _spread(r, total) + unit)
-    return texts
+            return "—"
+        if r.all_failed:
+            return failed_text(r.failed) if first else "failed"
+        width = None if r.spread is None else r.spread[1] - r.spread[0]
+        value, *ends = (format_value(v, decimals=total, spread=width) for v in (r.value, *(r.spread or ())))
+        per_device = f" ({format_value(r.per_device, decimals=share)})" if column.per_device else ""
+        unit = f" {r.unit}" if r.unit is not None and not column.comparable else ""
+        return value + per_device + (f" [{', '.join(ends)}]" if ends else "") + unit
 
-
-def _value(reading: Reading, decimals: int | None) -> str:
-    return format_value(reading.value, decimals=decimals, spread=_width(reading))
-
-
-def _width(reading: Reading) -> float | None:
-    return None if reading.spread is None else reading.spread[1] - reading.spread[0]
-
-
-def _spread(reading: Reading, decimals: int | None) -> str:
-    if reading.spread is None:
-        return ""
-    low, high = (format_value(v, decimals=decimals, spread=_width(reading)) for v in reading.spread)
-    return f" [{low}, {high}]"
+    return [text(reading) for reading in readings]

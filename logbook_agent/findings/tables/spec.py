@@ -17,12 +17,12 @@ class TableSpec:
     one of `entry`, `run`, `label`, `state`, `devices`.
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
-    pivot       the axis whose values become columns, in order of appearance
-    values      the pivot values to show, in this order; empty: all
+    pivot       the axis whose values become columns
+    values      the pivot values to show, in this order; empty: all, numbers by size, else in order of appearance
     first_last  only the first (or `base`) and the last pivot value
-    base        the pivot value that deltas and ratios are against; None: the first
-    delta       change in percent from base to last pivot value; without a pivot, against the first row
-    each        with a pivot, the delta of every pivot value against the base, not of the last alone
+    base        the pivot value that deltas and ratios are against; None: the first of `values`, else a plain or the
+                least one
+    delta       change in percent of every pivot column from the base; without a pivot, of every row from the first
     ratio       every pivot column over the base; without a pivot, every row over the first
     per_device  a rate's share per used device, in brackets after the total
     means       arithmetic and geometric mean of the deltas and ratios over the rows
@@ -37,7 +37,6 @@ class TableSpec:
     first_last: bool = False
     base: str | None = None
     delta: bool = False
-    each: bool = False
     ratio: bool = False
     per_device: bool = False
     means: bool = False

@@ -1,44 +1,36 @@
-"""The finished columns of a table: axes, metrics, deltas and ratios with their means, samples."""
+"""The finished columns of a table: axes, metrics, deltas and ratios with their means."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid, Reading
-from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
+from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts
 from logbook_agent.findings.tables.spec import Column, TableSpec
 from logbook_agent.model.gates import failed_text
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import format_delta
 
-Kind = Literal["delta", "ratio"]
 BASE = "base"
-
-Readings = Sequence[Reading | None]
+# The mean for ratios is the geometric one: Fleming and Wallace, "How not to lie with statistics: the correct way to
+# summarize benchmark results", Communications of the ACM 29 (1986).
+MEANS = ("arithmetic mean", "geometric mean")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnComparison:
-    """A column of deltas or ratios: last / base for each row, None where it is unknown.
+class Quotients:
+    """Other / base for each row, None where it is unknown, as deltas or ratios. `base_row` is the row that the others
+    are compared with, when rows are compared and not columns."""
 
-    `base_row` is the row that the others are compared with, when rows are compared and not columns.
-    """
-
-    name: str
-    kind: Kind
-    quotients: tuple[float | None, ...]
+    kind: Literal["delta", "ratio"]
+    rows: tuple[float | None, ...]
     base_row: int | None = None
 
-    def text(self, row: int) -> str:
-        if row == self.base_row:
-            return BASE
-        return self.format(self.quotients[row])
-
-    def format(self, quotient: float | None) -> str:
+    def text(self, quotient: float | None) -> str:
         """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
         if quotient is None:
             return "?"
@@ -46,64 +38,23 @@ class ColumnComparison:
             return format_delta(1.0, quotient)
         return f"{quotient:.2f}x" if abs(quotient) >= 0.1 else f"{quotient:.3g}x"
 
-    def raw(self, quotient: float | None) -> float | None:
-        if quotient is None or self.kind == "ratio":
-            return quotient
-        return quotient - 1
+    def value(self, quotient: float | None) -> float | None:
+        """The quotient as a ratio, or as a fraction by which it is more than 1."""
+        return quotient if quotient is None or self.kind == "ratio" else quotient - 1
 
     def counted(self) -> list[float | None]:
         """The quotients of the rows that are not the base."""
-        return [q for row, q in enumerate(self.quotients) if row != self.base_row]
+        return [q for row, q in enumerate(self.rows) if row != self.base_row]
 
-
-def compared(name: str, kind: Kind, base: Readings, last: Readings, *, base_row: int | None = None) -> ColumnComparison:
-    """The comparison of two columns, row by row."""
-    quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
-    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row)
-
-
-def quotient(base: Reading | None, last: Reading | None) -> float | None:
-    """last / base; None unless both are finite numbers and the base is positive."""
-    if base is None or last is None or base.value is None or last.value is None:
-        return None
-    if not (math.isfinite(base.value) and math.isfinite(last.value)) or base.value <= 0:
-        return None
-    found = last.value / base.value
-    return found if math.isfinite(found) else None
-
-
-# The mean for ratios is the geometric one: Fleming and Wallace, "How not to lie with statistics: the correct way to
-# summarize benchmark results", Communications of the ACM 29 (1986).
-MEANS = ("arithmetic mean", "geometric mean")
-
-
-def mean_of(comparison: ColumnComparison, mean: str) -> float | None:
-    """One of the `MEANS` of a comparison's quotients; None when none is known or the mean does not exist.
-
-    The mean of deltas is the mean of the quotients less one, which for the geometric mean is the only
-    one that exists: deltas may be negative.
-    """
-    known = [q for q in comparison.counted() if q is not None]
-    if not known:
-        return None
-    # `statistics` takes 10 ms to import, and only means need it.
-    import statistics
-
-    try:
-        return statistics.fmean(known) if mean == MEANS[0] else statistics.geometric_mean(known)
-    except ValueError:
-        return None
-
-
-def mean_notes(comparisons: Sequence[ColumnComparison]) -> list[str]:
-    """Notes on how many rows a mean leaves out."""
-    notes = []
-    for c in comparisons:
-        values = c.counted()
-        unknown = sum(q is None for q in values)
-        if unknown:
-            notes.append(f"means of {c.name}: over {len(values) - unknown} of {len(values)} rows")
-    return notes
+    def mean(self, name: str) -> float | None:
+        """One of the `MEANS`; None when no quotient is known or the mean does not exist. The mean of deltas is that of
+        the quotients less one: deltas may be negative, and have no geometric mean of their own."""
+        known = [q for q in self.counted() if q is not None]
+        if not known or (name != MEANS[0] and min(known) <= 0):
+            return None
+        if name == MEANS[0]:
+            return math.fsum(known) / len(known)
+        return math.exp(math.fsum(map(math.log, known)) / len(known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,40 +64,44 @@ class Strip:
     column: Column
     texts: list[str]
     values: list[Scalar]
-    comparison: ColumnComparison | None = None
+    quotients: Quotients | None = None
+
+    def mean(self, name: str) -> tuple[str, Scalar]:
+        """A mean over the rows as text and raw; empty where the column has no quotients."""
+        if self.quotients is None:
+            return "", None
+        mean = self.quotients.mean(name)
+        return self.quotients.text(mean), self.quotients.value(mean)
 
 
 def axis_strip(grid: Grid, name: str, *, is_label: bool) -> Strip:
+    """A column with the values of an axis, each as it was first spelt."""
     spelt: dict[str | None, Scalar] = {}
     for row in grid.rows:
         spelt.setdefault(row[0].key(name), row[0].place.get(name))
     values = [spelt[row[0].key(name)] for row in grid.rows]
     stated = [value for value in values if value is not None]
     is_fact = any(name in row[0].facts for row in grid.rows)
-    numeric = bool(stated) and not is_fact and all(is_number(value) for value in stated)
+    numeric = bool(stated) and not is_fact and all(map(is_number, stated))
     # Most rows of a sweep have no label, and lack nothing.
     texts = ["" if value is None and is_label else show(value) for value in values]
     return Strip(column=Column(name=name, numeric=numeric), texts=texts, values=values)
 
 
-def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) -> list[Strip]:
-    strips: list[Strip] = []
-    for number, metric in enumerate(metrics):
-        readings = grid.readings(metric.name)
-        flat = [reading for column in readings for reading in column]
-        texts = cell_texts(metric, flat, first=number == 0)
-        height = len(grid.rows)
-        for column, pivot in enumerate(grid.pivots):
-            name = heading(metric) + _at(grid, pivot)
-            strips.append(
-                Strip(
-                    column=Column(name=name, numeric=True, unit=metric.unit),
-                    texts=texts[column * height : (column + 1) * height],
-                    values=[_raw(reading) for reading in readings[column]],
-                )
-            )
-        strips += [_compared(c) for c in _comparisons(grid, metric, readings, spec)]
-    return strips
+def metric_strips(
+    grid: Grid, metric: MetricColumn, readings: Sequence[Sequence[Reading | None]], spec: TableSpec, *, first: bool
+) -> Iterator[Strip]:
+    """The columns of one metric: one for each pivot value, then its deltas and ratios."""
+    texts = iter(cell_texts(metric, [reading for column in readings for reading in column], first=first))
+    for pivot, column in zip(grid.pivots, readings, strict=True):
+        yield Strip(
+            column=Column(name=metric.heading + _at(grid, pivot), numeric=True, unit=metric.unit),
+            texts=[next(texts) for _ in column],
+            values=[_value(reading) for reading in column],
+        )
+    for kind in ("delta", "ratio"):
+        if metric.comparable and getattr(spec, kind):
+            yield from _quotients(grid, metric.name, readings, kind)
 
 
 def _at(grid: Grid, pivot: str | None) -> str:
@@ -157,66 +112,48 @@ def _at(grid: Grid, pivot: str | None) -> str:
     return f" @{pivot}" if decimals else f" @ {pivot}"
 
 
-def _raw(reading: Reading | None) -> Scalar:
+def _value(reading: Reading | None) -> Scalar:
     if reading is not None and reading.all_failed:
         return failed_text(reading.failed)
     return None if reading is None else reading.value
 
 
-def _comparisons(
-    grid: Grid, metric: MetricColumn, readings: Sequence[Sequence[Reading | None]], spec: TableSpec
-) -> list[ColumnComparison]:
-    if not metric.comparable:
-        return []
-    kinds: list[Kind] = ["delta"] if spec.delta else []
-    kinds += ["ratio"] if spec.ratio else []
-    if spec.pivot is None:
-        own = readings[0]
-        first = [own[0]] * len(own)
-        return [compared(f"{kind} {metric.name}", kind, first, own, base_row=0) for kind in kinds]
-    found = []
-    others = [c for c in range(len(grid.pivots)) if c != grid.base]
-    for kind in kinds:
-        every = kind == "ratio" or spec.each
-        for c in others if every else [c for c in others if c == grid.last]:
-            if kind == "ratio":
-                name = f"{metric.name} {grid.pivots[c]}/{grid.pivots[grid.base]}"
-            else:
-                name = f"delta {metric.name}" + (_at(grid, grid.pivots[c]) if spec.each else "")
-            found.append(compared(name, kind, readings[grid.base], readings[c]))
-    return found
+def _quotients(
+    grid: Grid, metric: str, readings: Sequence[Sequence[Reading | None]], kind: Literal["delta", "ratio"]
+) -> Iterator[Strip]:
+    """Every other pivot column over the base; without a pivot, every row over the first."""
+    base, base_row = readings[grid.base], None
+    others = [column for column in range(len(readings)) if column != grid.base]
+    if grid.pivots == (None,):
+        base, base_row, others = [base[0]] * len(base), 0, [0]
+    for column in others:
+        pivot = grid.pivots[column]
+        name = f"delta {metric}" + (_at(grid, pivot) if len(others) > 1 else "")
+        if kind == "ratio":
+            name = f"{metric} {pivot}/{grid.pivots[grid.base]}" if pivot is not None else f"ratio {metric}"
+        found = Quotients(kind=kind, rows=tuple(map(quotient, base, readings[column])), base_row=base_row)
+        yield Strip(
+            column=Column(name=name, numeric=True),
+            texts=[BASE if row == base_row else found.text(q) for row, q in enumerate(found.rows)],
+            values=[None if row == base_row else found.value(q) for row, q in enumerate(found.rows)],
+            quotients=found,
+        )
 
 
-def _compared(c: ColumnComparison) -> Strip:
-    rows = range(len(c.quotients))
-    return Strip(
-        column=Column(name=c.name, numeric=True),
-        texts=[c.text(row) for row in rows],
-        values=[None if row == c.base_row else c.raw(c.quotients[row]) for row in rows],
-        comparison=c,
-    )
+def quotient(base: Reading | None, other: Reading | None) -> float | None:
+    """other / base; None unless both are finite numbers and the base is positive."""
+    if base is None or other is None or base.value is None or other.value is None:
+        return None
+    if not (math.isfinite(base.value) and math.isfinite(other.value)) or base.value <= 0:
+        return None
+    found = other.value / base.value
+    return found if math.isfinite(found) else None
 
 
-def failure_strips(grid: Grid) -> list[Strip]:
+def failure_strip(grid: Grid) -> Strip:
     """A column with what became of the cases, where there is no metric at all."""
     reasons = []
     for row in grid.rows:
         failed = [item.row.failed.reason for item in row if item.row.failed is not None]
         reasons.append(failed_text(failed) if failed else "no metric")
-    return [Strip(column=Column(name="result"), texts=reasons, values=list(reasons))]
-
-
-def sample_strips(grid: Grid, metrics: Sequence[MetricColumn]) -> list[Strip]:
-    """A column with the numbers of samples, when they differ between the rows of a table without pivot."""
-    counts: list[set[int]] = [set() for _ in grid.rows]
-    for metric in metrics:
-        for row, reading in enumerate(grid.readings(metric.name)[0]):
-            counts[row].update(reading.samples if reading is not None else ())
-    known = [count for count in counts if count]
-    if not known or all(count == known[0] for count in known):
-        return []
-    texts = ["—" if not c else str(min(c)) if len(c) == 1 else f"{min(c)} to {max(c)}" for c in counts]
-    values: list[Scalar] = [
-        min(c) if len(c) == 1 else text if c else None for c, text in zip(counts, texts, strict=True)
-    ]
-    return [Strip(column=Column(name="samples", numeric=True), texts=texts, values=values)]
+    return Strip(column=Column(name="result"), texts=reasons, values=list(reasons))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,6 @@ def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, fold
     first = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["part"]["side"]
     assert first == {1: "none", 8: "int8"}[seed], "the seeds differ in the side that runs first"
     shown = bench("show", "MOE-000", "--json").data["answer"]
-    del shown["continued_in"]
     for words in (["MOE-000"], ["MOE-000", "--axis", "mode"], ["MOE-000", "--axis", "mode", "--base", "none"]):
         assert bench("compare", *words, "--json").data == {"answer": shown, "numbers": None}
     assert (shown["base"], shown["findings"][0]["side"], shown["findings"][0]["outcome"]) == ("none", "int8", "better")
@@ -107,17 +107,17 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("exit 3")
     assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0
     answer = bench("compare", "MOE-000", "--json").data["answer"]
-    assert (answer["pairs"], answer["void"]) == (0, [])
+    assert (answer["pairs"], answer["void"]) == (0, False)
     assert "no pair" in bench("compare", "MOE-000").out
     assert bench("edit", "MOE-000", "--state", "void").code == 0
-    assert bench("compare", "MOE-000", "--json").data["answer"]["void"] == ["MOE-000"]
+    assert bench("compare", "MOE-000", "--json").data["answer"]["void"] is True
     assert "no pair" not in bench("compare", "MOE-000").out
 
 
 def test_what_is_no_comparison(pair: Cli) -> None:
     """Every misuse is reported with what to type instead, and nothing is written."""
     for words, named, hint in [
-        (["MOE-000"], "MOE-000", "logbook compare MOE-000 OTHER"),
+        (["MOE-000"], "MOE-000", "logbook compare MOE-000 MOE-001"),
         (["MOE-000", "MOE-000/1"], "MOE-000/1", "logbook compare ID/1 ID/2"),
         (["MOE-000", "MOE-001", "--base", "x"], "--base x", "--axis NAME --base x"),
         (["MOE-000/9", "MOE-001"], "MOE-000/9", "MOE-000/4"),
@@ -148,6 +148,65 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
-    assert ": logbook ab --axis mode=" in answer.out
+    assert "logbook ab cannot vary mode" in answer.out
     assert "160 more rows" in answer.out
     assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200
+
+
+# -- numbers of rows that no design drew ---------------------------------------------------------------
+
+
+def test_other_rows_have_their_numbers_the_residue_and_one_command(pair: Cli) -> None:
+    measure(pair, "int8", "--env", "XLA_FLAGS=--xla_a", runs=1)
+    found = pair("compare", "MOE-000", "MOE-002", "--json").data["numbers"]
+    assert {name: list(of.values()) for name, of in found["residue"].items()} == {
+        "mode": ["none", "int8"],
+        "env:XLA_FLAGS": ["—", "--xla_a"],
+    }
+    text = pair("compare", "MOE-000", "MOE-002").out
+    assert f"not drawn by chance; to settle one difference alone: {found['command']}" in text
+    assert "env:XLA_FLAGS differs with side: MOE-000 —, MOE-002 --xla_a" in text
+    program, *words = shlex.split(found["command"])
+    assert (program, pair(*words[:1], "--pairs", "1", *words[1:]).code) == ("logbook", 0)
+    stated = pair("show", "MOE-003", "--json").data["comparison"]["question"]
+    assert (stated["axis"], stated["base"], stated["sides"]) == ("mode", "none", ["int8"])
+    # What lies in one comparison has its answer; rows beside it name it.
+    assert pair("compare", "MOE-003", "--json").data["answer"]["pairs"] == 1
+    beside = pair("compare", "MOE-003", "MOE-001", "--axis", "mode", "--json").data["numbers"]
+    assert (beside["answered_by"], beside["command"]) == ("MOE-003", "logbook compare MOE-003")
+
+
+def test_words_of_a_command_that_no_config_explains_are_named(bench: Cli) -> None:
+    for words in ((), ("--fast",)):
+        assert bench("run", "--config", "mode=none", "--", *COMMAND, "none", *words).code == 0
+    found = bench("compare", "MOE-000", "MOE-001", "--json").data["numbers"]
+    assert found["residue"] == {"command": {"MOE-000": "—", "MOE-001": "--fast"}}
+    assert found["command"] is None
+    assert "logbook ab cannot vary command" in found["settle"]
+
+
+def test_every_reader_takes_the_median_of_the_same_runs(cli: Cli, folder: Path) -> None:
+    """Also of runs whose partner in a pair failed: they measured their side as well as the others."""
+    (folder / "bench.sh").write_text(
+        "case $2 in none) v=1;; int8) v=2;; esac; [ $LOGBOOK_RUN != 5 ] || v=9; "
+        "echo RESULT tflops=$v.$LOGBOOK_RUN ok=$(case $2$LOGBOOK_RUN in int83|int84) echo 0;; *) echo 1;; esac)"
+    )
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--gate", "ok == 1").code == 0
+    cli("ab", "--axis", "mode=none,int8", "--seed", "1", "--pairs", "8", "--", *COMMAND, "{axis}")
+    for _ in range(4):
+        cli("ab", "--id", "MOE-000")
+    [f] = cli("compare", "MOE-000", "--json").data["answer"]["findings"]
+    assert f["pairs"] < 8, "a pair counts for nothing"
+    numbers = cli("table", "MOE-000", "--pivot", "mode", "--json").data
+    columns = [column["name"] for column in numbers["columns"]]
+    [row] = [row for row in numbers["values"] if "finished" in row]
+    of_table = [row[columns.index(f"tflops @ {mode}")] for mode in ("none", "int8")]
+    assert [f["base"]["median"], f["other"]["median"]] == of_table
+    assert f["base"]["runs"] + f["other"]["runs"] > 2 * f["pairs"]
+    [best] = cli("status", "--json").data["best"]
+    assert best["value"] in of_table
+    (folder / "note.md").write_text("[[MOE-000 tflops@mode=none]]")
+    assert cli("cite", "note.md").code == 0
+    assert f"{of_table[0]:.3f}"[:4] in (folder / "note.md").read_text().partition(">")[2]
+    cli("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "r")
+    assert cli("baseline", "--json").data["baseline"]["numbers"][0]["metrics"]["tflops"] == pytest.approx(of_table[0])

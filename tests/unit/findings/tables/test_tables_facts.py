@@ -8,10 +8,11 @@ from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.facts import executed
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile
+from logbook_agent.model.run import Device, Env, Failure, Host, Launch, Measurement, Row, Run
 
 TPU = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
 CPU = (Device(platform="cpu", kind="cpu", count=1, used=1),)

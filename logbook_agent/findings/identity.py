@@ -1,0 +1,80 @@
+"""What a row was measured with, and in what rows differ. Two rows are alike when their identities are equal but for the
+axis of a question; what else differs is the residue."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from logbook_agent.findings.cases import Case
+from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator, show
+from logbook_agent.text.commands.flags import Parts, flags, normal_name, parts
+
+COMMAND, CWD = "command", "cwd"
+# A row without one of these facts does not say what it was; without another (a variable), it had none.
+_PARTLY_KNOWN = ("package:", "file:", "host")
+
+
+def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] = ()) -> dict[str, str]:
+    """Config, code, launcher, variables, packages, files, devices, the host of a CPU, folder, and the words of the
+    command that explain none of these; without the `axis`. What other rows report as
+    config (`explained`) is config of this one, too. A fact with the name of a config key has `@` before its own."""
+    facts: dict[str, str | None] = dict(case.facts)
+    if case.code is not None and "commit" in facts:
+        facts["commit"] = case.code  # the name of a code depends on the rows beside it
+    if on_accelerator(case):
+        facts.pop("host", None)
+    said = unexplained(_without_values(case, axis), (*axis, *explained))
+    command = shlex.join([*said.words, *(word for flag in said.flags for word in as_typed(*flag))])
+    facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
+    reported = {**case.row.observations, **case.row.labels}
+    whole = {**{name: reported[name] for name in explained if name in reported}, **case.row.config}
+    config = {name: key_of(value) for name, value in whole.items()}
+    found = {**{f"@{name}" if name in config else name: value for name, value in facts.items()}, **config}
+    return {name: value for name, value in found.items() if value is not None and not _is_of(name, axis)}
+
+
+def residue(cases: Iterable[Case], axis: Collection[str] = ()) -> list[str]:
+    """The names in which rows differ beside the axis, as far as they say what they were measured with."""
+    rows = list(cases)
+    config = dict.fromkeys(name for case in rows for name in case.row.config)
+    found = [identity(case, axis, config) for case in rows]
+    return [name for name in dict.fromkeys([*config, *(n for one in found for n in one)]) if _differs(name, found)]
+
+
+def _differs(name: str, found: Sequence[Mapping[str, str]]) -> bool:
+    values = {one.get(name) for one in found}
+    return len(values - {None} if name.lstrip("@").startswith(_PARTLY_KNOWN) else values) > 1
+
+
+def _is_of(name: str, axis: Collection[str]) -> bool:
+    """Whether an axis is this name, or its kind: `env`, `package`, `argv`."""
+    return not {name, name.partition(":")[0], "argv" if name == COMMAND else name}.isdisjoint(axis)
+
+
+def _without_values(case: Case, axis: Collection[str]) -> Case:
+    """The case with `{axis}` where its command has the value of an axis that no flag sets, as a word or a part of a
+    path: `--src wt/{axis}`."""
+    command = case.command
+    for value in (case.row.config.get(name, case.facts.get(name)) for name in {*axis} - flags(command).keys()):
+        if value is not None:
+            word = re.compile(rf"(?<![\w.-]){re.escape(show(value))}(?![\w.-])")
+            command = tuple(word.sub("{axis}", text) for text in command)
+    return replace(case, command=command)
+
+
+def unexplained(case: Case, names: Iterable[str] = ()) -> Parts:
+    """The words of the command of a case that neither its config nor `names` explain."""
+    row = case.row
+    keys = frozenset(map(normal_name, (*row.config, *names)))
+    # The flags of true or false keys take no value.
+    switches = frozenset(normal_name(k) for k, v in row.config.items() if isinstance(v, bool))
+    return parts(case.command, keys, switches, frozenset(map(normal_name, (*row.metrics, *row.observations))))
+
+
+def as_typed(flag: str, values: Iterable[str]) -> Iterator[str]:
+    """The words of a flag with its values."""
+    for value in values:
+        yield from (flag, value) if value and flag.startswith("-") else (f"{flag}={value}" if value else flag,)
