@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
-
-from typer import Option
 
 from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import read
+from logbook_agent.store.workspace import naming
 
-_SHOWN = 12
+_SHOWN = 10
 
 
 def next_command(
     *,
-    everything: Annotated[bool, Option("--all", help=f"Show all steps, not the first {_SHOWN}.")] = False,
     common: Common,
 ) -> int:
     """Say what is open, in order: why, what it settles, and what to type.
@@ -28,8 +25,8 @@ def next_command(
     space = common.space()
     book = space.book()
     claims = {claim.entry: claim.text for claim in book.claims.held()}
-    found = next_steps(read(space, book))
-    shown = found if everything else found[:_SHOWN]
+    found = next_steps(read(space, book, naming(space, book)))
+    shown = found[:_SHOWN]
     left_out = len(found) - len(shown)
     data = {
         "topic": book.topic,
@@ -48,7 +45,7 @@ def _data(step: OpenStep, claims: Mapping[str, str]) -> dict[str, str]:
         "what": step.text,
         "why": step.why,
         "settles": step.settles,
-        "command": step.command,
+        "command": "" if step.entry in claims else step.command,
         "claimed_by": claims.get(step.entry, ""),
     }
     return {name: text for name, text in plain.items() if text}
@@ -56,9 +53,9 @@ def _data(step: OpenStep, claims: Mapping[str, str]) -> dict[str, str]:
 
 def _text(shown: Sequence[OpenStep], claims: Mapping[str, str], left_out: int) -> str:
     if not shown:
-        return "nothing is left to do here: set stop criteria, or write a next action (logbook edit ID --next TEXT)"
+        return "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
     lines = [line for number, step in enumerate(shown, 1) for line in _lines(number, step, claims)]
-    return "\n".join([*lines, *([f"and {left_out} more: logbook next --all"] if left_out else [])])
+    return "\n".join([*lines, *([f"and {left_out} more"] if left_out else [])])
 
 
 def _lines(number: int, step: OpenStep, claims: Mapping[str, str]) -> list[str]:
@@ -66,7 +63,7 @@ def _lines(number: int, step: OpenStep, claims: Mapping[str, str]) -> list[str]:
         "why": step.why,
         "settles": "" if step.settles in step.text else step.settles,
         "claimed by": claims.get(step.entry, ""),
-        "type": step.command,
+        "type": "" if step.entry in claims else step.command,
     }
     of = f" ({step.entry})" if step.entry and step.entry not in step.text else ""
     return [f"{number}. {step.text}{of}", *(f"   {name}: {text}" for name, text in parts.items() if text)]

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+import shlex
 from collections.abc import Sequence
+from datetime import datetime
 
-from logbook_agent.findings.cases import cases, typed_env
+from logbook_agent.findings.cases import typed_env
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
-from logbook_agent.model.record import COMPARISON
-from logbook_agent.model.run import Run
+from logbook_agent.findings.tables.frame import ABSENT, Item
+from logbook_agent.model.comparison import (
+    APART_S,
+    BLOCK_PAIRS,
+    BUDGET_PAIRS,
+    CODE_AXIS,
+    MINIMUM_EFFECT,
+    Comparison,
+    code_hash,
+)
+from logbook_agent.model.entry import entry_of, parse_id
+from logbook_agent.model.record import COMPARISON, Record
 from logbook_agent.model.values import canonical
-from logbook_agent.text.commands.flags import is_value, normal_name
+from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.shell_words import command_line, sweep_command
 
@@ -28,132 +39,147 @@ def pairs_to_add(answer: Answer) -> int:
 
 
 def go_on(records: Records, answer: Answer) -> str:
-    """What to type to add pairs to a comparison, as many as would probably settle it."""
-    pairs = pairs_to_add(answer)
-    recipe = records.entry(answer.entry).recipe
+    """What to type to add pairs to a comparison, as many as would probably settle it; empty where its sides fail, which
+    no further pair changes."""
+    if answer.failed and all(not f.pairs and f.side in answer.failed for f in answer.goals if not f.is_settled):
+        return ""
+    pairs, entry = pairs_to_add(answer), records.entry(answer.entry)
+    recipe, stated = entry.recipe, entry.comparison
     if recipe is not None:
         explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
         if explored:
-            return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
+            return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
         sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
+    return "" if stated is None or not _has_command(stated) else ab_again(answer.entry, stated, pairs)
+
+
+def replicate(records: Records, answer: Answer, now: datetime) -> str:
+    """What to type for a second sitting of a comparison that one has settled; empty where there is nothing to gain, or
+    pairs made now would belong to the first."""
     stated = records.entry(answer.entry).comparison
-    if stated is not None and stated.design.fixed:
-        return ab_again(records, answer.entry, answer.question, is_new=True)
-    return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
+    if stated is None or not _has_command(stated) or stated.design.fixed:
+        return ""
+    last = max((ended for _, ended in answer.times), default="")
+    is_apart = bool(last) and (now - datetime.fromisoformat(last)).total_seconds() > APART_S
+    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart
+    return ab_again(answer.entry, stated, BLOCK_PAIRS) if is_due else ""
 
 
-def _options(run: Run, axis: str) -> list[str]:
-    """The options that make a run again: environment, config, time limit, executor."""
-    env = [f"{k}={v}" for k, v in typed_env(run).items() if k != axis.removeprefix("env:")]
-    config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
-    return [
-        *(word for text in env for word in ("--env", text)),
-        *(word for text in config for word in ("--config", text)),
-        *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
-        *(("--stall", f"{run.stall_s:g}s") if run.stall_s is not None else ()),
-        *(("--shell",) if run.shell else ()),
-        *(("--read", run.read) if run.read is not None else ()),
-        *(("--on", run.on) if run.on is not None else ()),
-    ]
+def measure(record: Record) -> str:
+    """What to type to make the runs that an entry states: its sweep, its pairs, its planned commands; else its last
+    command again. An entry that makes no runs is shown."""
+    entry, stated = record.entry, record.entry.comparison
+    if entry.kind != "experiment":
+        return show(entry.id)
+    if entry.recipe is not None:
+        return sweep_more(entry.id, "--retry-failed" if record.runs else "")
+    if stated is not None and _has_command(stated):
+        return ab_again(entry.id, stated)
+    if record.pending:
+        return f"logbook run --id {entry.id}"
+    last = next((s.run for s in reversed(record.runs) if s.run.argv), None)
+    if last is None:
+        return f"logbook run --id {entry.id} -- COMMAND"
+    command = command_line(last.argv, typed_env(last))
+    return _line(f"logbook run --id {entry.id}", "--shell" if last.shell else "", "--", command)
 
 
-def ab_again(records: Records, entry_id: str, question: Question, more: str = "", *, is_new: bool = False) -> str:
-    """The `logbook ab` command that adds pairs to the A/B of an entry, or asks the same in a new one: the command that
-    its runs ran, with the options of its first run and `more`; prose is not repeated."""
-    record = records.record(entry_id)
-    run = next((status.run for status in record.runs if status.run.part is not None), None)
-    id_option = () if is_new else ("--id", entry_id)
-    given = [*id_option, *more.split(), *(_options(run, question.axis) if run is not None else ())]
-    # One row of each side says it.
-    of = {item.case.part.side: item for item in frame_of(cases(record)).items if item.case.part}
-    items = [of[side] for side in question.values if side in of]
-    axis = axis_option(question.axis, question.values)
+def show(entry_id: str) -> str:
+    """What to type to see an entry with its runs, such as how they failed."""
+    return f"logbook show {entry_id}"
+
+
+def sweep_more(entry_id: str, *options: str) -> str:
+    """What to type to go on with a sweep."""
+    return _line(f"logbook sweep --id {entry_id}", *options)
+
+
+def _has_command(stated: Comparison) -> bool:
+    """Whether a comparison can be continued by typing something."""
+    return stated.run is not None and not stated.run.in_process
+
+
+def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None) -> str:
+    """What to type to go on with an A/B by its entry. Where its pairs are judged once, a new entry takes them; where no
+    commit holds its code, the question is typed again, which is right for the code as it is then."""
+    if stated.design.fixed:
+        return ab_afresh(entry_id, stated)
+    code = stated.code.get(stated.question.base)
+    if code is not None and code.commit is None and code.mark is not None:
+        return ab_afresh(entry_id, stated, pairs, new=False)
+    return ab_more(entry_id, pairs)
+
+
+def ab_more(entry_id: str, pairs: int | None = None) -> str:
+    """What to type to go on with an A/B: its budget, or so many `pairs` more."""
+    return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
+
+
+def ab_afresh(entry_id: str, stated: Comparison, pairs: int | None = None, *, new: bool = True) -> str:
+    """What to type to ask what the A/B of an entry asks once more, in a `new` entry; without that, of the code as it is
+    now. `pairs`: at most so many."""
+    question = stated.question
+    options = [word for name in question.metrics for word in ("--metric", name)]
+    if question.minimum_effect != MINIMUM_EFFECT:
+        options += ["--min-effect", f"{100 * question.minimum_effect:g}%"]
+    axis = axis_option(question.axis, stated.run.values if stated.run and stated.run.values else question.values)
     if question.axis == CODE_AXIS:
         # A hash stays what it is when a branch moves on.
-        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
-        axis = f"--code {' '.join(codes)}"
-        if record.entry.comparison is not None and not record.entry.comparison.evaluator:
-            given += ["--evaluator", "none"]
-    if not items:
-        return _with(given, f"logbook ab {axis} -- COMMAND")
-    text = _settled_by(question.axis, question.values, items)
-    words = text.partition(" -- ")[2]
-    if run is not None and run.shell and (question.axis == CODE_AXIS or question.axis.startswith(_ENV)):
-        text, words = text.replace(words, command_line(run.argv)), command_line(run.argv)
-    return _with(given, f"logbook ab {axis} -- {words}" if question.axis == CODE_AXIS else text)
+        axis = f"--code {' '.join(code_hash(v) if '@' in v else code_name(v) for v in question.values)}"
+        options += [] if stated.evaluator else ["--evaluator", "none"]
+    options += ["--max-pairs", str(pairs)] if pairs is not None else []
+    return _line("logbook ab", "--new" if new else "", axis, f"--like {entry_id}", command_line(options))
 
 
-def _with(options: Sequence[str], command: str) -> str:
-    """A `logbook ab` command with further options."""
-    return command.replace("logbook ab", f"logbook ab {command_line(options)}", 1) if options else command
-
-
-def command_in(settle: str) -> str:
-    """The command in a text that says what would settle it; empty where there is none."""
-    return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""
-
-
-_COMMAND = "COMMAND"
-_COMMAND_CHARS = 400
-_ENV = "env:"
+_ENV, _REDACTED = "env:", "[redacted:"
 # What names a commit where it is typed; neither a commit with changes, `3f2a9c01d+`, nor none.
 _REVISION = re.compile(r"(?!null$)\w[\w./-]*")
 
 
-def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
-    """The `logbook ab` command that compares these values of an axis, the base first. `items` hold one case of each, as
-    far as there are some; names stand for values that cannot be typed."""
-    text = _settled_by(axis, values, items)
-    read = next((item.case.read for item in items if item.case.read is not None), None)
-    return _with(["--read", read] if read is not None else [], text)
-
-
-def _settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
-    first = _line(items[0].case.command if items else ())
+def ab_like(axis: str | None, values: Sequence[str], items: Sequence[Item], *more: str) -> str:
+    """What to type to compare these values of an axis, the base first, by the command of a run that there is. `items`
+    hold one case of each, as far as there are some. Empty where no command of theirs can do that."""
+    of = next((item for item in items if _is_typed(axis, item)), None)
+    if axis is None or of is None:
+        return ""
+    like = f"--like {of.case.entry}/{of.case.run}"
+    options = command_line(more)
     if axis in ("commit", CODE_AXIS):
-        names = [code_hash(value) for value in values[:2]]
-        codes = [
-            text if _REVISION.fullmatch(text) else name for text, name in zip(names, ("BASE", "OTHER"), strict=True)
-        ]
-        return f"logbook ab --code {' '.join(codes)} -- {first}"
-    if axis is not None and axis.startswith(_ENV):
-        given = ["" if value == ABSENT else value for value in values]
-        return f"logbook ab {axis_option(axis, given)} -- {first}"
-    if axis is None or (items and axis not in items[0].row.config | items[-1].row.config):
-        where = f", with NAME what sets {axis}" if axis is not None else ""
-        return f"logbook ab --axis NAME=A,B -- {_COMMAND}{where}"
-    typed = [words for item in items if (words := flagged(item.case.command, axis))]
-    command = typed or [words for item in items if (words := _with_place(item, axis))]
-    if not typed and ABSENT in values:
-        values = ["A", "B"]
-    given = [canonical(None) if value == ABSENT else value for value in values]
-    return f"logbook ab {axis_option(axis, given)} -- {_line(command[0] if command else ())}"
+        codes = [code_hash(value) for value in values[:2]]
+        if len({*codes}) < 2 or not all(map(_REVISION.fullmatch, codes)):
+            return ""
+        return _line(f"logbook ab --code {' '.join(codes)}", like, options)
+    absent = "" if axis.startswith(_ENV) else canonical(None)
+    return _line(f"logbook ab {axis_option(axis, [absent if v == ABSENT else v for v in values])}", like, options)
 
 
-def _line(words: Sequence[str]) -> str:
-    """A command as one types it; `COMMAND` for one that is long or a script."""
-    text = command_line(words)
-    is_script = len(words) < 2 and any(map(str.isspace, text))
-    return _COMMAND if not words or is_script or len(text) > _COMMAND_CHARS or "\n" in text else text
+def ab_with(axis: str, values: Sequence[str], words: Sequence[str], *more: str) -> str:
+    """What to type to compare values of an axis by a command that nobody has run yet; empty where it has no place for
+    them."""
+    has_place = with_place(words, axis, None) is not None
+    return _line(f"logbook ab {axis_option(axis, values)}", command_line([*more, "--", *words])) if has_place else ""
 
 
-def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
-    """The command, if it has a flag of this name with a value, which `logbook ab` replaces; else nothing."""
-    for at, word in enumerate(command[1:], start=1):
-        name, equals, _ = word.partition("=")
-        has_next = word.startswith("-") and at + 1 < len(command) and is_value(command[at + 1])
-        if normal_name(name) == normal_name(axis) and (equals or has_next):
-            return command
-    return ()
+def _is_typed(axis: str | None, item: Item) -> bool:
+    """Whether the command of a case can be run again with other values of an axis."""
+    words = item.case.command
+    if axis is None or any(_REDACTED in word for word in words):
+        return False
+    if axis in ("commit", CODE_AXIS) or axis.startswith(_ENV):
+        return bool(words)
+    return axis in item.row.config and with_place(words, axis, item.key(axis)) is not None
 
 
-def _with_place(item: Item, axis: str) -> Sequence[str]:
-    """The command with `{axis}` in place of the one word, or part behind `=`, that is its value; else nothing."""
-    words, value = item.case.command, item.key(axis)
-    ends = [word.rpartition("=")[2] for word in words]
-    places = [at for at, end in enumerate(ends) if at and canonical(end) == value]
-    if len(places) != 1:
-        return ()
-    [at] = places
-    return [*words[:at], f"{words[at].removesuffix(ends[at])}{{axis}}", *words[at + 1 :]]
+def addressed(command: str, naming: Sequence[str]) -> str:
+    """The command with `naming` (`-L TOPIC`), unless it names a logbook or an entry before its `--`."""
+    if not naming or not command.startswith("logbook "):
+        return command
+    options = itertools.takewhile(lambda word: word != "--", shlex.split(command))
+    if any(word in ("-L", "--logbook") or parse_id(entry_of(word)) is not None for word in options):
+        return command
+    return f"logbook {shlex.join(naming)} {command.removeprefix('logbook ')}"
+
+
+def _line(command: str, *options: str) -> str:
+    return " ".join([command, *filter(None, options)])

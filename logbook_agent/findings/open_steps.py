@@ -1,9 +1,9 @@
 """What is left to do in a thread, from its summaries and answers alone.
 
-The order, which every reader has: next actions that people wrote, the latest first; what is planned or blocked;
-comparisons that further pairs would probably settle, the nearest to an answer first; stop criteria that are not met;
-and comparisons that no practical number of pairs would settle. A comparison whose entry is withdrawn or superseded, or
-about which somebody decided, is left alone.
+The order, which every reader has: stop criteria that are not met; what is planned or blocked; comparisons that further
+pairs would probably settle, the nearest to an answer first; next actions that people wrote, the latest first; and what
+one sitting settled. A comparison whose entry is withdrawn or superseded, or about which somebody decided, is left
+alone.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import Literal
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import ABANDONED
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.summary import Summary
 
-StepKind = Literal["next action", "plan", "comparison", "criterion", "matrix", "first comparison"]
+StepKind = Literal["criterion", "plan", "comparison", "next action", "replication", "first comparison"]
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date")
 
@@ -50,30 +52,30 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     """What is left to do in a thread, in the order of this module; nothing once it is closed."""
     if thread.header.closing is not None:
         return
-    for s in reversed(thread.next_actions):
-        named = next(iter(commands_in(s["next"] or "")), ())
-        command = shlex.join(named)
-        if command and named[0] != "logbook":
-            command = f"logbook run --continues {s['id']} -- {command}"
-        text = s["next_lead"] or ""
-        yield OpenStep(
-            kind="next action", entry=s["id"], text=text, why=f"the next action of {s['id']}", command=command
-        )
+    yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
-            command = f"logbook run --id {s['id']}" if s["state"] == "planned" and s["kind"] == "experiment" else ""
             text = f"{s['title']} ({s['state']})"
-            yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}", command=command)
-    left = [one for one in answers if one.command and not _is_given_up(thread, one.entry)]
-    yield from (_comparison(one) for one in left if not one.is_hopeless)
-    yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
-    yield from (_comparison(one) for one in left if one.is_hopeless)
+            yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
+    yield from (_comparison(one) for one in answers if one.command)
+    yield from map(_written, reversed(thread.next_actions))
+    yield from (_replication(one) for one in answers if one.replicate)
 
 
-def _is_given_up(thread: Thread, entry: str) -> bool:
-    """Whether somebody decided about the code of an entry, or it counts no more."""
-    standing = thread.standing[entry]
-    return bool(standing.decided_by) or not standing.counts
+def _written(said: Summary) -> OpenStep:
+    """The next action of an entry, with the command that it names."""
+    named = next(iter(commands_in(said["next"] or "")), ())
+    command = shlex.join(named)
+    if command and named[0] != "logbook":
+        command = f"logbook run --continues {said['id']} -- {command}"
+    why = f"the next action of {said['id']}"
+    return OpenStep(kind="next action", entry=said["id"], text=said["next_lead"] or "", why=why, command=command)
+
+
+def is_given_up(thread: Thread, entry: str) -> bool:
+    """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""
+    standing, state = thread.standing[entry], thread.by_id[entry]["state"]
+    return bool(standing.decided_by) or not standing.counts or state in (ABANDONED, "blocked")
 
 
 def unmet(header: Header) -> list[Criterion]:
@@ -83,9 +85,13 @@ def unmet(header: Header) -> list[Criterion]:
 
 def _comparison(one: Synopsis) -> OpenStep:
     text = f"Add pairs to the open comparison {one.entry}"
-    if one.is_hopeless:
-        text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
     return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
+
+
+def _replication(one: Synopsis) -> OpenStep:
+    text = f"Replicate {one.entry}: pairs of a second sitting have to settle it alone"
+    why = "one sitting settled it"
+    return OpenStep(kind="replication", entry=one.entry, text=text, why=why, settles=one.text, command=one.replicate)
 
 
 def _criterion(criterion: Criterion) -> OpenStep:
@@ -93,7 +99,7 @@ def _criterion(criterion: Criterion) -> OpenStep:
     return OpenStep(
         kind="criterion",
         text=f"Meet the stop criterion: {criterion.text}",
-        why=computed.why if computed is not None else "",
+        why=computed.reason if computed is not None else "",
         settles=criterion.text,
         command=computed.command if computed is not None else "",
     )

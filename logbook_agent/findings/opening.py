@@ -3,25 +3,27 @@ what is open and what would settle it, what failed, what comes next."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from logbook_agent.findings.advice import command_in, go_on, pairs_to_add
+from logbook_agent.findings.advice import ab_like, go_on, pairs_to_add, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
+from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import missing_pairs, settled, unsettled
+from logbook_agent.findings.comparison.answers import settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
+from logbook_agent.findings.comparison.words import is_practical
 from logbook_agent.findings.contrast import settle_varied
 from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.tables.frame import frame_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import GATE, WITHHELD
 from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
-from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
@@ -36,7 +38,7 @@ SHOWN_FAILED = 3
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
     needs, and `command` what to type for that, which adds up to so many `pairs`. `is_hopeless`: no practical number of
-    pairs would settle it."""
+    pairs would settle it. `replicate`: what to type for a second sitting, where one settled all."""
 
     entry: str
     title: str
@@ -48,11 +50,17 @@ class Synopsis:
     command: str = ""
     pairs: int = 0
     is_hopeless: bool = False
+    replicate: str = ""
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether no goal is open, so that readers show the sentence in bold."""
+        return self.is_settled and not self.why
 
     @property
     def to_add(self) -> str:
-        """What the command does: `To add up to 8 pairs`, which do not help where it is hopeless."""
-        return "To measure it again" if self.is_hopeless else f"To add up to {counted(self.pairs, 'pair')}"
+        """What the command does: `To add up to 8 pairs`."""
+        return f"To add up to {counted(self.pairs, 'pair')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,49 +128,36 @@ NO_ANSWERS = Opening(asked="")
 
 
 def of_comparisons(
-    records: Records,
-    header: Header,
-    answers: Sequence[Answer],
-    current: Mapping[str, Answer],
-    titles: Mapping[str, str],
+    records: Records, header: Header, answers: Sequence[Answer], titles: Mapping[str, str], now: datetime
 ) -> Opening:
-    """What the comparisons of a thread settled and left open, with the commands that would settle the rest. `current`
-    has the answer that each entry goes on with, `titles` are those of the entries."""
-    # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
-    open_ones = [(a, f) for a, f in unsettled(answers) if current.get(a.entry) is a]
+    """What the comparisons of a thread settled and left open, with the commands that would settle the rest. `titles`
+    are those of the entries."""
+    open_ones = unsettled(answers)
     found = settled(answers, [m.name for m in header.metrics])
     # The command stands once for each comparison; more pairs measure nothing of what no run reports.
     first = {id(answer): finding for answer, finding in reversed(open_ones)}
-    commands = {id(a): go_on(records, a) for a, f in open_ones if f.lacks_pairs and first[id(a)] is f}
+    commands = {id(a): go_on(records, a) for a, f in open_ones if is_practical(f) and first[id(a)] is f}
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     return Opening(
         asked="",
-        answers=tuple(
-            _synopsis(a, titles, commands.get(id(a), ""), is_earlier=current.get(a.entry, a) is not a)
-            for a in in_order.values()
-        ),
+        answers=tuple(_synopsis(records, a, titles, commands.get(id(a), ""), now) for a in in_order.values()),
     )
 
 
-def _synopsis(answer: Answer, titles: Mapping[str, str], command: str, *, is_earlier: bool) -> Synopsis:
+def _synopsis(records: Records, answer: Answer, titles: Mapping[str, str], command: str, now: datetime) -> Synopsis:
     return Synopsis(
         entry=answer.entry,
         title=titles[answer.entry],
-        text=synopsis(answer) + (_before(answer) if is_earlier else ""),
+        text=synopsis(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
         confidence=answer.confidence,
         why=why_open(answer),
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
-        is_hopeless=bool(command) and all(math.isinf(missing_pairs(f)) for f in answer.goals if not f.is_settled),
+        is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
+        replicate=replicate(records, answer, now),
     )
-
-
-def _before(answer: Answer) -> str:
-    """What tells the pairs that an entry made first from those that have its answer."""
-    codes = listed([*dict.fromkeys(answer.code.values())], 2)
-    return ", before the conditions of its runs changed" + (f" (code {codes})" if codes else "")
 
 
 # Of entries with several rows, where a command is looked for.
@@ -176,7 +171,7 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
     if stated:
         why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
-        return why, go_on(records, stated[-1])
+        return why, go_on(records, stated[-1]) or show(stated[-1].entry)
     if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
     else:
@@ -186,12 +181,12 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
 
 def _first_comparison(records: Records, thread: Thread) -> str:
     """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
-    matrix."""
-    latest = [s for s in reversed(thread.counted) if s["rows"] > 1][:_LOOKED_AT]
-    varied = (settle_varied(records, s["id"]) for s in latest)
-    axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
-    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
-    return next((text for settle in varied if (text := command_in(settle))), otherwise)
+    matrix; else the one that says how."""
+    latest = [s["id"] for s in reversed(thread.counted) if s["rows"]][:_LOOKED_AT]
+    varied = (settle_varied(records, entry) for entry in latest)
+    items = frame_of(cases(*map(records.record, latest))).items
+    axes = (ab_like(axis.axis, axis.values, items) for axis in thread.header.matrix if len(axis.values) > 1)
+    return next(filter(None, (*varied, *axes)), "logbook ab --help")
 
 
 # -- what people wrote, and the best case ------------------------------------------------------------------
@@ -235,7 +230,7 @@ def best_of(thread: Thread, answers: Sequence[Answer]) -> BestCase | None:
     return next(iter(choices(bests(thread, answers))), None)
 
 
-def best_text(best: BestCase, header: Header) -> str:
+def best_text(best: BestCase) -> str:
     """`Best time_s so far: 0.208 s (6 runs, 0.199 to 0.238) in MOE-CPU-008, one operation: not compared with the
     baseline`."""
     (value, low, high), unit = with_unit((best.value, best.low, best.high), best.unit, best.metric)
@@ -245,17 +240,7 @@ def best_text(best: BestCase, header: Header) -> str:
     place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
     caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison says that it is better"
     problems = f"; {listed(best.problems, 1)}" if best.problems else ""
-    return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{_against(best, header)}{problems}"
-
-
-def _against(best: BestCase, header: Header) -> str:
-    """`, whose number is 0.0117 TF/s`, if the baseline has one number of the metric."""
-    numbers = header.baseline.numbers if header.baseline is not None else ()
-    values = [n.metrics[best.metric] for n in numbers if best.metric in n.metrics]
-    if best.is_baseline or "the baseline (" not in f"{best.against} (" or len(values) != 1:
-        return ""
-    [number], unit = with_unit(values, best.unit, best.metric)
-    return f", whose number is {number}" + (f" {unit}" if unit else "")
+    return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{problems}"
 
 
 # -- what failed ----------------------------------------------------------------------------------------

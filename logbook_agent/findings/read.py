@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 
+from logbook_agent.findings.advice import addressed
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.open_steps import next_step
+from logbook_agent.findings.open_steps import is_given_up, next_step
 from logbook_agent.findings.opening import (
+    NO_ANSWERS,
     Opening,
     best_of,
     best_text,
@@ -38,19 +40,20 @@ from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
 from logbook_agent.text import marked
 
 
-def read(clock: Clock, records: Records) -> Findings:
-    """The findings of a logbook as it is now."""
+def read(clock: Clock, records: Records, naming: Sequence[str] = ()) -> Findings:
+    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
-    return Findings(records.outgoing(), clock.now)
+    return Findings(records.outgoing(), clock.now, naming)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table` and `criteria` have in common. Secrets
     are taken out of what they say."""
 
-    def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
+    def __init__(self, records: Records, now: Callable[[], datetime], naming: Sequence[str] = ()) -> None:
         self.records = records
+        self.naming = naming
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
@@ -68,14 +71,28 @@ class Findings:
             from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
 
             counting = self.contents.records, self.counting
-            criteria = checked(criteria, self.records, *counting, self.answers, self._now())
+            criteria = checked(criteria, self.records, *counting, self.comparisons.answers, self._now())
+            criteria = tuple(map(self._addressed_criterion, criteria))
         return dataclasses.replace(header, stop_criteria=criteria)
+
+    def _addressed_criterion(self, criterion: Criterion) -> Criterion:
+        computed = criterion.computed
+        if computed is None:
+            return criterion
+        command = self.typed(computed.command)
+        return dataclasses.replace(criterion, computed=dataclasses.replace(computed, command=command))
 
     @property
     def budget(self) -> str:
         """`budget: 2 of 2 runs spent`; empty where none is stated."""
         limits = self.records.header.limits
         return "" if limits == NO_BUDGET else f"budget: {limits.text(*spent(self.contents.records, self._now()))}"
+
+    def typed(self, command: str) -> str:
+        """A command that makes runs, as it is typed here; empty where the budget allows none."""
+        limits = self.records.header.limits
+        is_spent = limits != NO_BUDGET and limits.is_spent(*spent(self.contents.records, self._now()))
+        return "" if is_spent else addressed(command, self.naming)
 
     def _doubt(self, criterion: Criterion) -> str | None:
         """Why the judgement of a criterion is in doubt: its evidence is withdrawn; None where it is not."""
@@ -100,7 +117,18 @@ class Findings:
         """A summary of every entry that can be read, in order, from the index where it can be, with the answer to the
         comparison that it states."""
         found = self._summarised.entries
-        return [s if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
+        return [self._with_decision(s) if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
+
+    def _with_decision(self, summary: Summary) -> Summary:
+        by = self.discarded.get(summary["id"])
+        return (
+            {**summary, "result": "; ".join(filter(None, (f"discarded by {by}", summary["result"])))} if by else summary
+        )
+
+    @cached_property
+    def discarded(self) -> dict[str, str]:
+        """The entries that somebody discarded, with the decision that says so."""
+        return discarded_by(self._summarised.entries)
 
     @property
     def unreadable(self) -> list[str]:
@@ -127,28 +155,37 @@ class Findings:
     @cached_property
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""
-        discarded = discarded_by(self._summarised.entries)
-        return Comparisons(self._pairs, self.records.header, discarded)
+        return Comparisons(self._pairs, self.records.header, self.discarded)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The answer to every comparison of the thread, in the order of the latest entry of each."""
-        return self.comparisons.answers
+        """What the comparisons of the thread found, but for those that somebody discarded."""
+        return self.comparisons.counting if self.states_comparisons else ()
 
     @cached_property
     def answered(self) -> Opening:
         """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
         but those of its comparisons."""
-        found = self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
+        if not self.states_comparisons:
+            return NO_ANSWERS
+        found = self.comparisons.first_lines(
+            self.records, {s["id"]: s["title"] for s in self._summarised.entries}, self._now()
+        )
         return self._with_the_rest(found) if found.answers else found
 
     def _with_the_rest(self, found: Opening) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        next_of, step = next_step(thread, found.answers)
+        given_up = [is_given_up(thread, one.entry) for one in found.answers]
+        answers = tuple(
+            dataclasses.replace(one, command="", replicate="") if is_over else one
+            for one, is_over in zip(found.answers, given_up, strict=True)
+        )
+        next_of, step = next_step(thread, answers)
         return dataclasses.replace(
             found,
+            answers=answers,
             asked=header.goal or header.title,
             negative=negatives(thread, stated),
             failed=failures(thread, stated),
@@ -159,7 +196,7 @@ class Findings:
     @cached_property
     def opening(self) -> Opening:
         """The first lines of the thread, which every reader begins with."""
-        found, header, thread = self.answered, self.header, self.thread
+        found, thread = self.answered, self.thread
         not_settled, command, best = "", "", None
         if not found.found:
             not_settled, command = nothing_settled(self.records, thread, self.answers, is_open=bool(found.left))
@@ -167,22 +204,22 @@ class Findings:
         return dataclasses.replace(
             found if found.answers else self._with_the_rest(found),
             not_settled=not_settled,
-            command=command,
+            command=self.typed(command),
             in_words=in_words(thread, self.answers, best),
-            best=best_text(best, header) if best is not None and not found.answers else "",
+            best=best_text(best) if best is not None and not found.answers else "",
         )
 
     @property
     def tried(self) -> list[TriedItem]:
         """Everything that was tried and did not work out: failures, marked entries, comparisons without a gain."""
-        return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.answers)]
+        return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.comparisons.answers)]
 
     @property
     def doubts(self) -> list[str]:
         """What rests on a withdrawn entry: the baseline, and judgements of stop criteria."""
         doubtful = [(n, doubt) for n, c in enumerate(self.records.header.stop_criteria, 1) if (doubt := self._doubt(c))]
         return self.baseline_doubts + [
-            f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
+            f"stop criterion {n} {doubt}; judge it again by --met {n} or --unmet {n}: logbook criteria --help"
             for n, doubt in doubtful
         ]
 
@@ -195,7 +232,7 @@ class Findings:
             lost = self._baseline_failed(entry_id)
         if not lost:
             return []
-        return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
+        return [f"the baseline is {entry_id}, which is {lost}; move it by --entry: logbook baseline --help"]
 
     def _baseline_failed(self, entry_id: str) -> str | None:
         """Why no row of the baseline's runs counts; None where one does."""
@@ -296,5 +333,5 @@ class Findings:
         return self.standing(entry).later
 
     def compared(self, entry: Entry) -> Compared:
-        """The lines, headline and confidence that its comparison gives to an entry."""
+        """The lines, result and confidence that its comparison gives to an entry."""
         return self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED

@@ -42,13 +42,13 @@ def git(tree: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def trees(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
+def trees(within: In, tmp_path: Path) -> tuple[Path, Path]:
     """Two worktrees with one plan, which appends to a file and then takes its time."""
     git(tmp_path, "init", "-q", "-b", "main")
-    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    within(tmp_path, "start", "moe", "--prefix", "MOE", "--metric", "a:max")
     job, log = tmp_path / "job.py", tmp_path / "log"
     job.write_text(JOB)
-    planned = cli("note", "--plan", "First", "--command", f"Job: {sys.executable} {job} {log} 30")
+    planned = within(tmp_path, "note", "--plan", "First", "--command", f"Job: {sys.executable} {job} {log} 30")
     assert planned.code == 0, planned.err
     git(tmp_path, "add", "logbooks")
     git(tmp_path, "commit", "-q", "-m", "plan")
@@ -93,6 +93,9 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     refusal(second)
     child = json.loads((first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
     os.kill(child, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while within(first, "list", "--json").data[0]["state"] in ("running", "orphaned"):
+        assert time.monotonic() < deadline, "its command goes on"
 
     # Killed as a whole, it returns: here as run 2 of the same entry, since run 1 executed nothing.
     job.write_text(JOB.replace("time.sleep(float(sys.argv[2]))", "None"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 
 HEADER = """
 title: Modes
@@ -20,7 +21,7 @@ matrix:
 - {axis: size, values: [1, 2]}
 stop_criteria:
 - text: mode b was compared with a
-  predicate: {verdict: {axis: mode, values: [a, b]}}
+  predicate: {compared: {axis: mode, values: [a, b], settled: true}}
 - text: at most nine hours
   predicate: {budget: {hours: 9}}
 """
@@ -43,7 +44,7 @@ def thread(cli: Cli, folder: Path) -> Cli:
 
 
 def steps(cli: Cli) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = cli("next", "--json", "--all").data["steps"]
+    found: list[dict[str, Any]] = cli("next", "--json").data["steps"]
     return found
 
 
@@ -55,40 +56,59 @@ def test_the_order_and_what_each_step_says(thread: Cli) -> None:
     assert thread("run", "--next", "look at the cache", "--", *bench("a", 1)).code == 0
     assert thread("note", "--plan", "Mode b", "--command", " ".join(bench("b", 1))).code == 0
     found = steps(thread)
-    assert [one["kind"] for one in found] == [
-        "next action",
-        "plan",
-        "criterion",
-        "matrix",
-        "matrix",
-        "first comparison",
-    ]
-    action, plan, criterion, *cells, _ = found
-    assert action["what"] == "look at the cache"
-    assert plan["command"] == "logbook run --id MOE-001"
-    assert criterion["command"].startswith("logbook ab --axis mode=a,b -- python bench.py")
+    assert [one["kind"] for one in found] == ["criterion", "plan", "next action"]
+    criterion, plan, action = found
+    assert criterion["command"] == "logbook ab --axis mode=a,b --like MOE-000/1"
     assert criterion["settles"] == "mode b was compared with a"
-    # What fills the cell mode=b size=1 is the command of the criterion.
-    assert [cell["what"] for cell in cells] == ["Measure mode=a size=2", "Measure mode=b size=2"]
-    assert cells[0]["why"].startswith("3 ")
-    assert cells[0]["command"] == "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
+    assert plan["command"] == "logbook run --id MOE-001"
+    assert action["what"] == "look at the cache"
 
     # One home for what comes first.
-    takes_back = (["edit", "MOE-000", "--next", ""], ["edit", "MOE-001", "--state", "abandoned"], ["note", "x"])
-    for kind, words in zip(("next action", "plan", "criterion"), takes_back, strict=True):
-        first, status = steps(thread)[0], thread("status", "--json").data
-        assert first["kind"] == kind
-        assert status["next_actions"][-1]["next"] == first["what"]
+    assert [one["next"] for one in thread("status", "--json").data["next_actions"]] == [action["what"]]
+    assert thread("criteria", "--drop", "1", "--reason", "it is another question").code == 0
+    assert [one["kind"] for one in steps(thread)] == ["plan", "next action"]
+    assert thread("edit", "MOE-001", "--state", "abandoned").code == 0
+    assert [one["kind"] for one in steps(thread)] == ["next action"]
+    assert thread("edit", "MOE-000", "--next", "").code == 0
+    assert [one["kind"] for one in steps(thread)] == ["first comparison"]
+
+
+@pytest.mark.slow
+def test_open_pairs_come_before_prose_and_a_second_sitting_last(
+    git: Callable[..., str], thread: Cli, clock: FixedClock
+) -> None:
+    assert thread("criteria", "--drop", "1", "--reason", "it is another question").code == 0
+    for size, more in ((1, ("--next", "look at the cache")), (2, ("--max-pairs", "3"))):
+        words = ("ab", "--axis", "mode=a,b", *more, "--", *bench("a", size))
         assert thread(*words).code == 0
+    # Pairs made now would belong to the first sitting.
+    assert [one["kind"] for one in steps(thread)] == ["comparison", "next action"]
+    clock.tick(11)
+    assert [(one["kind"], one["id"], one.get("command")) for one in steps(thread)] == [
+        ("comparison", "MOE-002", "logbook ab --id MOE-002 --max-pairs 7"),
+        ("next action", "MOE-001", None),
+        ("replication", "MOE-001", "logbook ab --id MOE-001 --max-pairs 10"),
+    ]
+    assert thread("keep", "MOE-001").code == 0
+    assert [one["kind"] for one in steps(thread)] == ["comparison"]
+
+
+def test_at_most_ten_steps_are_listed(thread: Cli) -> None:
+    for number in range(12):
+        assert thread("note", "--plan", f"Plan {number}", "--command", "true").code == 0
+    data = thread("next", "--json").data
+    assert (len(data["steps"]), data["left_out"]) == (10, 3)
 
 
 def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -> None:
     assert thread("run", "--", *bench("a", 1)).code == 0
-    either = "any: [{verdict: {axis: size, values: [1, 2]}}, {verdict: {axis: size, values: [2, 1]}}]"
+    pair = "{{compared: {{axis: size, values: [{}], settled: true}}}}"
+    either = f"any: [{pair.format('1, 2')}, {pair.format('2, 1')}]"
     thread("criteria", "--add", "either", "--predicate", either)
     [criterion] = [step for step in steps(thread) if step.get("settles", "").startswith("either")]
-    command = "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
-    assert (criterion["why"], criterion["command"]) == ("no comparison of size=2 with 1", command)
+    command = "logbook ab --axis size=1,2 --like MOE-000/1"
+    why = "no comparison of size=2 with 1; no comparison of size=1 with 2"
+    assert (criterion["why"], criterion["command"]) == (why, command)
     line = thread("status", "--json").data["criteria"][-1]
     assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
 
@@ -96,24 +116,23 @@ def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     command = " ".join(bench("b", 1))
     assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0
-    assert steps(thread)[0]["command"] == f"logbook run --continues MOE-000 -- {command}"
+    assert steps(thread)[-1]["command"] == f"logbook run --continues MOE-000 -- {command}"
     # The same words in another order are the same command; another command is none.
     assert thread("run", "--", *bench("b", 2)).code == 0
-    assert steps(thread)[0]["kind"] == "next action"
+    assert steps(thread)[-1]["kind"] == "next action"
     assert thread("run", "--", "python", "bench.py", "--size", "1", "--mode", "b").code == 0
-    assert steps(thread)[0]["kind"] != "next action"
+    assert steps(thread)[-1]["kind"] != "next action"
     assert all(one.get("id") != "MOE-000" for one in thread("status", "--json").data["next_actions"])
 
 
 @pytest.mark.slow
-def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli, folder: Path) -> None:
-    # Random numbers: no practical number of pairs tells them apart.
-    (folder / "noise.py").write_text("import random; print(f'METRIC time_ms={random.Random().uniform(1, 900)} ms')\n")
-    done = thread("ab", "--axis", "env:MODE=a,b", "--pairs", "8", "--", "python", "noise.py")
+def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli) -> None:
+    assert thread("criteria", "--drop", "1", "--reason", "it is another question").code == 0
+    done = thread("ab", "--axis", "mode=a,b", "--max-pairs", "2", "--", *bench("a", 1))
     assert done.code == 0, done.err
-    assert ("MOE-000", "comparison") in [(one.get("id"), one["kind"]) for one in steps(thread)]
-    assert thread("note", "--title", "It was wrong", "--supersedes", "MOE-000").code == 0
-    assert "MOE-000" not in [one.get("id") for one in steps(thread)]
+    assert ("MOE-001", "comparison") in [(one.get("id"), one["kind"]) for one in steps(thread)]
+    assert thread("note", "--title", "It was wrong", "--supersedes", "MOE-001").code == 0
+    assert "MOE-001" not in [one.get("id") for one in steps(thread)]
 
 
 @pytest.mark.parametrize(
