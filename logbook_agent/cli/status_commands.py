@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from typer import Option
@@ -10,11 +10,9 @@ from typer import Option
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, emit, json_answer
 from logbook_agent.entries.overview import overview
-from logbook_agent.entries.start import summarise
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import BUDGET_BYTES
-from logbook_agent.findings.status_answer import StatusAnswer
-from logbook_agent.store.records import dump_yaml
+from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.store.workspace import naming
 from logbook_agent.text.phrases import counted
 
 
@@ -43,81 +41,142 @@ def status_command(
     space = common.space()
     book = space.book()
     if summary is not None:
+        from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
+
         summarise(space, book, prose(summary) or "")
-    found = read(space, book)
+    found = read(space, book, naming(space, book))
 
     def size(answer: StatusAnswer) -> int:
-        text = json_answer("status", answer, space.warnings) if common.as_json else clean(_status_text(answer))
+        text = json_answer("status", answer, space.warnings) if common.as_json else clean(status_text(answer))
         return len(text.encode("utf-8", "surrogatepass")) + 1
 
     data = overview(space, book, found, budget=budget, size=size)
-    text = "" if common.as_json else _status_text(data)
+    text = "" if common.as_json else status_text(data)
 
     def draw(d: Any) -> None:
-        d.draw_status(_opening_lines(data), _rest(data), data, book.header.zone)
+        d.draw_status(status_lines(data))
 
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
 
 
-_OPENING = (
-    *("logbook", "asked", "not_settled", "command", "answers", "in_words", "best_so_far", "decisions"),
-    *("negative_results", "failed", "next_actions", "summary", "summary_before"),
-)
+def status_text(data: StatusAnswer) -> str:
+    """The page as plain text."""
+    return "\n".join(text for text, _ in status_lines(data))
 
 
-def _status_text(data: StatusAnswer) -> str:
-    """The first lines as text; then the rest as YAML, the shortest text that still shows its structure."""
-    return "\n".join([*_opening_lines(data), dump_yaml(_rest(data)).rstrip()])
-
-
-def _rest(data: StatusAnswer) -> dict[str, object]:
-    """What the first lines do not say."""
-    return {name: value for name, value in data.items() if name not in _OPENING and value not in ([], {})}
-
-
-def _opening_lines(data: StatusAnswer) -> Iterator[str]:
-    """What was asked, found and decided, what would settle the rest, what failed, the next actions."""
+def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
+    """The lines of the page, each with its kind: a `title`, a `command`, what `failed`, or an outcome."""
     book = data["logbook"]
-    yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})"
-    yield f"asked: {data['asked']}"
-    yield from _answer_lines(data, is_settled=True)
-    if "not_settled" in data:
-        yield data["not_settled"]
-    if "command" in data:
-        yield f"  to compare: {data['command']}"
-    yield from _answer_lines(data, is_settled=False)
-    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data.get("in_words", ()))
-    if "best_so_far" in data:
-        yield data["best_so_far"]
-    if "summary" in data:
-        later = ", ".join(data.get("summary_before", ()))
-        before = f" (written before the result of {later})" * bool(later)
-        yield f"summary{before}: {data['summary']}"
-    yield from (f"decision: {_told(one)}" for one in data["decisions"])
-    yield from (f"negative result: {_told(one)}" for one in data["negative_results"])
-    yield from (f"failed: {_told(one)}" for one in data["failed"])
-    yield from (f"next{', from ' * ('id' in one)}{one.get('id', '')}: {one['next']}" for one in data["next_actions"])
-    yield ""
+    yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})", "title"
+    yield f"asked: {data['asked']}", ""
+    for key, lines in _LINES.items():
+        value = data.get(key)
+        for one in value if isinstance(value, list) else [value] if value else []:
+            yield from lines(one, data)
+    entries = dict(data["entries"])
+    total = entries.pop("total")
+    states = ", ".join(f"{n} {state}" for state, n in entries.items())
+    damaged = f"; {data['damaged']} cannot be read: logbook doctor" if "damaged" in data else ""
+    yield f"entries: {total:,}{f' ({states})' if states else ''}{damaged}", ""
+    if "left_out" in data:
+        names = ", ".join(f"{n} of {key.replace('_', ' ')}" for key, n in data["left_out"].items())
+        yield f"not shown: {names} (the list of entries has all)", ""
 
 
-def _told(one: Mapping[str, object]) -> str:
-    """`MOE-I8-006 Where the criteria stand: no verdict from this host (superseded by MOE-I8-009)`."""
-    later = one.get("superseded_by")
-    text = ": ".join(str(part) for part in (f"{one['id']} {one['title']}", one.get("text")) if part)
-    text += f" (commit {str(one['commit'])[:9]})" if "commit" in one else ""
-    return text + (f" (superseded by {', '.join(later)})" if isinstance(later, list) else "")
+_Lines = Callable[[Any, StatusAnswer], Iterator[tuple[str, str]]]
 
 
-def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
-    """A line for each comparison, with why it is open and what to type to go on."""
-    for one in data["answers"]:
-        if one["settled"] is is_settled:
-            later = f"superseded by {', '.join(one['superseded_by'])}" if "superseded_by" in one else None
-            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence"), later))
-            yield f"- {one['answer']} [{'; '.join(notes)}]"
-            if "why" in one:
-                yield f"  why it is open: {one['why']}"
-            if "command" in one:
-                pairs = one.get("pairs_to_add")
-                does = f"add up to {counted(pairs, 'pair')}" if pairs else "measure it again"
-                yield f"  to {does}: {one['command']}"
+def _plain(form: str) -> _Lines:
+    """A line for each value, in which it stands for `{}`."""
+    return lambda one, _: iter([(form.format(one), "")])
+
+
+def _about(form: str, kind: str = "") -> _Lines:
+    """A line about an entry, which stands for `{}`: its ID and title, its text, and the commit."""
+
+    def lines(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+        text = ": ".join(filter(None, (f"{one['id']} {one['title']}", one.get("text"))))
+        yield form.format(text) + (f" (commit {one['commit'][:9]})" if "commit" in one else ""), kind
+
+    return lines
+
+
+def _summary(text: str, data: StatusAnswer) -> Iterator[tuple[str, str]]:
+    later = ", ".join(data.get("summary_before", ()))
+    yield f"summary{f' (written before the result of {later})' if later else ''}: {text}", ""
+
+
+def _answer(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    """A comparison, with why it is open and what to type to go on."""
+    notes = "; ".join(filter(None, (f"{one['id']} {one['title']}", one.get("confidence"))))
+    yield f"- {one['answer']} [{notes}]", one["outcome"]
+    if "why" in one:
+        yield f"  why it is open: {one['why']}", ""
+    if "command" in one:
+        pairs = one.get("pairs_to_add")
+        does = f"add up to {counted(pairs, 'pair')}" if pairs else "ask it again"
+        yield f"  to {does}: {one['command']}", "command"
+
+
+def _criterion(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    said = "; ".join(filter(None, (one.get("reason") or one.get("evidence"), one.get("doubt"))))
+    yield f"criterion {'met' if one['met'] else 'not met'}: {one['text']}{f' ({said})' if said else ''}", ""
+    if "command" in one:
+        yield f"  to meet it: {one['command']}", "command"
+
+
+def _running(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    where = " on ".join(filter(None, (one.get("executor"), one.get("host"))))
+    said = filter(None, (one.get("label"), one.get("said"), one.get("last")))
+    yield "; ".join([f"{one['state']}: {one['id']}/{one['run']} {where}, since {one['since']}", *said]), ""
+
+
+def _open(of: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    for state, entries in of.items():
+        for one in entries:
+            step = f"; next: {one['next']}" if "next" in one else ""
+            yield f"{state}: {one['id']} {one['title']}{step}", "failed" if state == "failed" else ""
+
+
+def _next_action(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    yield f"next{', from ' if 'id' in one else ''}{one.get('id', '')}: {one['next']}", ""
+
+
+def _baseline(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:
+    numbers = [
+        ": ".join(filter(None, (n.get("config"), ", ".join(f"{k}={v}" for k, v in n["metrics"].items()))))
+        for n in one.get("numbers", ())
+    ]
+    moved = [f"moved {m['at']}: {m['reason']}" for m in one.get("moved", ())]
+    facts = (one.get("case"), *numbers, one.get("entry"), one.get("date"), one.get("source"), *moved)
+    yield f"baseline: {'; '.join(filter(None, facts))}", ""
+
+
+# In the order of the page. Each makes the lines of one value of a section.
+_LINES: dict[str, _Lines] = {
+    "closed": lambda one, _: iter([(f"closed {one['at']}: {one['conclusion']}", "")]),
+    "not_settled": _plain("{}"),
+    "command": lambda one, _: iter([(f"  to compare: {one}", "command")]),
+    "summary": _summary,
+    "answers": _answer,
+    "decisions": _about("decision: {}"),
+    "criteria": _criterion,
+    "running": _running,
+    "detached_series": _plain("series of runs: {}"),
+    "claimed": lambda one, _: iter([(f"claimed: {one['id']} by {one['host']}, {one['root']}", "")]),
+    "open": _open,
+    "next_actions": _next_action,
+    "negative_results": _about("negative result: {}"),
+    "failed": _about("failed: {}", "failed"),
+    "best": lambda one, _: iter([(one["text"], "")]),
+    "in_words": lambda one, _: iter([(f"{one['kind']} of {one['id']}: {one['text']}", "")]),
+    "baseline": _baseline,
+    "metrics": _plain("metric: {}"),
+    "gates": _plain("gate: {}"),
+    "constraints": _plain("constraint: {}"),
+    "edited_by_hand": _plain("edited by hand: {}"),
+    "reserved": _plain("reserved, without an entry: {}"),
+    "view": _plain("view: {}"),
+    "issue": _plain("issue: {}"),
+    "links": _plain("link: {}"),
+}

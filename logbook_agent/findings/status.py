@@ -1,26 +1,21 @@
-"""`logbook status`: the one call after losing all context, within a budget of bytes. What is left out is counted."""
+"""`logbook status`: the one call after losing all context, on one page. Each section shows its three newest lines and
+counts the others; where the page is too long, whole sections are left out, the last ones first."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Synopsis
+from logbook_agent.findings.opening import Synopsis, best_text
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.status_answer import StatusAnswer
-from logbook_agent.findings.status_order import StatusLine, fitting, lines_of, newest_last
-from logbook_agent.findings.summaries import TEXT_CHARS
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.entry import OPEN
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
-from logbook_agent.model.stats import median
-from logbook_agent.model.summary import Summary, Trial
+from logbook_agent.model.summary import Summary
 from logbook_agent.text.markdown import cut_sentence
 from logbook_agent.text.shell_words import assignments
 
@@ -28,10 +23,16 @@ BUDGET_BYTES = 8000
 # What is always there takes no more.
 LEAST_BYTES = 2000
 # A longer text ends after the last whole sentence; a title or a name is shorter.
-_NAME_CHARS, _ASKED_CHARS = 100, 300
-_LAST = 5
-# Of entries that share a case, or supersede one, the latest.
-_SHOWN_ENTRIES = 3
+_TEXT_CHARS, _NAME_CHARS = 300, 100
+# So many lines of a section are shown, and so many numbers of a baseline.
+SHOWN = 3
+
+# The answer of `logbook status` as plain data.
+StatusAnswer: TypeAlias = dict[str, Any]
+# How many bytes an answer takes where it is shown.
+Size: TypeAlias = Callable[[StatusAnswer], int]
+# Lists that stand in every answer, also when they are empty.
+_LISTS = ("answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed", "best")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,18 @@ class OnMachine:
     claims: Sequence[Mapping[str, object]] = ()
 
 
-# How many bytes an answer takes where it is shown.
-Size: TypeAlias = Callable[[StatusAnswer], int]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    """A part of the answer under its key: a list, lists by state, or one value. `more` lines are not shown."""
+
+    key: str
+    value: Any
+    more: int = 0
+
+    @property
+    def count(self) -> int:
+        lines = self.value if isinstance(self.value, list) else [self.value]
+        return self.more + (sum(map(len, self.value.values())) if self.key == "open" else len(lines))
 
 
 def json_size(answer: StatusAnswer, warnings: Sequence[str] = ()) -> int:
@@ -59,194 +70,166 @@ def json_size(answer: StatusAnswer, warnings: Sequence[str] = ()) -> int:
 
 
 def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: Size = json_size) -> StatusAnswer:
-    """Answers, decisions, refuted ideas, what is open and what comes next, as much as the budget of bytes holds, the
-    most useful first (`findings.status_order`)."""
-    lines = [
-        *_opening(found),
-        *_results(found),
-        *_going_on(found, here),
-        *_setting(found, here),
-        *_records(found),
-    ]
-    header = found.header
-    head = {
+    """The sections of a thread in the order of their use, as many as the budget of bytes holds. One that takes more
+    than half of it alone is left out first."""
+    sections = [one for one in _sections(found, here) if one.value]
+    shown = [one for one in sections if len(json.dumps(one.value)) <= budget // 2]
+    answer = _answer(found, shown, sections)
+    while shown and size(answer) > budget:
+        shown.pop()
+        answer = _answer(found, shown, sections)
+    return answer
+
+
+def _answer(found: Findings, shown: Sequence[_Section], sections: Sequence[_Section]) -> StatusAnswer:
+    header, entries = found.header, found.summaries
+    answer: StatusAnswer = {
         "logbook": {"topic": header.topic, "title": _name(header.title), "prefix": header.prefix},
-        "asked": cut_sentence(found.opening.asked, _ASKED_CHARS),
+        "asked": _text(found.opening.asked),
+        **{key: [] for key in _LISTS},
+        "open": {},
     }
-    end = _end(found)
-
-    def whole(answer: dict[str, Any]) -> StatusAnswer:
-        return cast("StatusAnswer", {**answer, **end})
-
-    return whole(fitting(head, lines, lambda answer: size(whole(answer)), budget))
-
-
-def _end(found: Findings) -> dict[str, Any]:
-    """How many entries there are, by state, and how many cannot be read; which results are newer than the summary."""
-    entries = found.summaries
-    counts = {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)}
-    before = [i for w in found.opening.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
-    more = {"damaged": len(found.unreadable), "summary_before": before}
-    return {"entries": counts, **{name: value for name, value in more.items() if value}}
+    for one in shown:
+        answer[one.key] = answer[one.key] + one.value if answer.get(one.key) else one.value
+    left_out: Counter[str] = Counter()
+    for one in sections:
+        left_out[one.key] += one.more if one in shown else one.count
+    answer["entries"] = {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)}
+    more = {"damaged": len(found.unreadable), "left_out": {key: n for key, n in left_out.items() if n}}
+    return answer | {key: value for key, value in more.items() if value}
 
 
-def _opening(found: Findings) -> Iterator[StatusLine]:
-    """What is said of the whole thread."""
-    header, first = found.header, found.opening
+def _newest(key: str, lines: Iterable[Any]) -> _Section:
+    """The first three lines, of which the newest is the first."""
+    all_ = [*lines]
+    return _Section(key=key, value=all_[:SHOWN], more=max(0, len(all_) - SHOWN))
+
+
+def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
+    """All sections, the most useful first."""
+    header, thread, first = found.header, found.thread, found.opening
     closing = header.closing
-    single = {
-        "not_settled": _text(first.not_settled),
-        "command": first.command,
-        "best_so_far": _text(first.best),
-        "closed": closing and {"at": closing.at, "conclusion": _text(closing.conclusion)},
-        "summary": _text(header.summary or ""),
-    }
-    yield from (line for kind, value in single.items() if value for line in lines_of(kind, [value]))
+    yield _Section(key="closed", value=closing and {"at": closing.at, "conclusion": _text(closing.conclusion)})
+    yield _Section(key="not_settled", value=_text(first.not_settled))
+    yield _Section(key="command", value=first.command)
+    yield _Section(key="summary", value=_text(header.summary or ""))
+    yield _Section(
+        key="summary_before", value=[i for w in first.in_words if w.kind == "summary" for i in w.before[-SHOWN:]]
+    )
+    order = {entry: n for n, entry in enumerate(thread.by_id)}
+    for answers in (first.found, first.left):
+        latest = sorted(answers, key=lambda one: -order[one.entry])
+        yield _newest("answers", [_comparison(found, one) for one in latest if not thread.superseded_by(one.entry)])
+    yield _newest("decisions", [_decision(e) for e in _not_superseded(thread, thread.decisions)])
+    yield _criteria(header)
+    yield _newest("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
+    yield _newest("detached_series", reversed(here.series))
+    yield _newest("claimed", reversed(here.claims))
+    yield _open(thread)
+    yield _newest("next_actions", _next_actions(found))
+    yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])
+    negative = {e["id"] for e in thread.negative}
+    failed = [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in first.failed]
+    yield _newest("failed", [line for line in failed if line["id"] not in negative])
+    # What the baseline itself measured is known.
+    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
+    yield _newest("best", map(_best, cases))
     # Decisions have a list of their own.
     said = [w for w in first.in_words if w.entry and w.kind != "decision"]
-    yield from lines_of("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
+    yield _newest("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
+    yield _Section(key="baseline", value=_baseline(header))
+    yield _newest("metrics", [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics])
+    yield _newest("gates", header.gates)
+    yield _newest("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))
+    yield _newest("edited_by_hand", map(_name, here.edited))
+    yield _newest("reserved", reversed(here.reserved))
+    yield _Section(key="view", value=here.view)
+    yield _Section(key="issue", value=header.issue.url if header.issue is not None else "")
+    yield _newest("links", [f"{_name(link.label)}: {link.url}" for link in header.links])
 
 
-# -- results -------------------------------------------------------------------------------------------------
+def _not_superseded(thread: Thread, entries: Sequence[Summary]) -> list[Summary]:
+    return [e for e in reversed(entries) if not thread.superseded_by(e["id"])]
 
 
-def _results(found: Findings) -> Iterator[StatusLine]:
-    """Answers, decisions, negative results, and failures that no negative result speaks of."""
-    thread, first = found.thread, found.opening
-    order = {entry: n for n, entry in enumerate(thread.by_id)}
-    for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
-        ages = [-order[one.entry] for one in answers]
-        yield from lines_of(kind, [_answer_line(thread, one) for one in answers], ages, first=at)
-    yield from newest_last("decisions", [_decided(thread, e) for e in thread.decisions])
-    yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
-    negative = {e["id"] for e in thread.negative}
-    failed = [f for f in first.failed if f.entry not in negative]
-    yield from lines_of("failed", [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in failed])
-
-
-def _answer_line(thread: Thread, one: Synopsis) -> dict[str, object]:
-    found = {
+def _comparison(found: Findings, one: Synopsis) -> dict[str, object]:
+    """A comparison in one sentence; of one with an open goal why, and the command that adds so many pairs. Without
+    `pairs_to_add`, no practical number of them would settle it."""
+    more = {
+        "why": _text(one.why),
+        "command": found.typed(one.command),
+        "pairs_to_add": 0 if one.is_hopeless else one.pairs,
+        # Nearly all are exploratory.
+        "confidence": one.confidence if one.confidence != "exploratory" else "",
+    }
+    return {
         "id": one.entry,
         "title": _name(one.title),
-        "answer": _text(one.text),
+        "answer": cut_sentence(one.text, 2 * _TEXT_CHARS),
         "outcome": one.outcome,
         "settled": one.is_settled,
+        **{name: value for name, value in more.items() if value},
     }
-    pairs = 0 if one.is_hopeless else one.pairs
-    more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": pairs}
-    # Nearly all are exploratory.
-    more |= {"confidence": one.confidence} if one.confidence != "exploratory" else {}
-    more |= {"superseded_by": list(thread.superseded_by(one.entry)[-_SHOWN_ENTRIES:])}
-    return found | {name: value for name, value in more.items() if value}
 
 
-def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
-    line = {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
-    later = thread.superseded_by(entry["id"])
-    return line | ({"superseded_by": list(later[-_SHOWN_ENTRIES:])} if later else {})
+def _said(entry: Summary, text: str | None) -> dict[str, object]:
+    return {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
 
 
-def _decided(thread: Thread, entry: Summary) -> dict[str, object]:
+def _decision(entry: Summary) -> dict[str, object]:
     """A decision; of one about the code of an entry, which, whether it was kept, and its commit."""
     about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
-    return _told(thread, entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
+    return _said(entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
 
 
-# -- what goes on, and what comes next -----------------------------------------------------------------------
+def _criteria(header: Header) -> _Section:
+    """Stop criteria in their order, those first that are not met."""
+    numbered = [*enumerate(header.stop_criteria, 1)]
+    shown = sorted(sorted(numbered, key=lambda one: one[1].met)[:SHOWN], key=lambda one: one[0])
+    return _Section(key="criteria", value=[_criterion(one) for _, one in shown], more=len(numbered) - len(shown))
 
 
-def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
-    """Running work, entries that wait, criteria that lack something, next actions."""
-    thread, first = found.thread, found.opening
-    seen: Counter[str] = Counter()
-    for number, criterion in enumerate(found.header.stop_criteria, 1):
-        kind = "criteria.met" if criterion.met else "criteria.unmet"
-        yield StatusLine(kind=kind, value=_criterion(number, criterion), rank=seen[kind], place=number)
-        seen[kind] += 1
-    running = [{k: v for k, v in one.data().items() if v is not None} for one in here.runs]
-    yield from newest_last("running", running)
-    yield from newest_last("detached_series", list(here.series))
-    yield from newest_last("claimed", list(here.claims))
-    order = {entry: n for n, entry in enumerate(thread.by_id)}
-    ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
-    yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
-    steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
-    if first.next and not steps:
-        steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
-    # In the order of `logbook next`.
-    yield from lines_of("next_actions", steps[::-1])
-    yield from lines_of("edited_by_hand", [_name(name) for name in here.edited])
-    yield from newest_last("reserved", list(here.reserved))
-
-
-def _open(entry: Summary) -> dict[str, object]:
-    # Of a settled entry, the next action has its own line.
-    step = {"next": _text(entry["next"])} if entry["next"] and not entry["settled"] else {}
-    return {"id": entry["id"], "title": _name(entry["title"]), **step}
-
-
-def _criterion(number: int, criterion: Criterion) -> dict[str, object]:
+def _criterion(criterion: Criterion) -> dict[str, object]:
     """The text, whether it is met, and what shows it, or what to type."""
     judgement, computed = criterion.judgement, criterion.computed
     line: dict[str, object] = {"text": _text(criterion.text), "met": criterion.met}
     if criterion.doubt is not None:
         line["doubt"] = _text(criterion.doubt)
     if computed is not None:
-        line |= {"computed": computed.state, "reason": _text(computed.why)}
+        line |= {"computed": computed.state, "reason": _text(computed.reason)}
     if judgement is not None:
         line["evidence"] = _text(judgement.evidence)
     elif computed is not None and computed.evidence:
-        line["evidence"] = computed.runs_text
-    command = f"logbook criteria --met {number} --evidence ID" if computed is None else computed.command
-    return line | ({"command": command} if command and not criterion.met else {})
+        line["evidence"] = computed.entries_text
+    command = computed.command if computed is not None and not criterion.met else ""
+    return line | ({"command": command} if command else {})
 
 
-# -- what was measured, and against what ---------------------------------------------------------------------
+def _open(thread: Thread) -> _Section:
+    """Entries that wait, by state, the newest of the most urgent state first."""
+    urgency = list(dict.fromkeys(e["state"] for e in thread.open))
+    newest = list(reversed(thread.open))
+    newest.sort(key=lambda e: urgency.index(e["state"]))
+    of: dict[str, list[dict[str, object]]] = {}
+    for e in newest[:SHOWN]:
+        # Of a settled entry, the next action has its own line.
+        step = {"next": _text(e["next"])} if e["next"] and not e["settled"] else {}
+        of.setdefault(e["state"], []).append({"id": e["id"], "title": _name(e["title"]), **step})
+    return _Section(key="open", value=of, more=max(0, len(newest) - SHOWN))
 
 
-def _setting(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
-    """The best cases, what results are compared with, and where things are."""
-    header, thread = found.header, found.thread
-    # What the baseline itself measured is known.
-    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
-    for item, best in zip(lines_of("best", list(map(_best, cases))), cases, strict=True):
-        said = frozenset({**best.problem, **best.flags})
-        yield StatusLine(kind="best", value=item.value, rank=item.rank, place=item.place, config=best.config, said=said)
-    metrics = [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics]
-    for kind, values in (
-        ("baseline", [baseline] if (baseline := _baseline(header)) else []),
-        ("metrics", metrics),
-        ("gates", [*header.gates]),
-        ("constraints", [*map(_text, header.constraints), *([found.budget] if found.budget else [])]),
-        ("view", [here.view] if here.view else []),
-        ("issue", [header.issue.url] if header.issue is not None else []),
-        ("links", [f"{_name(link.label)}: {link.url}" for link in header.links]),
-    ):
-        yield from lines_of(kind, values)
-
-
-def _baseline(header: Header) -> dict[str, object] | None:
-    baseline = header.baseline
-    if baseline is None:
-        return None
-    plain = {
-        "date": baseline.date,
-        "case": _text(assignments(baseline.config)),
-        "numbers": [
-            ({"config": _text(assignments(n.config))} if n.config else {})
-            | {"metrics": dict([*n.metrics.items()][:_LAST])}
-            for n in baseline.numbers[:_LAST]
-        ],
-        "entry": baseline.entry,
-        "source": _text(baseline.source or ""),
-        "moved": [{"at": m.at, "reason": _text(m.reason)} for m in header.baseline_moves[-1:]],
-    }
-    return {k: v for k, v in plain.items() if v}
+def _next_actions(found: Findings) -> list[dict[str, str]]:
+    """In the order of `logbook next`."""
+    steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in reversed(found.thread.next_actions)]
+    first = found.opening
+    if steps or not first.next:
+        return steps
+    return [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
 
 
 def _best(best: BestCase) -> dict[str, object]:
-    """The best case of a problem, without its config."""
-    entries, more = list(best.entries[-_SHOWN_ENTRIES:]), len(best.entries) - _SHOWN_ENTRIES
+    """The best case of a problem, in numbers and in a sentence."""
+    entries, more = list(best.entries[-SHOWN:]), len(best.entries) - SHOWN
     told = {
         "unit": best.unit,
         "label": best.label and _name(best.label),
@@ -266,37 +249,27 @@ def _best(best: BestCase) -> dict[str, object]:
         "runs": best.runs,
         "cases": best.cases,
         **{name: text for name, text in told.items() if text},
+        "text": _text(best_text(best)),
     }
 
 
-def _records(found: Findings) -> Iterator[StatusLine]:
-    """The last entries, and the numbers of those that compare nothing."""
-    answered = {one.entry for one in found.opening.answers}
-    last = [_last(e, is_answered=e["id"] in answered) for e in found.summaries[-_LAST:]]
-    yield from newest_last("last", last)
-    counted = [s for s in found.thread.counted if s["comparison"] is None and s["measured"]]
-    cases = list(chain.from_iterable(map(_cases, counted)))
-    for item, (_, config) in zip(newest_last("runs", cases), cases, strict=True):
-        yield StatusLine(kind="runs", value=item.value[0], rank=item.rank, place=item.place, config=config)
-
-
-def _last(entry: Summary, *, is_answered: bool) -> dict[str, object]:
-    plain: dict[str, object] = {name: entry[name] for name in ("id", "opened", "state")}
-    more = {"result": None if is_answered else entry["result"], "interpretation": entry["interpretation"]}
-    return {**plain, "title": _name(entry["title"]), **{name: _text(text) for name, text in more.items() if text}}
-
-
-def _cases(entry: Summary) -> Iterator[tuple[dict[str, object], dict[str, str]]]:
-    """Each case of an entry with its medians, and its config."""
-    of: dict[str, dict[str, Trial]] = {}
-    for metric, measured in entry["measured"].items():
-        for trial in measured.get("trials", ()):
-            of.setdefault(trial["key"], {})[metric] = trial
-    for trials in of.values():
-        one = next(iter(trials.values()))
-        line: dict[str, object] = {"id": entry["id"], **({"label": _name(one["label"])} if one["label"] else {})}
-        medians = {name: _rounded(median(trial["values"])) for name, trial in trials.items()}
-        yield {**line, "runs": len(one["runs"]), "metrics": medians}, one["config"]
+def _baseline(header: Header) -> dict[str, object] | None:
+    baseline = header.baseline
+    if baseline is None:
+        return None
+    plain = {
+        "date": baseline.date,
+        "case": _text(assignments(baseline.config)),
+        "numbers": [
+            ({"config": _text(assignments(n.config))} if n.config else {})
+            | {"metrics": dict([*n.metrics.items()][:SHOWN])}
+            for n in baseline.numbers[:SHOWN]
+        ],
+        "entry": baseline.entry,
+        "source": _text(baseline.source or ""),
+        "moved": [{"at": m.at, "reason": _text(m.reason)} for m in header.baseline_moves[-1:]],
+    }
+    return {k: v for k, v in plain.items() if v}
 
 
 def _rounded(value: float) -> float:
@@ -305,10 +278,8 @@ def _rounded(value: float) -> float:
 
 
 def _text(text: str) -> str:
-    # What the index cut ends in the middle of a sentence.
-    was_cut = text.endswith("…") and len(text) > 0.9 * TEXT_CHARS
-    return cut_sentence(text, min(TEXT_CHARS, len(text) - 1) if was_cut else TEXT_CHARS)
+    return cut_sentence(text, _TEXT_CHARS)
 
 
-def _name(text: str) -> str:
-    return cut_sentence(text, _NAME_CHARS)
+def _name(name: str) -> str:
+    return cut_sentence(name, _NAME_CHARS)

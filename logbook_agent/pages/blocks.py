@@ -12,7 +12,7 @@ from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
-from logbook_agent.model.header import STEP, Baseline, BaselineMove, Computed, Criterion, Header, Metric
+from logbook_agent.model.header import STEP, Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import known, with_unit
@@ -152,12 +152,6 @@ def _links(header: Header) -> list[dict[str, str]]:
     return [*own, *named, *({"label": f"Snapshot {s.name}", "url": s.url} for s in header.snapshots)]
 
 
-def computed_text(computed: Computed) -> str:
-    """The state of a predicate with the runs that show it: `unmet, topk=8 was not measured [MOE-I8-003/2]`."""
-    runs = computed.runs_text
-    return f"{computed.state}, {computed.reason}" + (f" [{runs}]" if runs else "")
-
-
 def _criterion_text(criterion: Criterion) -> str:
     judgement, computed = criterion.judgement, criterion.computed
     if judgement is None and computed is None:
@@ -170,7 +164,7 @@ def _criterion_text(criterion: Criterion) -> str:
         if criterion.doubt is not None:
             said.append(criterion.doubt)
     if computed is not None:
-        said.append(f"computed: {md.escape(md.one_line(computed_text(computed)))}")
+        said.append(f"computed: {md.escape(md.one_line(computed.text))}")
     note = f"({'; '.join(said)})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
@@ -242,7 +236,6 @@ class HeaderValues(TypedDict):
     metrics: list[str]
     secondary_metrics: list[str]
     gates: list[str]
-    changes: list[str]
     constraints: list[str]
     device_hours: str | None
     links: list[dict[str, str]]
@@ -267,7 +260,6 @@ def header_values(header: Header) -> HeaderValues:
         "metrics": [metric_text(m) for m in header.metrics if m.primary],
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "gates": [*header.gates, *(f"{name} may differ" for name in header.free)],
-        "changes": [f"{minute(c.at, header.zone)}: {c.what} ({c.reason})" for c in header.changes],
         "constraints": [*header.constraints, *([f"budget: {budget}"] if budget else [])],
         "device_hours": None if header.device_hours is None else f"{header.device_hours:g}",
         "links": _links(header),
@@ -320,7 +312,7 @@ def opening_values(
         return {
             "text": plain(of.text),
             "outcome": of.outcome,
-            "is_goal": True,
+            "is_bold": of.is_bold,
             "entry": link(of.entry),
             "title": prose(of.title),
             "confidence": of.confidence,

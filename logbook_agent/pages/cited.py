@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.opening import Failed, InWords, Opening
 from logbook_agent.findings.read import Findings
+from logbook_agent.store.workspace import Workspace
 
 T = TypeVar("T", InWords, Failed)
 _OPENS = "[["
@@ -25,6 +26,13 @@ def with_numbers(found: Findings, text: str, *, plain: bool = False) -> str:
         return text
     shown: str = cites.shown(found, text, plain=plain)
     return shown
+
+
+def check_citations(workspace: Workspace, texts: Iterable[str]) -> None:
+    """Raises UsageError for a citation in texts that are to be written, of which the record has no number."""
+    citing = [text for text in texts if _OPENS in text]
+    if citing and (cites := hook_module("cites")) is not None:
+        cites.check(workspace, citing)
 
 
 def opening_with_numbers(found: Findings) -> Opening:

@@ -120,6 +120,12 @@ def _place(found: list[Section], label: str) -> int:
     return len(found)
 
 
+def _by(later: Mapping[str, Sequence[str]], key: str) -> str | None:
+    """The later entries that say this of the entry; the one that discards it says so."""
+    discarding = later.get("discarded_by", ())
+    return ", ".join(i + " (discarded)" * (i in discarding) for i in later.get(key, ())) or None
+
+
 def _decided(entry: Entry) -> str | None:
     """`MOE-003: kept, commit 3f2a9c01d` of a decision on code."""
     if entry.decides is None:
@@ -135,7 +141,7 @@ def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[st
         ("Completes", entry.completes),
         ("Supersedes", entry.supersedes),
         ("Decides", _decided(entry)),
-        *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
+        *((label, _by(later, key)) for key, label in LATER.items()),
     ]
     if record.state in SETTABLE_STATES:
         pairs.append(("State", record.state))

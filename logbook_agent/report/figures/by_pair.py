@@ -60,6 +60,6 @@ def pairs(answer: Answer, found: Sequence[Finding], declared: Sequence[Metric]) 
         y=y,
         series=tuple(series.values()),
         note=f"{span_of((f.pairs for f in found), 'pair')}; each mark is the median of the samples of one run.",
-        entries=answer.entries,
+        entries=(answer.entry,),
         entry=answer.entry,
     )

@@ -51,7 +51,7 @@ def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
             ),
         ),
         note=". ".join(filter(None, [pairs, crossing, _findings_text(answer, found)])) + ".",
-        entries=answer.entries,
+        entries=(answer.entry,),
         entry=answer.entry,
     )
 

@@ -8,15 +8,16 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.cli.options import Common, workspace
+from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, draws, emit, emit_line
+from logbook_agent.cli.spaces import workspace
 from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 # Of what `status` says.
 _PARTS = (
     *("logbook", "asked", "answers", "not_settled"),
-    *("closed", "entries", "best", "criteria", "last", "next_actions"),
+    *("closed", "entries", "best", "criteria", "next_actions"),
 )
+_LAST = 5
 
 
 def standing(followed: LiveBook) -> dict[str, Any]:
@@ -39,8 +41,9 @@ def standing(followed: LiveBook) -> dict[str, Any]:
     found = followed.found
     if found is None:
         return {}
-    answer: Mapping[str, object] = status(found, OnMachine(view=""))
-    return {name: answer[name] for name in _PARTS if name in answer}
+    answer = status(found, OnMachine(view=""))
+    last = [{name: e[name] for name in ("id", "opened", "state", "title", "result")} for e in found.summaries[-_LAST:]]
+    return {name: answer[name] for name in _PARTS if name in answer} | {"last": last}
 
 
 _REDRAW_S = 1.0

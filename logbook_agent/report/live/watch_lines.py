@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.progress import ProgressData
-from logbook_agent.findings.status_answer import BestLine, JudgedCriterion, LastEntry, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
@@ -165,7 +164,7 @@ def _length(seconds: float) -> str:
     return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
 
 
-def _newest(entries: Sequence[LastEntry]) -> list[Line]:
+def _newest(entries: Sequence[Mapping[str, Any]]) -> list[Line]:
     """The newest first, in columns."""
     titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
     results = [text if (text := entry.get("result")) != entry["state"] else None for entry in entries]
@@ -183,10 +182,10 @@ def _newest(entries: Sequence[LastEntry]) -> list[Line]:
     ]
 
 
-def _best(best: BestLine) -> Line:
+def _best(best: Mapping[str, Any]) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
-    case = one_line(best.get("label") or " ".join(case_words(best)))
+    case = one_line(best.get("label") or " ".join(filter(None, (best.get("problem"), best.get("flags")))))
     return [
         (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
         (f"  {of}", "cyan"),
@@ -194,7 +193,7 @@ def _best(best: BestLine) -> Line:
     ]
 
 
-def _criterion(criterion: JudgedCriterion) -> Line:
+def _criterion(criterion: Mapping[str, Any]) -> Line:
     mark = "[x]" if criterion["met"] else "[ ]"
     why = criterion.get("reason") or criterion.get("evidence") or ""
     return [

@@ -11,7 +11,6 @@ from logbook_agent.findings.opening import Synopsis
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 
 SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS = 12, 12, 40
@@ -111,12 +110,11 @@ def _place(answer: Answer, f: Finding) -> str:
 
 
 def _row(f: Finding) -> dict[str, object]:
-    pairs = f.judged if f.is_settled else f.pairs
     return {
         "outcome": f.outcome.value,
         "change": words.signed(f.change) if f.change is not None else "no number",
-        "sure": words.interval(f),
-        "pairs": counted(pairs, "pair"),
+        "sure": "; ".join(filter(None, [words.factor(f), words.interval(f)])),
+        "pairs": words.pairs(f),
         "needs": "",
     }
 

@@ -174,7 +174,7 @@ def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
     matrix = [" ".join(t for t in (f"`{a.axis}`:", ", ".join(a.values), a.text or "") if t) for a in header.matrix]
     found = {
         "Metrics": [*told["metrics"], *told["secondary_metrics"]],
-        "Gates": list(map(escape, [*told["gates"], *told["changes"]])),
+        "Gates": list(map(escape, told["gates"])),
         "Constraints": header.constraints,
         "Baseline": baseline,
         "Baseline moved": moves,
@@ -197,8 +197,7 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, object]:
     if criterion.doubt is not None:
         why.append(around.line(escape(criterion.doubt)))
     if computed is not None:
-        evidence = f" [{computed.runs_text}]" if computed.evidence else ""
-        why.append(around.line(escape(f"computed: {computed.state}, {computed.reason}{evidence}")))
+        why.append(around.line(escape(f"computed: {computed.text}")))
     if criterion.met:
         word = "met"
     elif judgement is None and computed is not None:

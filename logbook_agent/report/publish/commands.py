@@ -11,7 +11,7 @@ from typer import Option
 
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit, say
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.report.page.page import page_file
 from logbook_agent.report.page.write import check_replaceable
 from logbook_agent.report.publish.hub_space import upload
@@ -69,13 +69,11 @@ def publish_command(
 
 
 def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:
-    targets = [option for option, given in (("--file", file), ("--branch", branch), ("--space", hub)) if given]
-    if len(targets) != 1:
-        raise UsageError(
-            "publish needs one target" if not targets else f"{' and '.join(targets)} cannot be used together",
-            cause="pages are published in one place at a time",
-            hint="logbook publish --file report.html, or --branch gh-pages, or --space OWNER/NAME",
-        )
+    cause = "pages are published in one place at a time"
+    hint = "logbook publish --file report.html, or --branch gh-pages, or --space OWNER/NAME"
+    exclusive({"--file": file, "--branch": branch, "--space": hub}, cause=cause, hint=hint)
+    if not (file or branch or hub):
+        raise UsageError("publish needs one target", cause=cause, hint=hint)
     if push_to is not None and branch is None:
         raise UsageError(
             "--push needs --branch", cause="only a branch is pushed", hint=f"--branch gh-pages --push {push_to}"

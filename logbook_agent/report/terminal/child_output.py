@@ -11,17 +11,14 @@ from logbook_agent.model.units import format_value
 from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import split_line, split_pairs
-from logbook_agent.text.escapes import without_escapes
+from logbook_agent.text.escapes import obeyed, without_escapes
 from logbook_agent.text.phrases import size_text
 
 # A machine line that has no end is held back up to here.
 _HELD_BYTES = 1 << 20
 _WORDS = (b"RESULT_JSON", b"RESULT", b"METRIC")
 # Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
-_OBEYED = re.compile(
-    rb"\x1b(?!\[[0-9;]{0,40}[mKABCD])|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
-    rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
-)
+_OBEYED = obeyed(colours="mKABCD", kept=b"\b")
 # A sequence that the next bytes complete.
 _BEGUN = re.compile(rb"(?:\x1b(?:\[[0-9;]{0,40})?|\xc2|\xd8|\xe2[\x80\x81]?)\Z")
 # What is shown in place of a line; None: nothing.

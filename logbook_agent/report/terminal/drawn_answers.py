@@ -1,6 +1,6 @@
 """The answers of `list`, `table`, `compare` and `status` as a terminal shows them: as wide as it is, in colours.
 
-Better is green, worse and failed red, open yellow, no difference dim. Whatever is cut ends in `…`.
+Better is green, worse and failed red, open yellow; what is settled is bold. Whatever is cut ends in `…`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from typing import Any
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
 from logbook_agent.cli.output import clean
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.status_answer import StatusAnswer, case_words
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.terminal.progress_lines import STYLES, effect_bar
-from logbook_agent.store.records import dump_yaml
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
@@ -190,57 +187,11 @@ def _value(f: Finding, value: float | None) -> str:
 
 # -- status ----------------------------------------------------------------------------------------------
 
-_TYPED, _FAILED = ("to compare:", "to add up to", "to measure it again:"), "failed:"
+_KINDS = {**STYLES, "title": "bold", "command": "cyan", "failed": "red"}
 
 
-def draw_status(opening: Iterable[str], rest: Mapping[str, Any], data: StatusAnswer, zone: str) -> None:
-    """Draw the first lines of a status in colours, the best cases and the last entries as tables, and the rest as it
-    is."""
+def draw_status(lines: Iterable[tuple[str, str]]) -> None:
+    """Draw the lines of a status, each in the colour of its kind."""
     console = _console()
-    outcomes = {f"- {one['answer']}": one["outcome"] for one in data["answers"]}
-    for number, line in enumerate(opening):
-        style = STYLES.get(outcomes.get(line.rpartition(" [")[0], ""), "")
-        if not number:
-            style = "bold"
-        elif line.strip().startswith(_TYPED):
-            style = "cyan"
-        elif line.startswith(_FAILED):
-            style = "red"
-        _say(console, line, style)
-    tables = {"best": _best(data), "last": _last(data, zone)}
-    for name, value in rest.items():
-        grid = tables.get(name)
-        if grid is None:
-            _say(console, dump_yaml({name: value}).rstrip())
-        else:
-            _say(console, f"{name}:")
-            console.print(Padding(grid, (0, 0, 0, 2)))
-
-
-def _best(data: StatusAnswer) -> Grid:
-    grid = _grid("metric", ("value", {"justify": "right"}), ("case", {"ratio": 1}), "runs", "entry")
-    grid.expand = True
-    for one in data["best"]:
-        value = " ".join(
-            filter(None, (format_value(one["value"], decimals=known(one["metric"]).decimals), one.get("unit")))
-        )
-        where = one.get("entry") or ", ".join(one.get("entries", []))
-        grid.add_row(
-            _text(one["metric"]),
-            _text(value),
-            _text(" ".join([*filter(None, [one.get("label")]), *case_words(one)])),
-            _text(str(one["runs"])),
-            _text(where),
-        )
-    return grid
-
-
-def _last(data: StatusAnswer, zone: str) -> Grid:
-    """The last entries; what was made of a result stands behind it."""
-    grid = _grid("ID", "opened", "state", ("title", {"ratio": 2}), ("result", {"ratio": 3}))
-    grid.expand = True
-    for one in data["last"]:
-        said = "; ".join(filter(None, (one.get("result"), one.get("interpretation"))))
-        opened, state = minute(one["opened"], zone)[5:], one["state"]
-        grid.add_row(_text(one["id"]), opened, _text(state, _STATES.get(state, "")), _text(one["title"]), _text(said))
-    return grid
+    for text, kind in lines:
+        _say(console, text, _KINDS.get(kind, ""))

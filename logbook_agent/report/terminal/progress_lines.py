@@ -13,11 +13,13 @@ from rich.text import Text
 
 from logbook_agent.cli.output import clean
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
+from logbook_agent.text.escapes import visible
 from logbook_agent.text.phrases import size_text
 from logbook_agent.text.times import length
 
 # What an outcome looks like, wherever it is drawn.
-STYLES = {"better": "green", "worse": "red", "no difference": "dim", "open": "yellow"}
+# What is settled is bold.
+STYLES = {"better": "bold green", "worse": "bold red", "no difference": "bold", "open": "yellow"}
 _WIDE, _NARROW, _SHOWN = 110, 70, 6
 
 
@@ -57,7 +59,7 @@ def progress_line(elapsed_s: float, last_result: str | None, log_bytes: int, wid
     """`1:05 | 3.4 MiB | RESULT tokens=...`, cut to `width` characters."""
     parts = [elapsed_text(elapsed_s), size_text(log_bytes)]
     if last_result:
-        parts.append("".join(c if c.isprintable() else " " for c in last_result))
+        parts.append(visible(last_result, in_line=True))
     line = " | ".join(parts)
     return line if len(line) <= width else line[: max(0, width - 1)] + "…" * (width > 0)
 

@@ -178,17 +178,22 @@ def read(folder: Path) -> Said:
     standing = [e for e in newest if e["is"] not in ("void", "abandoned")]
     taken_up = {e.get(name) for e in standing for name in ("continues", "completes", "supersedes")}
     replaced = {e.get("supersedes") for e in standing}
-    counted = [e for e in standing if e["id"] not in replaced]
-    compared = [(e, _change(e)) for e in standing if e.get("comparison")]
+    # A superseded comparison still settles a negative result of its own, which is not listed either.
+    compared = [(e, _change(e)) for e in standing if e.get("comparison") and e["id"] not in replaced]
     settled = {e["id"]: change for e, change in compared if _pairs(e) >= 10}
     lines = {
-        "answers.settled": [(e["id"], _answer(e, c, entries)) for e, c in compared if e["id"] in settled],
-        "answers.open": [(e["id"], _answer(e, c, entries)) for e, c in compared if e["id"] not in settled],
-        "decisions": [(e["id"], {"text": e["says"]["Decision"]}) for e in newest if e.get("kind") == "decision"],
+        "answers.settled": [(e["id"], _answer(e, c)) for e, c in compared if e["id"] in settled],
+        "answers.open": [(e["id"], _answer(e, c)) for e, c in compared if e["id"] not in settled],
+        "decisions": [
+            (e["id"], {"text": e["says"]["Decision"]})
+            for e in newest
+            if e.get("kind") == "decision" and e["id"] not in replaced
+        ],
         "negative_results": [
             (e["id"], {"text": e["says"].get("Negative result")})
             for e in newest
-            if e["is"] != "void" and ("Negative result" in e["says"] or settled.get(e["id"], 0.0) > 0)
+            if e["is"] != "void" and e["id"] not in replaced
+            if "Negative result" in e["says"] or settled.get(e["id"], 0.0) > 0
         ],
         "failed": [(e["id"], {}) for e in newest if e["is"] == "failed"],
         "open": [(e["id"], {"state": state}) for state in ("blocked", "planned") for e in newest if e["is"] == state],
@@ -196,13 +201,6 @@ def read(folder: Path) -> Said:
             (e["id"], {"next": e["says"]["Next action"]})
             for e in standing
             if e["is"] != "blocked" and "Next action" in e["says"] and e["id"] not in taken_up
-        ],
-        "last": [(e["id"], {"state": e["is"]}) for e in newest[:5]],
-        "runs": [
-            (e["id"], {"metrics": {"time_s": value}})
-            for e in counted
-            if not e.get("comparison")
-            for value in reversed(_medians(e))
         ],
         **_criteria(header, sum(len(e["runs"]) for e in entries)),
     }
@@ -220,10 +218,9 @@ def _entry(path: Path) -> Data:
     return entry
 
 
-def _answer(entry: Data, change: float, entries: list[Data]) -> Data:
+def _answer(entry: Data, change: float) -> Data:
     """What is said of a comparison."""
-    later = [e["id"] for e in entries if e.get("supersedes") == entry["id"] and e["is"] not in ("void", "abandoned")]
-    return {"change": change, "pairs": _pairs(entry), "superseded_by": later[-3:] or None}
+    return {"change": change, "pairs": _pairs(entry)}
 
 
 def _pairs(entry: Data) -> int:
@@ -240,36 +237,26 @@ def _change(entry: Data) -> float:
     return statistics.median(pair[False] / pair[True] for pair in of.values()) - 1
 
 
-def _medians(entry: Data) -> list[float]:
-    """The median of each case of an entry, in the order in which the cases first ran."""
-    of: dict[str, list[float]] = {}
-    for run in entry["runs"]:
-        for row in run.get("rows") or ():
-            of.setdefault(json.dumps(row["config"], sort_keys=True), []).append(row["metrics"]["time_s"]["samples"][0])
-    return [statistics.median(values) for values in of.values()]
-
-
 def _criteria(header: Data, runs: int) -> dict[str, list[tuple[str, Data]]]:
-    found: dict[str, list[tuple[str, Data]]] = {"criteria.unmet": [], "criteria.met": []}
+    found: list[tuple[str, Data]] = []
     for one in header.get("stop_criteria") or ():
         asked = (one.get("predicate") or {}).get("budget")
         met = runs >= asked["runs"] if asked is not None else bool((one.get("judgement") or {}).get("met"))
-        found["criteria.met" if met else "criteria.unmet"].append((one["text"], {"met": met}))
-    return found
+        found.append((one["text"], {"met": met}))
+    return {"criteria": sorted(found, key=lambda line: line[1]["met"])}
 
 
 # -- the documented order --------------------------------------------------------------------------------------
 
-_ORDER = (
-    *("answers.settled", "decisions", "negative_results", "answers.open", "criteria.unmet", "open", "next_actions"),
-    *("failed", "criteria.met", "last", "runs"),
+# The sections, the first of which stays the longest.
+SECTIONS = (
+    *("answers.settled", "answers.open", "decisions", "criteria", "open", "next_actions", "negative_results", "failed"),
 )
+SHOWN = 3
 
 
-def by_usefulness(said: Said) -> Iterator[tuple[str, str]]:
-    """Every line, the most useful first: three of each kind, then the rest of each; the last entries and single runs
-    after all."""
-    for kind in _ORDER[:-2]:
-        yield from ((kind, name) for name, _ in said.lines[kind][:3])
-    for kind in _ORDER:
-        yield from ((kind, name) for name, _ in said.lines[kind][0 if kind in ("last", "runs") else 3 :])
+def sections(said: Said) -> Iterator[tuple[str, list[str]]]:
+    """The names of the lines of each section, and of these the first three."""
+    for kind in SECTIONS:
+        names = [name for name, _ in said.lines[kind]]
+        yield kind, names[:SHOWN]

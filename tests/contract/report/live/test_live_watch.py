@@ -45,7 +45,7 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
 
 
 def test_no_text_turns_the_direction_of_what_follows(started: Cli) -> None:
-    assert started("note", "--title", "a \u202egnp.exe\u2069").code == 0
+    assert started("note", "--title", "a \u202egnp.exe\u2069", "--next", "a \u202egnp.exe\u2069").code == 0
     for words in (("watch",), ("list",), ("status",), ("show", "MOE-000")):
         found = started(*words).out
         assert "a \\u202egnp.exe\\u2069" in found, words
