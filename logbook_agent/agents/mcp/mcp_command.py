@@ -11,7 +11,6 @@ from typing import Annotated
 
 from typer import Option
 
-from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.tool_table import tools
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
@@ -51,8 +50,9 @@ def mcp_command(
         )
     # With the SDK, which takes a second to import.
     server = importlib.import_module("logbook_agent.agents.mcp.stdio_server")
-    root = str(space.root)
-    server.serve(Desk(cwd=space.cwd, environ=dict(os.environ), root=root, logbook=common.logbook, allow_run=allow_run))
+    server.serve(
+        server.Desk(cwd=space.cwd, root=str(space.root), logbook=common.logbook, allow_run=allow_run),
+    )
 
 
 def check_allowed(space: Workspace) -> None:

@@ -1,163 +1,166 @@
-"""The arguments of each tool: a class for each, whose fields are the schema that is published and checked.
-
-The text behind a type is what the schema says of the argument.
-"""
+"""The arguments of the tools: each is the option of that name (`max_pairs` is `--max-pairs`), or what a command takes
+without one. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import spelt
 
-# The longest that `wait` waits, in seconds: hosts give up a call after 60.
+# The longest that `wait` waits: hosts give up a call after 60 s.
 LONGEST_WAIT_S = 45.0
-# The lines of output that `wait` shows.
-TAIL_LINES = 20
 
-Logbook = Annotated[str | None, "Topic or prefix"]
-Names = tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StatusArguments:
-    """Of `status`."""
-
-    budget: Annotated[int | None, "Most bytes of the answer (8000); the least useful is left out"] = None
-    logbook: Logbook = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchArguments:
-    """Of `search`."""
-
-    words: Annotated[Names, "All must occur; with tried, also KEY=VALUE"] = ()
-    tried: Annotated[bool, "What did not work: failures, no gain, abandoned"] = False
-    state: str | None = None
-    kind: str | None = None
-    last: Annotated[int | None, "Only the last N"] = None
-    logbook: Logbook = None
+Kind = Literal["text", "prose", "texts", "count", "seconds", "flag", "pairs", "proses", "two"]
+_SCHEMAS: dict[Kind, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "prose": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "count": {"type": "integer"},
+    "seconds": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "pairs": {"type": "object"},
+    "proses": {"type": "object"},
+    "two": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+}
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "array": list,
+    "integer": int,
+    "number": int | float,
+    "boolean": bool,
+    "object": dict,
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShowArguments:
-    """Of `show`."""
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument, how its value becomes words of a command line, and what it means."""
 
-    id: str
-    tail: Annotated[int | None, "Instead, the last N lines of its last run's output"] = None
-    full: Annotated[bool, "Every sample and all provenance"] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareArguments:
-    """Of `compare`."""
-
-    references: Annotated[Names, "An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first"]
-    axis: Annotated[str | None, "What differs: a config key, commit, env:NAME"] = None
-    base: Annotated[str | None, "The value of the axis to compare with"] = None
-    metrics: Names = ()
-    where: Annotated[Mapping[str, Scalar], "Only rows with these values"] | None = None
-    baseline: Annotated[bool, "Compare with the baseline"] = False
+    name: str
+    kind: Kind
+    about: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Texts:
-    """The texts of an entry."""
-
-    title: str | None = None
-    hypothesis: Annotated[str | None, "What is expected, and why"] = None
-    interpretation: str | None = None
-    next: Annotated[str | None, "Next action"] = None
-    fields: Annotated[Mapping[str, str], "Texts with labels of your own"] | None = None
-    continues: Annotated[str | None, "Entry ID"] = None
-    completes: Annotated[str | None, "Entry ID"] = None
-    supersedes: Annotated[str | None, "The entry that this one corrects"] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanArguments(_Texts):
-    """Of `plan`."""
-
-    title: str = field()
-    commands: Annotated[Names, "'LABEL: COMMAND' or 'COMMAND', quoted as in a shell"] = ()
-    logbook: Logbook = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunArguments(_Texts):
-    """Of `run`; with `axis` or `code` of an A/B, with `recipe` or `resume` of a sweep."""
-
-    argv: Annotated[Names, "The command as a list of words; in an A/B, {axis} stands for the value"] = ()
-    id: Annotated[str | None, "Add to this entry; without argv, run its planned commands"] = None
-    label: str | None = None
-    repeat: Annotated[int | None, "Runs"] = None
-    pairs: Annotated[int | None, "A/B: exactly N pairs, judged once"] = None
-    discard: Annotated[int | None, "Warm-up runs first"] = None
-    noise: Annotated[bool, "Measure how much runs vary"] = False
-    axis: Annotated[str | None, "A/B in pairs, base first: NAME=V,V or env:NAME=V,V"] = None
-    code: Annotated[Names, "A/B of two commits, or a commit and WORK"] = ()
-    min_effect: Annotated[str | None, "A/B: smallest change that matters, such as 2%"] = None
-    max_pairs: int | None = None
-    max_time: Annotated[str | None, "A/B: 30m, 2h"] = None
-    seed: Annotated[int | None, "A/B: seed of the order"] = None
-    metrics: Annotated[Names, "A/B: the metrics that decide"] = ()
-    recipe: Annotated[str | None, "Sweep: name or file"] = None
-    sets: Annotated[Names, "Sweep: K=V"] = ()
-    scale: Annotated[str | None, "Sweep: such as tiny"] = None
-    resume: Annotated[str | None, "Sweep: entry to resume"] = None
-    config: Annotated[Mapping[str, Scalar], "Config that the command does not report"] | None = None
-    env: Annotated[Mapping[str, str], "Variables"] | None = None
-    timeout: Annotated[str | None, "90s, 30m, 2h"] = None
-    stall: Annotated[str | None, "End it when it prints nothing for so long"] = None
-    cwd: str | None = None
-    on: Annotated[str | None, "Executor or launcher"] = None
-    logbook: Logbook = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WaitArguments:
-    """Of `wait`."""
-
-    ids: Annotated[Names, "Default: all that are running"] = ()
-    any: Annotated[bool, "Return when one has ended"] = False
-    timeout_s: Annotated[float, f"At most {LONGEST_WAIT_S:.0f}"] = LONGEST_WAIT_S
-    tail: Annotated[int, "Last lines of output to show"] = TAIL_LINES
-    logbook: Logbook = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CancelArguments:
-    """Of `cancel`."""
-
-    id: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordArguments(_Texts):
-    """Of `record`."""
-
-    action: Annotated[
-        Literal["note", "edit", "summary", "criterion"],
-        "Add an entry, change one, set the summary, or judge a stop criterion met",
-    ]
-    id: Annotated[str | None, "edit: the entry; criterion: the evidence"] = None
-    criterion: int | None = None
-    text: Annotated[str | None, "note, summary: the text"] = None
-    kind: Annotated[Literal["note", "decision", "incident"] | None, "note: its kind"] = None
-    result: Annotated[str | None, "Result in words; numbers come from runs"] = None
-    confidence: Annotated[str | None, "edit: exploratory, replicated, stable, computed"] = None
-    state: Annotated[str | None, "edit: planned, blocked, abandoned, void, computed"] = None
-    reason: Annotated[str | None, "edit: why this confidence or void"] = None
-    append: Annotated[bool, "edit: add to the fields"] = False
-    logbook: Logbook = None
+_ALL = (
+    Argument("id", "text", "Entry ID"),
+    Argument("logbook", "text", "Topic or prefix; needed where there are several and no ID says it"),
+    Argument("budget", "count", "Most bytes of the answer (8000); the least useful is left out"),
+    Argument("words", "texts", "All must occur; with tried, also KEY=VALUE"),
+    Argument("tried", "flag", "What did not work: failures, no gain, abandoned"),
+    Argument("state", "text", "A state; of edit: planned, blocked, abandoned, void, computed"),
+    Argument("kind", "text", "Of an entry: experiment, note, decision, incident"),
+    Argument("last", "count", "Only the last N"),
+    Argument("full", "flag", "Every sample and all provenance"),
+    Argument("tail", "count", "Instead, the last N lines of the output of its last run"),
+    Argument("run", "count", "With tail: the output of run N"),
+    Argument("references", "texts", "An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first"),
+    Argument("base", "text", "The value of the axis to compare with"),
+    Argument("metric", "texts", "Metrics; of ab: those that decide"),
+    Argument("where", "pairs", "Only rows with these values"),
+    Argument("baseline", "flag", "Compare with the baseline"),
+    Argument("title", "prose"),
+    Argument("hypothesis", "prose", "What is expected, and why"),
+    Argument("interpretation", "prose", "What it means. [[ID metric]] cites a number"),
+    Argument("next", "prose", "Next action"),
+    Argument("field", "proses", "Texts with labels of your own"),
+    Argument("continues", "text", "Entry ID"),
+    Argument("completes", "text", "Entry ID"),
+    Argument("supersedes", "text", "The entry that this one corrects"),
+    Argument("command", "texts", "'LABEL: COMMAND' or 'COMMAND', quoted as in a shell"),
+    Argument("argv", "texts", "The command as a list of words; of ab, {axis} stands for the value"),
+    Argument("label", "text", "What this run is"),
+    Argument("repeat", "count", "Runs"),
+    Argument("noise", "flag", "Measure how much runs vary"),
+    Argument("discard", "count", "Warm-up runs first"),
+    Argument("axis", "text", "What differs. Of ab, base first: NAME=V,V or env:NAME=V,V"),
+    Argument("code", "two", "ab of two commits, or of a commit and WORK"),
+    Argument("like", "text", "ab: the command of this run, ID/RUN"),
+    Argument("setup", "text", "ab: a command to run first, such as a build"),
+    Argument("new", "flag", "ab: another entry about the same"),
+    Argument("pairs", "count", "ab: exactly N pairs, judged once"),
+    Argument("min_effect", "text", "ab: smallest change that matters, such as 2%"),
+    Argument("max_pairs", "count", "ab: at most N pairs; with id, N more"),
+    Argument("max_time", "text", "ab: 30m, 2h"),
+    Argument("seed", "count", "ab: seed of the order"),
+    Argument("gate", "texts", "What a row must fulfil to count: ok == 1, same checksum"),
+    Argument("free", "texts", "Labels that may differ between the sides"),
+    Argument("recipe", "text", "sweep: name or file"),
+    Argument("set", "texts", "sweep: K=V"),
+    Argument("scale", "text", "sweep: such as tiny"),
+    Argument("config", "pairs", "Config that the command does not report"),
+    Argument("env", "pairs", "Variables"),
+    Argument("timeout", "text", "90s, 30m, 2h"),
+    Argument("stall", "text", "End it when it prints nothing for so long"),
+    Argument("cwd", "text"),
+    Argument("shell", "flag", "argv is one text for a shell"),
+    Argument("frozen", "flag", "Run in a copy of the code, so that you can edit it meanwhile"),
+    Argument("on", "text", "Executor or launcher"),
+    Argument("ids", "texts", "Default: all that are running"),
+    Argument("any", "flag", "Return when one has ended"),
+    Argument("timeout_s", "seconds", f"At most {LONGEST_WAIT_S:.0f}"),
+    Argument("text", "prose", "note: the text"),
+    Argument("result", "prose", "Result in words; numbers come from runs"),
+    Argument("confidence", "text", "edit: exploratory, replicated, stable, computed"),
+    Argument("reason", "prose", "edit: why this confidence or void"),
+    Argument("accept", "prose", "edit: why its withheld numbers count"),
+    Argument("append", "flag", "edit: add to the fields"),
+    Argument("why", "prose", "keep, discard: why"),
+    Argument("summary", "prose", "summary: what is known so far"),
+    Argument("met", "count", "criterion: number of the criterion that is met"),
+    Argument("unmet", "count", "criterion: number of the criterion that is not met"),
+    Argument("evidence", "text", "criterion: an entry, or a URL"),
+    Argument("create", "flag", "Open the issue when there is none"),
+    Argument("repo", "text", "With create: OWNER/REPO"),
+    Argument("digest", "text", "Digest of the plan to write; without it, show the plan"),
+)
+ARGUMENTS = {argument.name: argument for argument in _ALL}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SyncArguments:
-    """Of `sync`."""
+def schema_of(argument: Argument) -> dict[str, Any]:
+    return {**_SCHEMAS[argument.kind], **({"description": argument.about} if argument.about else {})}
 
-    digest: Annotated[str | None, "Digest of the plan to apply; without it, show the plan"] = None
-    create: Annotated[bool, "Open the issue when there is none"] = False
-    repository: Annotated[str | None, "With create: OWNER/REPO"] = None
-    logbook: Logbook = None
+
+def mismatch(argument: Argument, value: Any) -> str:
+    """In what a value is not of its argument's kind; empty where it is."""
+    schema = _SCHEMAS[argument.kind]
+    wanted = schema["type"]
+    if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
+        return f"expected {wanted}, got {type(value).__name__}"
+    if wanted == "array" and (others := [one for one in value if not isinstance(one, str)]):
+        return f"expected string, got {type(others[0]).__name__}"
+    if argument.kind == "two" and len(value) != 2:
+        return f"expected two names, got {len(value)}"
+    for name, one in value.items() if isinstance(value, dict) else ():
+        if "=" in name or not isinstance(one, str | int | float | bool):
+            return f"{name!r} holds =" if "=" in name else f"{name}: expected a text, number or boolean"
+    is_dash = (argument.kind == "prose" and value == "-") or (argument.kind == "proses" and "-" in value.values())
+    return "it is only a dash" if is_dash else ""
+
+
+def option_words(argument: Argument, value: Any) -> Iterator[str]:
+    """An option for a value."""
+    option = f"--{argument.name.removesuffix('_s').replace('_', '-')}"
+    match argument.kind:
+        case "seconds":
+            seconds = min(max(LONGEST_WAIT_S if value is None else value, 0.1), LONGEST_WAIT_S)
+            yield f"{option}={seconds}s"
+        case _ if value is None or value is False:
+            return
+        case "flag":
+            yield option
+        case "two":
+            yield from (option, *value)
+        case "texts":
+            yield from (f"{option}={one}" for one in value)
+        case "pairs" | "proses":
+            made = prose if argument.kind == "proses" else str
+            yield from (f"{option}={name}={made(spelt(one))}" for name, one in value.items())
+        case kind:
+            yield f"{option}={prose(value) if kind == 'prose' else value}"
+
+
+def prose(text: str) -> str:
+    """A text as its option reads it: `@` does not name a file."""
+    return f"@{text}" if text.startswith("@") else text

@@ -68,7 +68,7 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
                 assert refused.structured_content["error"].keys() == {"code", "message", "cause", "hint"}
             begun = await client.call_tool("run", {"argv": ["sh", "-c", "echo METRIC tflops=2"]})
             waited = await client.call_tool("wait", {"ids": [begun.structured_content["data"]["id"]]})
-            assert waited.structured_content["data"]["output"]["lines"][1] == "METRIC tflops=2"
+            assert waited.structured_content["data"]["ended"][0]["runs"][0]["tail"][1] == "METRIC tflops=2"
             assert [one.uri for one in (await client.list_resources()).resources] == ["logbook://moe/view"]
             assert len((await client.list_resource_templates()).resource_templates) == 2
             for address, said in {

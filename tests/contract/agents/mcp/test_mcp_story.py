@@ -16,16 +16,26 @@ import pytest
 
 from tests.conftest import REPOSITORY, Cli
 from tests.contract.agents.mcp.scripted_agent import BENCH, GOAL, transcript
+from tests.contract.issue.sync_support import settings
+from tests.emulator.fixtures import Hub, github, github_server
+from tests.seams import Store, marked
+
+__all__ = ["github", "github_server"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.wide]
 
 # What differs between two logbooks of one story: times, places, load.
-_TIMES = {"opened", "started", "ended", "duration_s", "busy", "log", "view", "entry", "commit"}
+_TIMES = {"opened", "started", "ended", "at", "duration_s", "busy", "log", "view", "entry", "commit", "issue", "code"}
 
 
-def begin(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new folder with the logbook, which a person starts and lets the agent run commands in."""
+def begin(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A new folder with the logbook, which a person starts and lets the agent run commands in; the repository for its
+    issue."""
     folder.mkdir()
+    repo = github.new_repo()
+    (folder / "logbook.toml").write_text(settings(github, repo))
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
+    monkeypatch.setenv("GH_HOST", github.host)
     (folder / "bench.py").write_text(BENCH)
     monkeypatch.chdir(folder)
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
@@ -33,8 +43,18 @@ def begin(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config.write_text(f"allow_run = [{json.dumps(str(folder / 'logbooks'))}]\n")
     words = ["--prefix", "MOE-I8", "--metric", "tflops:max:TF/s", "--goal", GOAL]
     assert cli("start", "moe_int8", *words).code == 0
-    predicate = "verdict: {axis: quant_mode, values: [none, int8], min_effect: 0.05}"
+    predicate = "compared: {axis: quant_mode, values: [none, int8], settled: true, min_effect: 0.05}"
     assert cli("criteria", "--add", "The question is answered.", "--predicate", predicate).code == 0
+    assert cli("criteria", "--add", "What follows is written down.").code == 0
+    return repo
+
+
+def in_issue(folder: Path, github: Hub, repo: str) -> list[str]:
+    """The entries that the comments of the one issue tell of."""
+    [issue] = github.issues(repo)
+    assert "int8 pays here." in issue["body"]
+    found = [marked(Store(folder, "moe_int8"), body) for body in github.bodies(repo, issue["number"])]
+    return [entry for one in found if one is not None for entry in one.entries]
 
 
 def agent(folder: Path, *options: str) -> subprocess.Popen[str]:
@@ -74,9 +94,9 @@ def without_times(data: Any) -> Any:
 
 
 def test_an_agent_that_is_killed_after_each_step_ends_where_another_does(
-    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(cli, folder / "one", monkeypatch)
+    repo = begin(cli, folder / "one", github, monkeypatch)
     whole = agent(folder / "one")
     out = whole.communicate(timeout=300)[0]
     assert whole.returncode == 0, out[-2000:]
@@ -86,10 +106,13 @@ def test_an_agent_that_is_killed_after_each_step_ends_where_another_does(
     )
     assert made == shown
     wanted = told(cli)
-    [criterion] = wanted["criteria"]["criteria"]
-    assert criterion["met"] is True, criterion
+    assert [criterion["met"] for criterion in wanted["criteria"]["criteria"]] == [True, True], wanted["criteria"]
+    assert wanted["status"]["decisions"]
+    assert "int8 gains +9.95% (95%: " in cli("show", "MOE-I8-002").out
+    entries = in_issue(folder / "one", github, repo)
+    assert sorted(entries) == [f"MOE-I8-00{n}" for n in range(4)]
 
-    begin(cli, folder / "two", monkeypatch)
+    repo = begin(cli, folder / "two", github, monkeypatch)
     kills = 0
     while kills < 60:
         with agent(folder / "two", "--once") as process:
@@ -100,5 +123,6 @@ def test_an_agent_that_is_killed_after_each_step_ends_where_another_does(
             killed(process)
             kills += 1
     assert process.returncode == 0
-    assert kills >= 8
+    assert kills >= 10
     assert told(cli) == wanted
+    assert in_issue(folder / "two", github, repo) == entries
