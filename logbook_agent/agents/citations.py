@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 _BEFORE, _BEHIND = re.compile(r"(?:\d[.,]?|(?:^|(?<=[\s(|>]))[-+\u2212])\Z"), re.compile(r"[.,]?\d|%")
 # Signs of Markdown, which as entities are text: a unit is what a command printed.
 _SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "[]`*_~\\!:"}
-_FORM = "write [[ID METRIC]], [[ID METRIC@VALUE]] or [[ID vs ID METRIC]]"
+FORMS = "forms: [[ID METRIC]], [[ID METRIC@VALUE]], [[ID vs ID METRIC]], [[ID vs base METRIC]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,11 @@ def parsed(text: str) -> Citation:
     metric, _, where = last.partition("@")
     reference, _, against = rest.partition(" vs ")
     if not reference or not metric or rest.endswith(" vs"):
-        raise UsageError(f"[[{text}]] is not a citation", cause="it names no metric", hint=_FORM)
+        raise UsageError(
+            f"[[{text}]] is not a citation",
+            cause=f"it names no metric; {FORMS}",
+            hint=f"write [[{text} METRIC]]",
+        )
     return Citation(
         text=" ".join(words),
         reference=reference,

@@ -21,9 +21,10 @@ def cite_command(
 ) -> int:
     """Fill in or check the numbers that files cite from the record.
 
-    Replaces [[MOE-I8-003 tflops@int8]] by the number and [[MOE-I8-003 vs MOE-I8-002 tflops]] by the change, and keeps
-    the citation beside it. A citation is wrong if the entry is void or superseded, if the sides are not comparable, or
-    if the record has another number.
+    Replaces [[MOE-I8-003 tflops@int8]] by the number, [[MOE-I8-003 vs base tflops]] by the change that this comparison
+    found, and [[MOE-I8-003 vs MOE-I8-002 tflops]] by the change between two entries; the citation stays beside it. A
+    citation is wrong if the entry is void or superseded, if the sides are not comparable, or if the record has another
+    number.
 
     Example: logbook cite README.md
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.agents.citations import Cited, Fault, checked, filled, places
+from logbook_agent.agents.citations import Fault, checked, filled, places
 from logbook_agent.agents.cited_numbers import saying
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import UsageError
@@ -42,7 +42,7 @@ class CitedFile:
 def cite(workspace: Workspace, files: Sequence[str], *, check: bool = False) -> list[CitedFile]:
     """The citations of files, filled in, or with `check` held against the record. Nothing is written yet. Raises
     UsageError for a file that cannot be read."""
-    known = _record(workspace)
+    known = saying(findings_in(workspace))
     found = []
     for name in files:
         text = _read(workspace, name)
@@ -56,8 +56,8 @@ def cite(workspace: Workspace, files: Sequence[str], *, check: bool = False) -> 
     return found
 
 
-def _record(workspace: Workspace) -> Callable[[str], Cited]:
-    """What the logbooks of the root say of a citation."""
+def findings_in(workspace: Workspace) -> Callable[[str], Findings]:
+    """What finds the logbook of an entry, each read once."""
     read_already: dict[str, Findings] = {}
 
     def findings_of(entry_id: str) -> Findings:
@@ -66,7 +66,7 @@ def _record(workspace: Workspace) -> Callable[[str], Cited]:
             read_already[book.topic] = read(workspace, book)
         return read_already[book.topic]
 
-    return saying(findings_of)
+    return findings_of
 
 
 def _path(workspace: Workspace, name: str) -> Path:

@@ -11,15 +11,16 @@ from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparisons import designed
+from logbook_agent.findings.identity import residue
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
-from logbook_agent.findings.tables.axes import differences
 from logbook_agent.findings.tables.frame import frame_of, show, varies
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import canonical
+from logbook_agent.text.near import nearest
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 4
@@ -96,9 +97,12 @@ def _one_case(findings: Findings, citation: Citation, reference: str) -> Sequenc
 def _of_one_case(rows: Sequence[Case], citation: Citation, reference: str) -> Sequence[Case]:
     good = [c for c in rows if c.state in (_FINISHED, None) and value_of(c.row, citation.metric) is not None]
     if not good:
-        there = listed([*dict.fromkeys(name for c in rows for name in (*c.row.metrics, *c.row.observations))], _SHOWN)
+        names = [*dict.fromkeys(name for c in rows for name in (*c.row.metrics, *c.row.observations))]
+        there = listed(names, _SHOWN)
         raise UsageError(
-            f"{reference} has no {citation.metric}", cause=f"its finished rows have {there or 'no number'}"
+            f"{reference} has no {citation.metric}",
+            cause=f"its finished rows have {there or 'no number'}",
+            hint=_write(citation, metric=_near(citation.metric, names)) if names else "",
         )
     found = [g.cases for g in repeats(_selected(good, citation.where))]
     if len(found) != 1:
@@ -126,7 +130,23 @@ def _not_one(citation: Citation, cases: Sequence[str], reference: str = "") -> U
     of = f"{reference or citation.reference} {citation.metric}"
     if not cases:
         return UsageError(f"no row of {of} has {', '.join(citation.where)}", cause="no case has this value")
-    return UsageError(f"{of} has {len(cases)} cases", cause=f"name one by @NAME=VALUE: {listed(cases, _SHOWN)}")
+    return UsageError(
+        f"{of} has {len(cases)} cases",
+        cause=f"name one by @NAME=VALUE: {listed(cases, _SHOWN)}",
+        hint=_write(citation, where=cases[0].replace(" ", ",")),
+    )
+
+
+def _near(metric: str, names: Sequence[str]) -> str:
+    return nearest(metric, names) or names[0]
+
+
+def _write(citation: Citation, *, metric: str = "", where: str = "", against: str | None = "") -> str:
+    """The citation with a part that the record has."""
+    held = citation.against if against == "" else against
+    at = where or ",".join(citation.where)
+    beside = f" vs {held}" if held else ""
+    return f"write [[{citation.reference}{beside} {metric or citation.metric}{f'@{at}' if at else ''}]]"
 
 
 def _text(value: float, unit: str | None, metric: str) -> str:
@@ -143,7 +163,11 @@ def _change(findings: Findings, citation: Citation) -> Cited:
         entry = findings.records.resolve(citation.reference)
         answer = findings.comparisons.answer_of(entry)
         if answer is None:
-            raise UsageError(f"{citation.reference} has no base", cause="no comparison with a pair is stated there")
+            raise UsageError(
+                f"{citation.reference} has no base",
+                cause="no comparison with a pair is stated there",
+                hint=_write(citation, against=None),
+            )
         return _answered(answer, citation)
     if citation.against == BASELINE:
         asked, sides = beside_baseline(findings.records, Contrast(references=(citation.reference,)))
@@ -172,8 +196,12 @@ def _answered(answer: Answer, citation: Citation) -> Cited:
     """The change that a comparison found, with its interval."""
     found = [f for f in answer.findings if f.metric == citation.metric]
     if not found:
-        there = listed([*dict.fromkeys(f.metric for f in answer.findings)], _SHOWN)
-        raise UsageError(f"{citation.reference} compares no {citation.metric}", cause=f"it compares {there}")
+        names = [*dict.fromkeys(f.metric for f in answer.findings)]
+        raise UsageError(
+            f"{citation.reference} compares no {citation.metric}",
+            cause=f"it compares {listed(names, _SHOWN)}",
+            hint=_write(citation, metric=_near(citation.metric, names)) if names else "",
+        )
     mine = [f for f in found if all(_has(part, _place(answer, f)) for part in citation.where)]
     if len(mine) != 1:
         raise _not_one(citation, [" ".join(f"{k}={v}" for k, v in _place(answer, f).items()) for f in mine])
@@ -193,9 +221,7 @@ def _measured(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     names = (citation.against or "", citation.reference)
     good = [[*_of_one_case(rows, citation, name)] for name, rows in zip(names, sides, strict=True)]
     values = [[v for c in rows if (v := value_of(c.row, citation.metric)) is not None] for rows in good]
-    frame = frame_of([c for rows in good for c in rows])
-    base, other = frame.items[: len(good[0])], frame.items[len(good[0]) :]
-    unlike = differences(frame, base, other, ())
+    unlike = residue(c for rows in good for c in rows)
     units = {c.row.metrics[citation.metric].unit for rows in good for c in rows if citation.metric in c.row.metrics}
     if len(units) > 1:
         unlike.append("the unit")

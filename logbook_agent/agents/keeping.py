@@ -7,13 +7,15 @@ import dataclasses
 from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
+from logbook_agent.findings.advice import measure
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import closes
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import DECISION, VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Code, Run
+from logbook_agent.model.run import Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.views import changing
 from logbook_agent.running.provenance.git import CodeLook
@@ -54,11 +56,17 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     ran = _code_of(record) if request.kept else None
     commit = _commit_of(workspace, *ran) if ran is not None else None
     earlier = _earlier(found, record.id)
+    if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] not in (None, ran[1].commit):
+        commit = earlier["commit"]  # its changes were committed since
     if earlier is not None and (earlier["kept"], earlier["commit"]) == (request.kept, commit) and not request.why:
         raise UsageError(
             f"{record.id} was {'kept' if request.kept else 'discarded'} already, by {earlier['id']}",
-            cause="nothing has changed since",
-            hint="logbook status",
+            cause="HEAD does not hold just the code that it ran"
+            if _is_open(earlier, ran)
+            else "nothing has changed since",
+            hint=f"to name the commit by hand: logbook edit {earlier['id']} --field Commit=HASH"
+            if _is_open(earlier, ran)
+            else f"logbook show {earlier['id']}",
         )
     if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit != commit:
         return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
@@ -80,6 +88,11 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     return book, Decided(entry=made, closes=actions[0]["next_lead"] if actions else None, is_committed=is_committed)
 
 
+def _is_open(decision: Summary, ran: tuple[Run, Code] | None) -> bool:
+    """Whether the commit that a decision names lacks changes of the code."""
+    return ran is not None and bool(ran[1].dirty) and decision["commit"] == ran[1].commit
+
+
 def _check(record: Record, request: DecisionRequest) -> None:
     """Raise UsageError unless there is something to decide on."""
     if not request.kept and not (request.why or "").strip():
@@ -93,7 +106,7 @@ def _check(record: Record, request: DecisionRequest) -> None:
         raise UsageError(
             f"{record.id} is {what}",
             cause="only the code of an experiment is kept or discarded",
-            hint=f"to take a decision back: logbook edit {record.id} --state void --reason TEXT",
+            hint=f"logbook show {record.id}",
         )
     if record.state in _GOES_ON:
         raise UsageError(
@@ -103,7 +116,7 @@ def _check(record: Record, request: DecisionRequest) -> None:
         raise UsageError(
             f"{record.id} has no run that finished",
             cause="code is kept for what it measured",
-            hint=f"logbook run --id {record.id} -- COMMAND",
+            hint=f"logbook discard {record.id} --why TEXT" if record.runs else measure(record),
         )
 
 

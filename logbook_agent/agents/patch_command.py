@@ -9,7 +9,7 @@ from typer import Argument, Option
 from logbook_agent.agents.patching import Action, PatchAnswer, patch
 from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, write_bytes
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import exclusive
 from logbook_agent.text.phrases import counted, listed
 
 
@@ -31,10 +31,7 @@ def patch_command(
 
     Example: logbook patch MOE-I8-003 --undo --paths bench.py
     """
-    if show + apply + undo > 1:
-        raise UsageError(
-            "--show, --apply and --undo cannot be used together", cause="one action at a time", hint="leave one out"
-        )
+    exclusive({"--show": show, "--apply": apply, "--undo": undo}, cause="one action at a time")
     space = common.space()
     action: Action = "apply" if apply else "undo" if undo else "show"
     answer = patch(space, reference, action, paths or ())

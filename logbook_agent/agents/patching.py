@@ -14,8 +14,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Literal, TypeAlias
 
+from logbook_agent.model.code import Code
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Code, Run
+from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from logbook_agent.agents.reproduction import reproduce
 from logbook_agent.cli.displays import run_display
@@ -14,21 +14,23 @@ from logbook_agent.cli.output import emit
 
 def reproduce_command(
     *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    number: Annotated[
-        int | None, Option("--run", metavar="N", help="The run to repeat. [the last that finished]")
-    ] = None,
+    reference: Annotated[
+        str, Argument(metavar="ID[/RUN]", help="The entry, whose last finished run is repeated, or one of its runs.")
+    ],
     common: Common,
 ) -> int:
     """Repeat a recorded run, and compare it with its record.
 
     Checks out the recorded commit and diff beside your tree, which stays as it is, and records nothing. The answer is
-    `reproduced`, `differs` (exit code 1) or `cannot` (1), which names what is missing.
+    `reproduced`, `differs` (exit code 1) or `cannot` (1), which names what is missing. Numbers are compared with the
+    median of the runs that repeat it, with ID/RUN with those of that run.
 
     Example: logbook reproduce MOE-I8-003
+
+    Example: logbook reproduce MOE-I8-003/2
     """
     space = common.space()
     with run_display(all_to_stderr=True) as display:
-        found = reproduce(space, entry_id, display, number=number)
+        found = reproduce(space, reference, display)
     emit("reproduce", found.data(), "\n".join(found.lines()), as_json=common.as_json, warnings=space.warnings)
     return 0 if found.outcome == "reproduced" else 1

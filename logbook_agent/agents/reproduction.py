@@ -8,31 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from logbook_agent.agents.recorded_run import in_repository, lacking, unlike, variables_of, words_of
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
 from logbook_agent.campaign.code_axis import command_in
+from logbook_agent.campaign.recorded_code import restore
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree
-from logbook_agent.findings.cases import short
 from logbook_agent.model.errors import CommandNotFound, LogbookError, NotExecutable, StoreError, UsageError
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Process, Run, UntrackedFile
+from logbook_agent.model.run import Process, Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
-from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_atomic, write_pieces
-from logbook_agent.store.reading import read_bytes
+from logbook_agent.store.files import make_folder, write_pieces
 from logbook_agent.store.workspace import Workspace
 
 _NAME = "made"  # of the working tree
@@ -60,9 +57,10 @@ class _Watch:
         self._display.done()
 
 
-def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: int | None = None) -> Reproduction:
-    """A run made again, like for like beside its record; without a `number`, the last run that finished. Raises
+def reproduce(workspace: Workspace, reference: str, display: Display) -> Reproduction:
+    """A run made again, like for like beside its record: `ID/RUN`, or of an entry the last run that finished. Raises
     NotFound, and UsageError for an entry without such a run."""
+    entry_id, _, number = reference.partition("/")
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
     run = _chosen(record, number)
@@ -81,7 +79,7 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
     space = dataclasses.replace(workspace, environ=around)
     with checkout_folder(checkout) as above, checkout.worktree(above / _NAME, commit) as folder:
         tree = Tree(name=_NAME, commit=commit, top=above / _NAME, folder=folder, environment=folder / ".venv")
-        not_restored = _restore(book, run, checkout, tree)
+        not_restored = restore(book, run.code, checkout, tree)
         missing += not_restored
         if not folder.is_dir():
             return _cannot(run, [*missing, f"folder {run.cwd}: not in commit {commit[:12]}"])
@@ -102,25 +100,27 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
             end = perform(work, place, _Watch(display), stops)
     if end.exit.is_cut_off:
         return _cannot(run, ["an end: it was interrupted"])
-    return held_against(record, run, dataclasses.replace(run, exit=end.exit, rows=end.rows))
+    made = dataclasses.replace(run, exit=end.exit, rows=end.rows)
+    primary = [metric.name for metric in book.header.metrics]
+    return held_against(record, run, made, primary=primary, alone=bool(number))
 
 
 def _said(error: LogbookError) -> str:
     return error.message + (f", {error.cause}" if error.cause else "")
 
 
-def _chosen(record: Record, number: int | None) -> Run:
-    if number is not None:
-        found = next((s.run for s in record.runs if s.run.run == number and s.run.exit is not None), None)
+def _chosen(record: Record, number: str) -> Run:
+    if number:
+        found = next((s.run for s in record.runs if str(s.run.run) == number and s.run.exit is not None), None)
     else:
         found = next((s.run for s in reversed(record.runs) if s.counts and s.state == "finished"), None)
     if found is not None:
         return found
     ended = [str(s.run.run) for s in record.runs if s.run.exit is not None]
     raise UsageError(
-        f"{record.id} has no run {number} that has ended" if number is not None else f"{record.id} has no finished run",
+        f"{record.id} has no run {number} that has ended" if number else f"{record.id} has no finished run",
         cause=f"its runs that have ended: {', '.join(ended)}" if ended else "none of its runs has ended",
-        hint=f"logbook reproduce {record.id} --run {ended[0]}" if ended else f"logbook show {record.id}",
+        hint=f"logbook reproduce {record.id}/{ended[0]}" if ended else f"logbook show {record.id}",
     )
 
 
@@ -153,48 +153,6 @@ def _work(space: Workspace, book: Book, run: Run, plan: RunPlan, above: Path) ->
 # -- the code, and the files that it needs -------------------------------------------------------------
 
 
-def _restore(book: Book, run: Run, checkout: Checkout, tree: Tree) -> list[str]:
-    """Bring the diff and the untracked files of a run into a working tree of its commit; what is missing of them."""
-    missing = []
-    code = run.code
-    if code is not None and code.diff_kept is not None:
-        try:
-            read_bytes(book.folder / code.diff_kept, within=book.root, limit=_MOST_BYTES)
-            checkout.apply(tree.top, book.folder / code.diff_kept)
-        except LogbookError as error:
-            missing.append(f"diff {code.diff_kept}: {_said(error)}")
-    elif code is not None and code.diff_sha256 is not None:
-        missing.append(f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept")
-    for file in code.untracked if code is not None else ():
-        if (said := _untracked(book, file, checkout, tree)) is not None:
-            missing.append(said)
-    return missing
-
-
-def _untracked(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree) -> str | None:
-    """Bring an untracked file into the tree, from the logbook or from here; why it cannot be had."""
-    if Path(file.path).is_absolute():
-        return None if _digest(Path(file.path)) == file.sha256 else _other("untracked file", file.path, file.sha256)
-    sources = [(book.folder / file.kept, book.root)] if file.kept is not None else []
-    for source, within in (*sources, (checkout.top / file.path, checkout.top)):
-        try:
-            content = read_bytes(source, within=within, limit=_MOST_BYTES)
-        except StoreError:
-            continue
-        if hashlib.sha256(content).hexdigest() == file.sha256:
-            target = tree.top / file.path
-            make_folder(target.parent, within=tree.top)
-            write_atomic(target, content, within=tree.top, durable=False)
-            mode = source.stat().st_mode if within == checkout.top else 0o755
-            target.chmod(mode & 0o777)
-            return None
-    return _other("untracked file", file.path, file.sha256)
-
-
-def _other(what: str, path: str, sha256: str) -> str:
-    return f"{what} {path}: neither kept in the logbook nor here with the digest {short(sha256)}"
-
-
 def _bring_input(name: str, checkout: Checkout, tree: Tree) -> None:
     """Bring an input of the repository that git does not track into the tree. Whether it is there, and what it was, is
     found later, by its digest."""
@@ -218,10 +176,3 @@ def _copy(source: Path, target: Path, top: Path) -> None:
     make_folder(target.parent, within=top)
     with source.open("rb") as file:
         write_pieces(target, iter(lambda: file.read(_PIECE_BYTES), b""), within=top, durable=False)
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        return input_file(path.name, path).sha256
-    except OSError:
-        return None

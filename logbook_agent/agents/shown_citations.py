@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from logbook_agent.agents.citations import CitedPlace, form, replaced
+from collections.abc import Iterable
+
+from logbook_agent.agents.citations import FORMS, CitedPlace, form, parsed, places, replaced
 from logbook_agent.agents.citations import restored as restored
-from logbook_agent.agents.cited_numbers import saying
+from logbook_agent.agents.cited_files import findings_in
+from logbook_agent.agents.cited_numbers import cited, saying
 from logbook_agent.findings.read import Findings
-from logbook_agent.model.entry import id_number
+from logbook_agent.model.entry import entry_of, id_number
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.store.workspace import Workspace
 
 
 def shown(found: Findings, text: str, *, plain: bool = False) -> str:
@@ -24,3 +29,20 @@ def shown(found: Findings, text: str, *, plain: bool = False) -> str:
         return text if plain else form(place.text, text)
 
     return replaced(text, number)
+
+
+def check(workspace: Workspace, texts: Iterable[str]) -> None:
+    """Raises UsageError for the first citation that cannot be filled in, with the nearest form that can."""
+    findings_of = findings_in(workspace)
+    for citation in dict.fromkeys(place.text for text in texts for place in places(text)):
+        try:
+            asked = parsed(citation)
+            problems, hint = cited(findings_of(entry_of(asked.reference)), asked).problems, ""
+        except LogbookError as error:
+            problems, hint = (error.message + (f": {error.cause}" if error.cause else ""),), error.hint
+        if problems:
+            raise UsageError(
+                f"[[{citation}]] cannot be filled in",
+                cause=problems[0],
+                hint=hint if hint.startswith("write [[") else f"cite another entry, or leave out the brackets; {FORMS}",
+            )

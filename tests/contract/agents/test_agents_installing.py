@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +99,51 @@ def test_nothing_that_we_install_lets_an_agent_execute(cli: Cli, project: Path) 
 
 def test_an_action_that_is_none(cli: Cli) -> None:
     assert cli("agents", "remove").code == 2
+
+
+# What stands for something in the commands of the skill.
+MEANT = {
+    "ID": "MOE-000",
+    "TEXT": "first",
+    "TOPIC": "other",
+    "OLD": "HEAD",
+    "NEW": "WORK",
+    "FILE": "results.md",
+    "COMMAND": "sh bench.sh",
+    "METRIC": "other:max",
+    "WHY": "why",
+}
+# Of a sweep, a run that is withheld, a linked issue; and what another command here has done.
+_NEEDS_MORE = {("sweep", None), ("edit", "--accept"), ("sync", None), ("patch", None), ("run", "--id"), ("ab", "--id")}
+
+
+def skill_commands(text: str) -> list[list[str]]:
+    """The commands that it names, in order."""
+    lines = [line.partition(" #")[0] for line in text.splitlines() if line.startswith("logbook ")]
+    spans = re.findall(r"`(logbook [^`]+)`", text)
+    return [shlex.split(command)[1:] for command in (*spans, *lines)]
+
+
+@pytest.mark.slow
+def test_each_command_of_the_skill_works(git: Callable[..., str], started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo METRIC tflops=1.$LOGBOOK_RUN\n")
+    (folder / "results.md").write_text("[[MOE-000 tflops]]")
+    git("add", "bench.sh")
+    git("commit", "-qm", "bench")
+    (folder / "bench.sh").write_text("echo METRIC tflops=2.$LOGBOOK_RUN\n")
+    assert started("run", "--title", "first", "--", "sh", "bench.sh").code == 0
+    assert started("ab", "--axis", "n=1,2", "--pairs", "2", "--", "sh", "bench.sh", "{axis}").code == 0
+    assert started("agents", "install", "--project", ".").code == 0
+    commands = skill_commands((folder / SKILLS[0]).read_text())
+    assert len(commands) >= 20
+    for words in commands:
+        options = {word for word in words[: words.index("--") if "--" in words else None] if word.startswith("--")}
+        assert options <= {word.strip(",") for word in started(words[0], "--help").out.split()}, words
+        meant = MEANT | ({"ID": "MOE-001"} if words[0] == "compare" else {})
+        typed = shlex.split(" ".join(meant.get(word, shlex.quote(word)) for word in words))
+        if not _NEEDS_MORE.isdisjoint((words[0], option) for option in (None, *options)):
+            continue
+        if words[0] == "ab":
+            typed[1:1] = ["--pairs", "2"]
+        answer = started(typed[0], "-L", "moe", *typed[1:]) if words[0] != "start" else started(*typed)
+        assert answer.code == 0, (typed, answer)

@@ -102,7 +102,7 @@ def test_a_discarded_idea_keeps_its_record(campaign: Cli, git: Git, folder: Path
     assert git("rev-parse", "HEAD") == base
     assert snapshot(folder / "logbooks/moe/runs") == records
     assert f"Decided by: {found['id']}" in campaign("show", idea).out
-    assert campaign("status", "--json").data["decisions"][-1]["text"] == "wrong numbers"
+    assert campaign("status", "--json").data["decisions"][0]["text"] == "wrong numbers"
 
 
 def test_a_change_of_mind(campaign: Cli, folder: Path) -> None:

@@ -158,7 +158,7 @@ def test_each_thing_that_is_missing_or_other_is_named(recorded: Recorded, git: C
     for name, (entry, alter, named) in altered.items():
         undo = alter()
         before = _snapshot(recorded.folder)
-        answer = cli("reproduce", entry, "--run", "1", "--json")
+        answer = cli("reproduce", f"{entry}/1", "--json")
         assert answer.code == 1, (name, answer)
         said = [*answer.data["missing"], *answer.data["differs"]]
         assert len(said) == 1, (name, said)
@@ -190,4 +190,28 @@ def test_how_much_it_differs_is_said_against_the_noise(recorded: Recorded) -> No
     assert answer.code == 1
     for fact in ("MOE-001/1: differs", "13.500 TF/s", "13.000 TF/s", "+3.85%"):
         assert fact in answer.out
-    assert recorded.cli("reproduce", "MOE-000", "--run", "7").code == 2
+    assert recorded.cli("reproduce", "MOE-000/7").code == 2
+
+
+def test_one_run_is_compared_with_itself_primary_metric_first(git: Callable[..., str], cli: Cli, folder: Path) -> None:
+    (folder / "sum.txt").write_text("sum3f2a")
+    words = "RESULT loss=2.5 tflops=$LOGBOOK_RUN.5 checksum=$(cat sum.txt) at=r$(date +%N)"
+    (folder / "bench.sh").write_text(f'cd {folder}; echo "{words}"\n')
+    git("add", "bench.sh")
+    git("commit", "-qm", "bench")
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", "--metric", "loss:min").code == 0
+    assert cli("run", "--repeat", "3", "--", "sh", "bench.sh").code == 0
+    answer = cli("reproduce", "MOE-000/1", "--json")
+    assert (answer.code, answer.data["run"], answer.data["outcome"]) == (0, 1, "reproduced"), answer
+    first, second = answer.data["numbers"]
+    assert (first["metric"], first["recorded"], first["value"], first["change"]) == ("tflops", 1.5, 1.5, 0)
+    assert second["metric"] == "loss"
+    assert cli("reproduce", "MOE-000", "--json").data["numbers"][0]["recorded"] == 2.5, "the median of three"
+    # A label that varies from run to run says nothing; one that never did, and names an output, does.
+    assert answer.data["labels"] == []
+    (folder / "sum.txt").write_text("sum9c01")
+    answer = cli("reproduce", "MOE-000/1", "--json")
+    assert (answer.code, answer.data["differs"]) == (1, ["checksum is not the same"])
+    [label] = answer.data["labels"]
+    assert (label["label"], label["recorded"], label["value"]) == ("checksum", "sum3f2a", "sum9c01")
+    assert "  checksum: sum9c01, in the record sum3f2a\n" in cli("reproduce", "MOE-000/1").out

@@ -28,9 +28,8 @@ def test_prose_shows_the_number_and_keeps_the_citation(started: Cli, folder: Pat
     assert f"It does reach {CITED}; `[[" in view.read_text()
     assert started("doctor").code == 0
     # An earlier entry may cite a later one.
-    assert started("edit", "MOE-000", "--next", "beat [[MOE-002 tflops]]").code == 0
-    assert "beat <abbr" in view.read_text()
     assert started("run", "--", "echo", "METRIC tflops=99 TF/s").code == 0
+    assert started("edit", "MOE-000", "--next", "beat [[MOE-002 tflops]]").code == 0
     assert 'beat <abbr title="[[MOE-002 tflops]]">99.000 TF/s</abbr>' in view.read_text()
     assert started("note", "--title", "Corrected", "--supersedes", "MOE-002").code == 0
     assert "(MOE-002 is superseded by MOE-003)" in view.read_text()
@@ -47,3 +46,52 @@ def test_prose_shows_the_number_and_keeps_the_citation(started: Cli, folder: Pat
         assert "It does reach 13.000 TF/s" in (folder / "out" / name).read_text()
     assert started("report", "--out", "site").code == 0
     assert "It does reach 13.000 TF/s" in (folder / "site/moe.html").read_text()
+
+
+def test_a_citation_without_a_number_is_refused_and_nothing_is_written(started: Cli, folder: Path) -> None:
+    assert started("run", "--", "sh", "-c", "echo METRIC tflops=12.5 TF/s; echo METRIC tokens_per_s=7").code == 0
+    two = "echo RESULT mode=a tflops=1; echo RESULT mode=b tflops=2"
+    assert started("run", "--", "sh", "-c", two).code == 0
+    records = folder / "logbooks/moe"
+    before = sorted((path.name, path.read_bytes()) for path in records.rglob("*") if path.is_file())
+    for citation, hint in (
+        ("MOE-000", "write [[MOE-000 METRIC]]"),
+        ("MOE-000 tflop", "write [[MOE-000 tflops]]"),
+        ("MOE-000 vs base tflops", "write [[MOE-000 tflops]]"),
+        ("MOE-001 tflops", "write [[MOE-001 tflops@mode=a]]"),
+        ("MOE-007 tflops", "[[ID vs base METRIC]]"),
+        ("XYZ-000 tflops", "[[ID METRIC@VALUE]]"),
+    ):
+        error = started("note", "--json", "--title", "T", "--interpretation", f"so it is [[{citation}]]").error
+        assert (error["code"], error["message"]) == ("usage", f"[[{citation}]] cannot be filled in")
+        assert error["cause"]
+        assert hint in error["hint"]
+        if hint.startswith("write") and "METRIC" not in hint:
+            (folder / "cited.md").write_text(error["hint"].removeprefix("write "))
+            assert started("cite", "cited.md").code == 0
+    text = "so it is [[MOE-000 tflop]]"
+    for words in (
+        ["note", "--kind", "decision", text],
+        ["edit", "MOE-000", "--next", text],
+        ["run", "--interpretation", text, "--", "touch", "ran"],
+        ["ab", "--axis", "n=1,2", "--hypothesis", text, "--", "touch", "ran{axis}"],
+        ["keep", "MOE-000", "--why", text],
+        ["status", "--summary", text],
+    ):
+        answer = started(*words)
+        assert answer.code == 2, words
+        assert "error: [[MOE-000 tflop]] cannot be filled in\n" in answer.err
+        assert answer.err.endswith("next:  write [[MOE-000 tflops]]\n")
+    assert not [*folder.glob("ran*")]
+    assert sorted((path.name, path.read_bytes()) for path in records.rglob("*") if path.is_file()) == before
+    # What is no citation is a text like others, and so is one in code.
+    assert started("note", "--title", "T", "--next", "see [[wiki page]] and `[[MOE-007 tflops]]`").code == 0
+
+
+def test_a_change_against_the_base_of_a_comparison(started: Cli, folder: Path) -> None:
+    sides = ["sh", "-c", "echo METRIC tflops={axis}.$LOGBOOK_RUN"]
+    assert started("ab", "--axis", "size=10,20", "--pairs", "8", "--seed", "1", "--", *sides).code == 0
+    assert started("edit", "MOE-000", "--interpretation", "It gains [[MOE-000 vs base tflops]].").code == 0
+    change = started("compare", "MOE-000", "--json").data["answer"]["findings"][0]["change"]
+    assert f"It gains +{100 * change:.3g}" in started("show", "MOE-000").out
+    assert "vs base" in started("cite", "--help").out

@@ -11,12 +11,13 @@ from logbook_agent.agents.citations import Cited
 from logbook_agent.agents.cited_numbers import saying
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.read import Findings
+from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Comparison, Design, Part, Question
 from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.errors import NotFound
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, RunStatus, Summaries
-from logbook_agent.model.run import Code, Exit, Host, Measurement, Row, Run
+from logbook_agent.model.run import Exit, Host, Measurement, Row, Run
 
 AT = "2026-02-10T10:00:00+00:00"
 METRICS = (Metric(name="tflops", direction="max", unit="TF/s"), Metric(name="time_us", direction="min", unit="us"))

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from logbook_agent.agents.citations import checked, filled, form, places, restored
+from logbook_agent.model.code import Code
 from logbook_agent.model.header import Baseline
 from logbook_agent.model.record import RunStatus
-from logbook_agent.model.run import Code
 from tests.unit.agents.cited_support import InMemory, ab, run
 
 
@@ -46,7 +46,7 @@ def test_what_the_record_says(records: InMemory, citation: str, text: str) -> No
 def test_a_change_has_the_interval_of_its_comparison(records: InMemory, citation: str) -> None:
     found = records.say()(citation)
     assert not found.problems
-    assert re.fullmatch(r"\+6(\.\d+)?% \(95%: 5\.\d+ to 6(\.\d+)?%\)", found.text), found
+    assert re.fullmatch(r"\+6(\.\d+)?% \(95%: \+5\.\d+ to \+6(\.\d+)?%\)", found.text), found
 
 
 @pytest.mark.parametrize(

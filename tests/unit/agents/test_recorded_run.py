@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.agents.recorded_run import in_repository, lacking, words_of
-from logbook_agent.model.run import Code, Env, Run
+from logbook_agent.model.code import Code
+from logbook_agent.model.run import Env, Run
 
 CODE = Code(commit="a" * 40, identity="b" * 40)
 
