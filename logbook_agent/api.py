@@ -10,16 +10,15 @@ print(run.entry.id, run.exit_status)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.detached_runs import collect_ended
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
-from logbook_agent.campaign.stderr_display import ProgressDisplay, StderrDisplay, to_stderr
+from logbook_agent.campaign.stderr_display import StderrDisplay
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import criteria_data
@@ -27,11 +26,11 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
+from logbook_agent.features import hook_module
 from logbook_agent.findings.queries import listed, shown, table, table_data
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import Contrast
-from logbook_agent.findings.status import BUDGET_BYTES
-from logbook_agent.findings.status_answer import StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared
@@ -42,21 +41,13 @@ from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
-
-    from logbook_agent.exports.columns import DataColumn
-    from logbook_agent.exports.scripting.blocks import ExperimentBlock
-    from logbook_agent.exports.scripting.functions import FunctionsResult
-
 
 class Logbook:
     """One logbook. Make it with `Logbook.start` or `Logbook.open`; errors are LogbookErrors."""
 
     def __init__(self, workspace: Workspace, book: Book) -> None:
-        self._workspace = workspace
-        self._book = book
+        self.workspace = workspace
+        self.book = book
 
     @classmethod
     def start(
@@ -97,17 +88,17 @@ class Logbook:
 
     @property
     def header(self) -> Header:
-        return self._book.outgoing().reread_header()
+        return self.book.outgoing().reread_header()
 
     @property
     def view(self) -> Path:
         """The rendered Markdown."""
-        return self._book.view_path
+        return self.book.view_path
 
     @property
     def warnings(self) -> list[str]:
         """What the calls so far had to say beyond their results."""
-        return self._workspace.warnings
+        return self.workspace.warnings
 
     def run(
         self,
@@ -142,62 +133,12 @@ class Logbook:
             keep=tuple(keep),
             entry_id=entry_id,
         )
-        return run_experiment(self._workspace, request, StderrDisplay())
-
-    def experiment(
-        self,
-        *,
-        title: str | None = None,
-        hypothesis: str | None = None,
-        label: str | None = None,
-        config: Mapping[str, Scalar] | None = None,
-        entry_id: str | None = None,
-    ) -> ExperimentBlock:
-        """A block of this script or notebook as a run, which `with` begins and ends: what it prints, its rows (`log`),
-        its duration, the traceback of an exception."""
-        from logbook_agent.exports.scripting.blocks import BlockRequest, ExperimentBlock
-
-        prose = Prose(title=title, hypothesis=hypothesis)
-        request = BlockRequest(prose=prose, label=label, config=config or {}, entry_id=entry_id)
-        return ExperimentBlock(self._workspace, request, ProgressDisplay())
-
-    def ab(
-        self,
-        functions: Mapping[str, Callable[[], object]],
-        *,
-        title: str | None = None,
-        hypothesis: str | None = None,
-        config: Mapping[str, Scalar] | None = None,
-        metrics: Sequence[str] | None = None,
-        minimum_effect: float | None = None,
-        pairs: int | None = None,
-        max_pairs: int | None = None,
-        max_time_s: float | None = None,
-        warm_up: int = 0,
-        calls: int = 1,
-        entry_id: str | None = None,
-    ) -> FunctionsResult:
-        """Compare functions in pairs of runs, by the rule of `logbook ab`; the first is the base. A run measures the
-        time of `calls` calls (`time_s`), and the numbers that they return. What another process can import is called
-        there; with other functions the answer says `within-process`."""
-        from logbook_agent.exports.scripting.functions import ab_functions
-
-        run = RunRequest(prose=Prose(title=title, hypothesis=hypothesis), config=config or {}, entry_id=entry_id)
-        request = AbRequest(
-            axis="",
-            run=run,
-            fixed=pairs,
-            max_pairs=max_pairs,
-            max_time_s=max_time_s,
-            minimum_effect=minimum_effect,
-            metrics=tuple(metrics) if metrics is not None else None,
-        )
-        return ab_functions(self._workspace, functions, request, ProgressDisplay(), warm_up=warm_up, calls=calls)
+        return run_experiment(self.workspace, request, StderrDisplay())
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
         prose = Prose(title=title, fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()))
-        return writing.note(self._workspace, prose, kind=kind)[1].id
+        return writing.note(self.workspace, prose, kind=kind)[1].id
 
     def edit(
         self,
@@ -213,72 +154,49 @@ class Logbook:
             next_action=next_action,
             fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()),
         )
-        writing.edit(self._workspace, entry_id, writing.EditRequest(prose=prose))
+        writing.edit(self.workspace, entry_id, writing.EditRequest(prose=prose))
 
     def record(self, entry_id: str) -> EntryRecord:
         """One entry with its runs, rows and state."""
-        return self._shown(self._book.outgoing().record(entry_id))
+        return self._shown(self.book.outgoing().record(entry_id))
 
     def records(self) -> tuple[EntryRecord, ...]:
         """All entries that can be read, in order."""
-        return tuple(map(self._shown, self._book.outgoing().contents().records))
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """All measured rows as a data frame, with the columns of `logbook export --as csv`. Raises UsageError without
-        pandas."""
-        from logbook_agent.exports.frames import to_pandas
-
-        return to_pandas(self._columns())
-
-    def to_polars(self) -> polars.DataFrame:
-        """The same for polars."""
-        from logbook_agent.exports.frames import to_polars
-
-        return to_polars(self._columns())
+        return tuple(map(self._shown, self.book.outgoing().contents().records))
 
     def _shown(self, record: Record) -> EntryRecord:
         return EntryRecord(entry=record.entry, runs=record.runs, state=record.state, logbook=self)
 
     def _compared(self, entry: Entry) -> Compared:
-        return read(self._workspace, self._book).compared(entry)
-
-    def _columns(self, *entry_ids: str) -> list[DataColumn]:
-        from logbook_agent.exports.columns import columns_of
-        from logbook_agent.exports.measured_rows import exported
-
-        return columns_of(exported(read(self._workspace, self._book), entry_ids=entry_ids).rows)
+        return read(self.workspace, self.book).compared(entry)
 
     def __repr__(self) -> str:
-        count = len(self._book.entry_ids())
-        return f"<Logbook {self._book.topic}: {count} {'entry' if count == 1 else 'entries'}, {self.view}>"
+        count = len(self.book.entry_ids())
+        return f"<Logbook {self.book.topic}: {count} {'entry' if count == 1 else 'entries'}, {self.view}>"
 
     def _repr_html_(self) -> str | None:
-        try:
-            from logbook_agent.exports.notebook import logbook_html
-        except ModuleNotFoundError:  # without the feature a notebook shows the text
+        if (notebook := hook_module("notebook")) is None:  # without the feature a notebook shows the text
             return None
         # What a cell shows has nothing to warn of twice.
-        said = list(self._workspace.warnings)
+        said = list(self.workspace.warnings)
         try:
-            return logbook_html(self.status())
+            return str(notebook.logbook_html(self.status()))
         finally:
-            self._workspace.warnings[:] = said
+            self.workspace.warnings[:] = said
 
     def _entry_html(self, record: Record) -> str | None:
-        try:
-            from logbook_agent.exports.notebook import entry_html
-        except ModuleNotFoundError:  # without the feature a notebook shows the text
+        if (notebook := hook_module("notebook")) is None:
             return None
-        found = read(self._workspace, self._book)
-        return entry_html(shown(found, record, self._book.log_path, full=False))
+        found = read(self.workspace, self.book)
+        return str(notebook.entry_html(shown(found, record, self.book.log_path, full=False)))
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""
-        return listed(read(self._workspace, self._book), [text])
+        return listed(read(self.workspace, self.book), [text])
 
     def status(self, budget: int = BUDGET_BYTES) -> StatusAnswer:
         """What `logbook status --json` tells within a budget of bytes."""
-        return overview(self._workspace, self._book, budget=budget)
+        return overview(self.workspace, self.book, budget=budget)
 
     def compare(
         self,
@@ -297,46 +215,24 @@ class Logbook:
             metrics=tuple(metrics),
             where=dict(where or {}),
         )
-        return compare(self._workspace, asked, baseline=baseline).data()
+        return compare(self.workspace, asked, baseline=baseline).data()
 
     def table(self, *entry_ids: str, **options: Any) -> dict[str, object]:
         """What `logbook table --json` tells, of all entries that count or of these. The options are those of the
         command, as in `table(pivot="quant_mode", delta=True, metrics=("tflops",), where={"topk": "2"})`."""
-        found = read(self._workspace, self._book.outgoing())
+        found = read(self.workspace, self.book.outgoing())
         return table_data(table(found, entry_ids, TableSpec(**options))[1])
 
     def criteria(self) -> dict[str, object]:
         """What `logbook criteria --json` tells."""
-        return criteria_data(self._book, read(self._workspace, self._book.outgoing()))
-
-    def sync(self, *, create: bool = False, repository: str | None = None, dry_run: bool = False) -> dict[str, object]:
-        """Bring the issue up to date, and return what `logbook sync --json` tells. Progress goes to stderr."""
-        from logbook_agent.issue.commands import sync_data
-        from logbook_agent.issue.destination import SendOptions
-        from logbook_agent.issue.sync import SyncRequest, sync
-
-        request = SyncRequest(create=create, repository=repository, dry_run=dry_run)
-        result = sync(self._workspace, request, SendOptions(say=to_stderr))
-        return sync_data(result, dry_run=dry_run)
+        return criteria_data(self.book, read(self.workspace, self.book.outgoing()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EntryRecord(Record):
-    """One entry as it was when it was read; what it measured as data frames, and what a notebook shows of it."""
+    """One entry as it was when it was read; a notebook shows it."""
 
     logbook: Logbook
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Its measured rows as a data frame, with the columns of `logbook export ID --as csv`."""
-        from logbook_agent.exports.frames import to_pandas
-
-        return to_pandas(self.logbook._columns(self.id))
-
-    def to_polars(self) -> polars.DataFrame:
-        """The same for polars."""
-        from logbook_agent.exports.frames import to_polars
-
-        return to_polars(self.logbook._columns(self.id))
 
     def __repr__(self) -> str:
         line = line_of(self, self.logbook.header, self.logbook._compared(self.entry))

@@ -43,10 +43,11 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
-    # `syncs` has `sync_by_digest(workspace, ...)`, a sync whose plan is shown first, and applied by its digest.
-    syncs: str | None = None
-    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, and `restored(text)`.
+    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, `restored(text)`,
+    # and `check(workspace, texts)`, which refuses a citation that names no number.
     cites: str | None = None
+    # `notebook` has `logbook_html` and `entry_html`, what a notebook shows.
+    notebook: str | None = None
     # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
     drawn: str | None = None
     live: str | None = None
@@ -64,7 +65,6 @@ FEATURES = (
     Feature(
         name="issue",
         heading="GitHub",
-        syncs="issue.planned_sync",
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
             Subcommand("link", "issue.commands", "Link the experiment issue or a related one."),
@@ -105,6 +105,7 @@ FEATURES = (
     ),
     Feature(
         name="exports",
+        notebook="exports.notebook",
         heading="Pages and data",
         commands=(
             Subcommand(

@@ -23,6 +23,7 @@ from logbook_agent.model.run import Artifact
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.reading import ARTIFACTS, not_regular, open_file
+from logbook_agent.text.escapes import visible
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import redacted_pieces
 
@@ -101,7 +102,7 @@ def collect(
 
 
 def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in utf8(text))[:200]
+    return visible(utf8(text), in_line=True)[:200]
 
 
 def _why(error: Exception, path: Path) -> str:

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from logbook_agent.cli import draw_plots, ended_by
 from logbook_agent.cli.displays import series_display
@@ -25,6 +25,7 @@ from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove
+from logbook_agent.store.open_runs import going_runs, open_series
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace
@@ -119,11 +120,24 @@ def started(
     folder = (book.series(entry_id) if run is None else book.spool(run)).folder
     number = None if run is None else run.run
     data = {"id": entry_id, "run": number, "log": str(folder / LOG), "view": str(book.view_path)}
-    emit(name, data, entry_id, as_json=as_json, warnings=space.warnings)
+    # On a terminal, what precedes a run has said so already.
+    met = [*_met(book, entry_id, number)] if as_json else []
+    emit(name, data, entry_id, as_json=as_json, warnings=[*space.warnings, *met])
     if not as_json and is_going:
         what = f"run {number}" if number is not None else "the series of runs"
         wait, tail = f"logbook wait {entry_id}", f"logbook wait {entry_id} --follow"
         say(f"{what} is detached; to wait for it: {wait}; to see its output: {tail}")
+
+
+def _met(book: Book, entry_id: str, number: int | None) -> Iterator[str]:
+    """What else runs in the logbook while this begins."""
+    running = {(one.run.entry, one.run.run) for one in going_runs(book)} - {(entry_id, number)}
+    others = sorted({entry for entry, _ in running if number is not None or entry != entry_id} | {*open_series(book)})
+    for other in others:
+        if other != entry_id:
+            yield f"{other} is running, too: both disturb each other's numbers; to wait for it: logbook wait {other}"
+        elif number is not None:
+            yield f"another run of {entry_id} is going on; to end it: logbook cancel {entry_id}"
 
 
 def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:

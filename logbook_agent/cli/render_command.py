@@ -10,7 +10,7 @@ from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.absorb import AbsorbResult, absorb
 from logbook_agent.findings.read import read
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.pages.views import render
 from logbook_agent.store.workspace import Workspace
 
@@ -36,15 +36,13 @@ def render_command(
 ) -> int:
     """Render the whole view again.
 
-    Needed after changing templates or logbook.yaml. With --absorb, exit code 1 when an edit is left in the view:
+    Needed after changing templates. With --absorb, exit code 1 when an edit is left in the view:
     values that come from runs are not copied. Example: logbook render --absorb --dry-run
     """
-    if take_edits and discard_edits:
-        raise UsageError(
-            "--absorb and --discard-edits cannot be used together",
-            cause="one copies hand edits into the entries, the other drops them",
-            hint="logbook render --absorb",
-        )
+    exclusive(
+        {"--absorb": take_edits, "--discard-edits": discard_edits},
+        cause="one copies hand edits into the entries, the other drops them",
+    )
     if not take_edits and (entry_ids or dry_run):
         raise UsageError(
             f"{'--dry-run' if dry_run else 'an ID'} needs --absorb",

@@ -114,23 +114,35 @@ class How:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class RepeatOptions:
+    """How often a command is run, and what for, as options."""
+
+    label: Annotated[
+        Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
+    ] = None
+    repeat: Annotated[
+        int | None, Option("--repeat", metavar="N", help="Run the command N times. [1; with --noise 12, at least 6]")
+    ] = None
+    discard: Annotated[
+        int, Option("--discard", metavar="N", help="First run N times to warm up; these runs never count.")
+    ] = 0
+    noise: Annotated[
+        bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
+    ] = False
+
+    def of(self, request: RunRequest) -> RunRequest:
+        """The request for as many runs."""
+        repeat = self.repeat if self.repeat is not None else NOISE_RUNS if self.noise else 1
+        return dataclasses.replace(request, label=self.label, repeat=repeat, discard=self.discard, noise=self.noise)
+
+
 def run_command(
     *,
     command: Annotated[Texts, Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")] = None,
     words: Words,
-    label: Annotated[
-        Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
-    ] = None,
     how: How,
-    repeat: Annotated[
-        int | None, Option("--repeat", metavar="N", help="Run the command N times. [1; with --noise 12, at least 6]")
-    ] = None,
-    discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run N times to warm up; these runs never count.")
-    ] = 0,
-    noise: Annotated[
-        bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
-    ] = False,
+    runs: RepeatOptions,
     on: OnOption = None,
     entry_id: Annotated[
         Text,
@@ -146,17 +158,10 @@ def run_command(
 
     Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    request = dataclasses.replace(
-        how.request(command or (), words.read(), entry_id),
-        label=label,
-        repeat=repeat if repeat is not None else NOISE_RUNS if noise else 1,
-        discard=discard,
-        on=on,
-        detach=detach,
-        noise=noise,
-    )
+    request = runs.of(how.request(command or (), words.read(), entry_id))
+    request = dataclasses.replace(request, on=on, detach=detach)
     space = common.space()
-    if noise:
+    if request.noise:
         return _noise(space, request, common)
     if detach:
         return _detached(space, request, common)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.run_logs import FollowedLog, last_lines, last_run, log_data
+from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, emit, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
@@ -29,6 +29,7 @@ def show_command(
     tail: Annotated[
         int | None, Option("--tail", metavar="N", help="Print only the last N lines of that output.")
     ] = None,
+    run: Annotated[int | None, Option("--run", metavar="N", help="Print the output of run N.")] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -45,8 +46,8 @@ def show_command(
     book = space.book(entry_id).outgoing()
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
-    if log or tail is not None:
-        _show_log(space, book, entry_id, tail, as_json=common.as_json)
+    if log or tail is not None or run is not None:
+        _show_log(space, book, entry_id, tail, run, as_json=common.as_json)
         return
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
@@ -64,12 +65,12 @@ def show_command(
     emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, *, as_json: bool) -> None:
-    """Print the output of the newest run of an entry, or its last lines; as JSON the lines."""
+def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, run: int | None, *, as_json: bool) -> None:
+    """Print the output of a run of an entry, or its last lines; as JSON the lines."""
     if as_json:
-        emit("log", log_data(space, book, entry_id, tail), "", as_json=True, warnings=space.warnings)
+        emit("log", log_data(space, book, entry_id, tail, run), "", as_json=True, warnings=space.warnings)
         return
-    number = last_run(book, entry_id)
+    number = chosen_run(book, entry_id, run)
     log = FollowedLog(space, book, entry_id, number)
     write_bytes(log.all() if tail is None else last_lines(log.all(), tail))
     path = book.log_path(entry_id, number)

@@ -7,12 +7,14 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.detached_runs import WaitedFor, cancel, cancelled, collect_ended, wait
-from logbook_agent.campaign.run_logs import FollowedLog, last_lines, last_run
+from logbook_agent.campaign.detached_runs import Waited, WaitedFor, cancel, cancelled, collect_ended, wait
+from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.entries.compare import compare
+from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.summaries import LOST
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.running.prepare import parse_duration
@@ -38,6 +40,8 @@ def wait_command(
 
     The runs were started with --detach, or in another terminal. When nothing is running, say how the last run ended.
 
+    With --json, also the answers of comparisons that have ended, and the last lines of what still runs.
+
     Exit code: that of the first entry that failed, as `logbook run` would have returned it; 0 when none failed; 124
     when --timeout came first.
 
@@ -48,12 +52,10 @@ def wait_command(
     book = space.book(ids[0] if ids else None)
     limit_s = parse_duration(timeout) if timeout is not None else None
     if follow:
-        if common.as_json:
-            raise UsageError(
-                "--follow and --json cannot be used together",
-                cause="--follow prints output while it is written; a JSON answer is printed once, at the end",
-                hint="leave one of them out",
-            )
+        exclusive(
+            {"--follow": follow, "--json": common.as_json},
+            cause="--follow prints output while it is written; a JSON answer is printed once, at the end",
+        )
         if ids is None or len(ids) != 1:
             raise UsageError(
                 "--follow needs the ID of one entry",
@@ -67,9 +69,17 @@ def wait_command(
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
-    text = "\n".join(lines)
-    emit("wait", done.data(book), text, as_json=common.as_json, warnings=space.warnings)
+    data = {**done.data(book), **_found(space, book, done)} if common.as_json else None
+    emit("wait", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     return done.exit_status
+
+
+def _found(space: Workspace, book: Book, done: Waited) -> dict[str, object]:
+    """The answers of the comparisons that have ended, and the last lines of what still runs."""
+    outputs = [log_data(space, book, i, _FIRST_LINES) for i in done.going if book.run_numbers(i)]
+    ended = [one.id for one in done.ended if book.entry(one.id).comparison is not None]
+    answers = [compare(space, Contrast(references=(entry_id,))).data()["answer"] for entry_id in ended]
+    return {"answers": answers, "output": outputs}
 
 
 def _ended_text(one: WaitedFor) -> str:
@@ -110,7 +120,7 @@ _FIRST_LINES = 10
 def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | None) -> None:
     """Print the last lines of an entry's newest run and what follows, until the entry has ended or time is over."""
     until = time.monotonic() + timeout_s if timeout_s is not None else None
-    number = last_run(book, entry_id)
+    number = chosen_run(book, entry_id)
     log = FollowedLog(space, book, entry_id, number)
     write_bytes(last_lines(log.pieces(), _FIRST_LINES))
     while until is None or time.monotonic() < until:

@@ -124,7 +124,7 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
 def _again(book: Book, entry_id: str) -> str:
     """The command that makes the remaining runs of a series."""
     if book.entry(entry_id).recipe is not None:
-        return f"logbook sweep --resume {entry_id} --detach"
+        return f"logbook sweep --id {entry_id} --detach"
     return f"its command again, with --id {entry_id} --detach"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Context, Option
+from typer import Option
 
 from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
@@ -151,7 +151,6 @@ def _left(workspace: Workspace, book: Book) -> Left:
 
 def close_command(
     *,
-    context: Context,
     conclusion: Annotated[
         Text, Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
     ] = None,
@@ -181,7 +180,7 @@ def close_command(
     with warned(space):
         result = close(
             space,
-            wire(context, max_wait),
+            wire(common, max_wait),
             conclusion=prose(conclusion),
             limitations=[prose(text) or "" for text in limitation or ()],
             next_steps=[prose(text) or "" for text in next_step or ()],
@@ -200,14 +199,20 @@ def close_command(
         "dry_run": dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }
-    lines = [_closed(result.header, now=not dry_run)]
-    if dry_run and closing is not None:
-        lines.append(closing.conclusion.strip())
-    if dry_run and result.header.issue is not None and not local:
-        lines.append(f"and {result.header.issue.url} would be updated")
+    text = _text(result, dry_run=dry_run, local=local)
+    emit("close", data, text, as_json=common.as_json, warnings=space.warnings)
+
+
+def _text(result: CloseResult, *, dry_run: bool, local: bool) -> str:
+    header = result.header
+    lines = [_closed(header, now=not dry_run)]
+    if dry_run and header.closing is not None:
+        lines.append(header.closing.conclusion.strip())
+    if dry_run and header.issue is not None and not local:
+        lines.append(f"and {header.issue.url} would be updated")
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
-    emit("close", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    return "\n".join(lines)
 
 
 def _closed(header: Header, *, now: bool) -> str:

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.issue.creation import write_offline
 from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.linked_issues import link
+from logbook_agent.issue.planned_sync import plan_digest, sync_planned
 from logbook_agent.issue.steps import step_diff, step_values
 from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.errors import LogbookError, exclusive
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
@@ -31,7 +32,6 @@ DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be writt
 
 def sync_command(
     *,
-    context: Context,
     create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
     repo: Annotated[
         Text, Option("--repo", metavar="OWNER/REPO", help="With --create: where to open it. [the git remote's]")
@@ -43,6 +43,9 @@ def sync_command(
         Texts, Option("--entry", metavar="ID", help="Post only the update of this entry, finished or not; repeatable.")
     ] = None,
     dry_run: DryRunOption = False,
+    digest: Annotated[
+        Text, Option("--digest", metavar="DIGEST", help="Write only the plan that --dry-run --json gave this digest.")
+    ] = None,
     offline: Annotated[
         Text,
         Option("--offline", metavar="DIR", help="Write what would be sent to files in this folder, and send nothing."),
@@ -70,32 +73,23 @@ def sync_command(
         new_block=new_block,
     )
     if offline is not None:
-        if dry_run:
-            raise UsageError(
-                "--offline and --dry-run cannot be used together",
-                cause="--offline only writes files",
-                hint="leave one of the two out",
-            )
+        exclusive({"--offline": offline, "--dry-run": dry_run}, cause="--offline only writes files")
         book, paths = write_offline(space, offline, entries=entry or (), repository=repo, labels=label or ())
         files = [space.shown(path) for path in paths]
-        emit(
-            "sync",
-            {"logbook": book.topic, "files": files},
-            "\n".join(files),
-            as_json=common.as_json,
-            warnings=space.warnings,
-        )
+        data = {"logbook": book.topic, "files": files}
+        emit("sync", data, "\n".join(files), as_json=common.as_json, warnings=space.warnings)
         return
     with warned(space):
-        result = sync(space, request, wire(context, max_wait))
+        sending = wire(common, max_wait)
+        result = sync_planned(space, request, sending, digest) if digest else sync(space, request, sending)
     text = sync_text(result, dry_run=dry_run)
     emit("sync", sync_data(result, dry_run=dry_run), text, as_json=common.as_json, warnings=space.warnings)
 
 
-def wire(context: Context, max_wait: str) -> SendOptions:
+def wire(common: Common, max_wait: str) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
     # By the forms of secrets alone: settings need not be readable yet, and errors pass their redactor.
-    typed = join(("logbook", *by_shape().argv(context.obj)))
+    typed = join(("logbook", *by_shape().argv(common.words)))
     return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"), again=typed)
 
 
@@ -111,7 +105,8 @@ def warned(space: Workspace) -> Iterator[None]:
 
 
 def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
-    """A sync as plain data. A dry run has the lines of what each step changes."""
+    """A sync as plain data. A dry run has the lines of what each step changes, and the digest of the plan."""
+    planned = {"digest": plan_digest(result)} if dry_run else {}
     return {
         "logbook": result.book.topic,
         "issue": result.issue,
@@ -120,6 +115,7 @@ def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
+        **planned,
     }
 
 
@@ -160,12 +156,11 @@ def link_command(
     The next sync adds the block to the experiment issue, and names the others in it.
     Example: logbook link acme/moe#2704 --as "Prior issue"
     """
-    if label is not None and replace:
-        raise UsageError(
-            "--as and --replace cannot be used together",
-            cause="--replace is for the experiment issue only",
-            hint=f"logbook link {target} --replace",
-        )
+    exclusive(
+        {"--as": label, "--replace": replace},
+        cause="--replace is for the experiment issue only",
+        hint=f"logbook link {target} --replace",
+    )
     space = common.space()
     book, address = link(space, target, label=label, replace=replace)
     label = space.redactor.text(label) if label is not None else None

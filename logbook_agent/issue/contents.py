@@ -53,13 +53,9 @@ def gather(
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
     files = {record.id: left for record in found.contents.records if (left := _files_of(record))}
-    rests_on = {name: _digest_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
-        entries=tuple(
-            _entry(e, later, links, _rests_on(found, e, rests_on), plots.get(e["id"], ()), files.get(e["id"], ()))
-            for e in found.summaries
-        ),
+        entries=tuple(_entry(e, later, links, plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
@@ -93,36 +89,22 @@ def _entry(
     summary: Summary,
     later: Later,
     links: Links,
-    compared: Mapping[str, object],
     plots: Sequence[NamedPlot],
     files: Sequence[LeftFile],
 ) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    others = [*refers, *([compared] if compared else [])]
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
         aliases=tuple(summary["aliases"]),
         # Without entries that refer to it, the digest is that of its own record.
-        digest=digest(summary["digest"], *others) if others else summary["digest"],
+        digest=digest(summary["digest"], *refers) if refers else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
         pictured=all_pictured(links, plots, files),
         supersedes=summary["supersedes"],
     )
-
-
-def _rests_on(found: Findings, summary: Summary, digests: Mapping[str, object]) -> dict[str, object]:
-    """The digests of the other entries on whose runs the comparison of an entry rests, by name."""
-    names = found.comparisons.sharing(summary["id"]) if summary["comparison"] is not None else set()
-    return {name: digests.get(name) for name in sorted(names - {summary["id"]})}
-
-
-def _digest_of(found: Findings, summary: Summary) -> object:
-    """Changes when a comparison with this entry may: with its record, and with why it does not count."""
-    why = found.thread.standing[summary["id"]].why
-    return [summary["digest"], why] if why else summary["digest"]
 
 
 def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.model.summary import Summary
-from logbook_agent.pages.blocks import HeaderValues, computed_text, header_values, opening_values
+from logbook_agent.pages.blocks import HeaderValues, header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
@@ -84,7 +84,7 @@ class IssueValues:
             "goal": prose(plain["goal"]),
             "metrics": list(map(one_line, plain["metrics"])),
             "secondary_metrics": list(map(one_line, plain["secondary_metrics"])),
-            "gates": list(map(escape, [*plain["gates"], *plain["changes"]])),
+            "gates": list(map(escape, plain["gates"])),
             "constraints": list(map(one_line, plain["constraints"])),
         }
 
@@ -256,7 +256,7 @@ def _computed(computed: Computed | None) -> Piece | str:
     """`unmet, topk=8 was not measured`; empty where nothing was computed."""
     if computed is None:
         return ""
-    text = computed_text(computed)
+    text = computed.text
     return Piece(size=size(text), within=lambda room: escape(words(text, room)))
 
 

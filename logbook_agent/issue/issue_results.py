@@ -50,8 +50,8 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
     state: str = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
-    if later := thread.superseded_by(summary["id"]):
-        state += f", superseded by {', '.join(later)}"
+    if (why := thread.standing[summary["id"]].why) != summary["state"]:
+        state += f", {why}" if why else ""
     if summary["candidates"] is not None:
         cells = [_candidates(summary["candidates"], name) for name in metrics]
     else:

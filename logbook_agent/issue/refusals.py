@@ -23,6 +23,7 @@ from logbook_agent.model.errors import (
     RemoteError,
     Unreachable,
 )
+from logbook_agent.text.escapes import visible
 from logbook_agent.text.redaction.redactor import by_shape
 
 _LONGEST = 300
@@ -50,7 +51,7 @@ class Call:
 
 def one_line(text: str) -> str:
     """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST]).split())
+    plain = " ".join(visible(text[: 10 * _LONGEST]).split())
     plain = by_shape().text(plain)  # a secret that is cut is no longer known as one
     return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
@@ -215,7 +215,6 @@ def _is_tagged(calls: Calls, made: Snapshot) -> bool:
 
 def snapshot_command(
     *,
-    context: Context,
     name: Annotated[str, Argument(metavar="NAME", help="The tag's name.")],
     entry: Annotated[
         Texts, Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]")
@@ -232,7 +231,7 @@ def snapshot_command(
     space = common.space()
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
     with warned(space):
-        result = snapshot(space, request, wire(context, max_wait))
+        result = snapshot(space, request, wire(common, max_wait))
     made = result.snapshot
     data = {
         "name": made.name,

@@ -9,9 +9,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
+from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of
+from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds, Stop
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree, WatchedTrees
