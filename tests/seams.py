@@ -22,7 +22,9 @@ import yaml
 from logbook_agent import Logbook, log
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main as logbook
+from logbook_agent.exports.api import ab, experiment, to_pandas, to_polars
 from logbook_agent.issue import marking
+from logbook_agent.issue.api import sync
 from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
@@ -32,9 +34,11 @@ __all__ = [
     "Facts",
     "Logbook",
     "Store",
+    "ab",
     "bench_core",
     "bench_core_cases",
     "check_shapes",
+    "experiment",
     "forged",
     "forged_block",
     "issue_block",
@@ -44,6 +48,7 @@ __all__ = [
     "marked",
     "mcp_document",
     "mcp_tool",
+    "mcp_tools",
     "order_of_pair",
     "own_workers",
     "set_clock",
@@ -51,6 +56,9 @@ __all__ = [
     "set_orders",
     "set_size",
     "set_waits",
+    "sync",
+    "to_pandas",
+    "to_polars",
 ]
 
 # -- call ----------------------------------------------------------------------------------------------
@@ -94,25 +102,34 @@ def check_shapes() -> None:
 
 
 def _mcp_desk(folder: Path, allow_run: bool) -> Any:
-    from logbook_agent.agents.mcp.desk import Desk
+    from logbook_agent.agents.mcp.tool_calls import Desk
 
-    return Desk(cwd=folder, environ=os.environ, root=str(folder / "logbooks"), allow_run=allow_run)
+    return Desk(cwd=folder, root=str(folder / "logbooks"), allow_run=allow_run)
 
 
 def mcp_tool(folder: Path, name: str, given: Mapping[str, Any], *, allow_run: bool = True) -> Any:
     """The answer of a tool of `logbook mcp` for the logbooks below a folder, without a server."""
-    from logbook_agent.agents.mcp import tool_answers
+    import anyio
+
+    from logbook_agent.agents.mcp.tool_calls import answered
+
+    return anyio.run(answered, _mcp_desk(folder, allow_run), name, given)
+
+
+def mcp_tools() -> tuple[Any, ...]:
+    """The rows of the tools of `logbook mcp`."""
     from logbook_agent.agents.mcp.tool_table import TOOLS
 
-    [tool] = [tool for tool in TOOLS if tool.name == name]
-    return tool_answers.answered(_mcp_desk(folder, allow_run), tool, given)
+    return TOOLS
 
 
 def mcp_document(folder: Path, address: str) -> str:
     """The text of a resource of `logbook mcp` for the logbooks below a folder, without a server."""
+    import anyio
+
     from logbook_agent.agents.mcp.book_resources import text_of
 
-    return text_of(_mcp_desk(folder, allow_run=False), address)
+    return anyio.run(text_of, _mcp_desk(folder, allow_run=False), address)
 
 
 def own_workers() -> list[subprocess.Popen[Any]]:
@@ -130,12 +147,12 @@ def machine_variables(environ: Mapping[str, str]) -> list[str]:
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, now: Callable[[], Any]) -> None:
     """The time that records are given; `now` returns a datetime in UTC."""
-    monkeypatch.setattr("logbook_agent.cli.options.utc_now", now)
+    monkeypatch.setattr("logbook_agent.cli.spaces.utc_now", now)
 
 
 def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
     """How commands measure and spend waits for a server, in seconds."""
-    monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": clock, "sleep": sleep})
+    monkeypatch.setattr("logbook_agent.cli.spaces.timing", {"clock": clock, "sleep": sleep})
 
 
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:

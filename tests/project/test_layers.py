@@ -23,15 +23,15 @@ ROOMS: dict[str, str] = {
     "campaign": "model text store running findings pages entries",
     "doctor": "model text store running pages",
     "cli": "model text store running findings pages entries campaign doctor",
-    "issue": "model text store running findings pages entries campaign cli",
+    "api": "model store findings entries campaign",
+    "issue": "model text store running findings pages entries campaign cli api",
     "report": "model text store running findings pages cli",
     "artifacts": "model text store",
-    "exports": "model text store running findings pages entries campaign cli",
+    "exports": "model text store running findings pages entries campaign cli api",
     "formats": "model text store running",
     "curves": "model store running",
     "cluster": "model text store running cli",
     "agents": "model text store running findings pages entries campaign cli",
-    "api": "model store findings entries campaign issue exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
 FEATURES = ("issue", "report", "artifacts", "exports", "formats", "curves", "cluster", "agents")
@@ -59,7 +59,7 @@ PURE = (
     "formats/google_benchmark.py",
     *(f"agents/{name}.py" for name in ("next_steps", "citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
-    *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "output_fences")),
+    *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "answers")),
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
     *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )
@@ -91,8 +91,7 @@ HOMES = {
     "markupsafe": {"report"},
     # Extras, which are loaded when they are asked for.
     **{name: {"exports"} for name in ("pyarrow", "mlflow", "wandb", "trackio")},
-    # The Python API names their types.
-    **{name: {"exports", "api"} for name in ("pandas", "polars")},
+    **{name: {"exports"} for name in ("pandas", "polars")},
     "re2": {"text"},
     "matplotlib": {"report"},
     "numpy": {"findings"},

@@ -13,7 +13,7 @@ STARTERS = {
     "running/provenance/git_calls.py",  # git
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
-    "agents/mcp/detached_start.py",  # itself, for runs that outlive a call
+    "agents/mcp/tool_calls.py",  # itself
     "cluster/far.py",  # itself on another machine, as the Python of its own environment
     "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
     "cluster/shell.py",  # ssh, and what the user's settings name
@@ -27,6 +27,8 @@ _CALLS = {
     "getoutput",
     "getstatusoutput",
     "create_subprocess_exec",
+    "open_process",
+    "run_process",
 }
 _OS_CALLS = {"system", "popen", "posix_spawn", "posix_spawnp", "startfile", "create_subprocess_shell"}
 
@@ -40,8 +42,8 @@ def _starts(path: Path) -> Iterator[str]:
             continue
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             # `asyncio.run` starts no process.
-            started = (_CALLS | _OS_CALLS) - ({"run"} if node.value.id == "asyncio" else set())
-            if node.value.id in ("subprocess", "asyncio") and node.attr in started:
+            started = (_CALLS | _OS_CALLS) - (set() if node.value.id == "subprocess" else {"run"})
+            if node.value.id in ("subprocess", "asyncio", "anyio") and node.attr in started:
                 yield f"{node.value.id}.{node.attr}"
             if node.value.id == "os" and (node.attr in _OS_CALLS or node.attr.startswith(("exec", "spawn"))):
                 yield f"os.{node.attr}"

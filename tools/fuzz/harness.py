@@ -23,7 +23,7 @@ from typing import Any
 import jinja2
 
 from logbook_agent import cli
-from logbook_agent.cli import options
+from logbook_agent.cli import spaces
 from tools.fuzz.arena import WRITABLE, Arena, base_of, laid_out
 from tools.fuzz.documents import Base
 from tools.fuzz.hub import REPOSITORY, Hub
@@ -186,7 +186,7 @@ def prepare_environment(top: Path, host: str) -> None:
     )
     tempfile.tempdir = None
     moment = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
-    options.utc_now = lambda: moment
+    spaces.utc_now = lambda: moment
     passed = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -196,7 +196,7 @@ def prepare_environment(top: Path, host: str) -> None:
     cli.build = functools.cache(cli.build)
     cli.get_command = functools.cache(cli.get_command)
     jinja2.Environment.compile = functools.cache(jinja2.Environment.compile)
-    options.timing.update(clock=lambda: passed[0], sleep=sleep)
+    spaces.timing.update(clock=lambda: passed[0], sleep=sleep)
 
 
 @contextmanager

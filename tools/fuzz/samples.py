@@ -40,7 +40,10 @@ RICH_HEADER: dict[str, Any] = {
                 }
             },
         },
-        {"text": "b", "predicate": {"verdict": {"axis": "quant_mode", "values": ["none", "int8"], "metric": "tflops"}}},
+        {
+            "text": "b",
+            "predicate": {"compared": {"axis": "quant_mode", "values": ["none", "int8"], "metric": "tflops"}},
+        },
         {"text": "c", "predicate": {"all": [{"compared": {"axis": "quant_mode", "values": ["none", "int8"]}}]}},
     ],
 }

@@ -262,7 +262,7 @@ class Story:
             ("show", {"id": self.entry()}),
             ("search", {"words": ["tflops"]}),
             ("compare", {"references": [self.entry(self.measured), self.entry(self.measured)]}),
-            ("plan", {"title": "By an agent", "commands": ["Baseline: echo RESULT tflops=1"]}),
+            ("plan", {"title": "By an agent", "command": ["Baseline: echo RESULT tflops=1"]}),
             ("record", {"action": "note", "text": "Seen by an agent", "next": self.draw.choice(TEXTS)}),
             ("run", {"argv": ["sh", "bench.sh", "--mode", "new", "--size", "1"], "title": "Run by an agent"}),
             ("wait", {"timeout_s": 30}),

@@ -252,7 +252,7 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
         time.sleep(chance.uniform(0.05, 2.0))
         client.kill()
         client.wait()
-        words = ["--resume", "MOE-000", "--on", "cluster"]
+        words = ["--id", "MOE-000", "--on", "cluster"]
     done = iris("sweep", *words)
     assert done.code == 0, done.err
     assert_each_once(runs_of(folder), 2 * CASES)

@@ -37,7 +37,7 @@ while [ "$(ls kills | wc -l)" -lt "$((($1 - 1) * KILLS / SIZES))" ]; do sleep 0.
 echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"
 """
 WORDS = ("sweep", "demo", "--on", "ray", "--parallel", "2")
-AGAIN = ("sweep", "--resume", "MOE-000", "--parallel", "2")
+AGAIN = ("sweep", "--id", "MOE-000", "--parallel", "2")
 # So many of the clients are killed only when they are at work: a machine that is busy takes seconds to start them.
 AT_WORK = 0.8
 MOST_S = 1200.0 if STRESS else 300.0
@@ -130,5 +130,5 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
     numbers = [number for _, number in came(folder)]
     assert len(numbers) == len(set(numbers)), "no run was made twice"
     assert set(numbers) >= {run.run for run in counted}
-    assert logbook("sweep", "--resume", "MOE-000", cwd=folder).returncode == 0
+    assert logbook("sweep", "--id", "MOE-000", cwd=folder).returncode == 0
     assert runs_of(folder) == runs, "nothing is left to be made"

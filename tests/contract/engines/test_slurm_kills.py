@@ -89,11 +89,11 @@ def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli, at_o
     while True:
         assert time.monotonic() < deadline, (left, slurm.ask("squeue"))
         if not series(folder):
-            if at_once and words[1] == "--resume" and started("list", "--json").data[0]["state"] == "finished":
+            if at_once and words[1] == "--id" and started("list", "--json").data[0]["state"] == "finished":
                 break
             done = logbook(*words, "--detach", cwd=folder)
             assert done.returncode == 0, done.stderr.decode()
-            words = ("sweep", "--resume", "MOE-000", *at_once)
+            words = ("sweep", "--id", "MOE-000", *at_once)
         if not left:
             (folder / "calm").touch()
             if started("wait", "MOE-000").code == 0:

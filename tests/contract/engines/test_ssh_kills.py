@@ -84,7 +84,7 @@ def words(box: SshPlace, at_once: tuple[str, ...]) -> tuple[str, ...]:
     """What begins the sweep, or goes on with it once it is there. To begin again would make all cases anew where the
     last run ended while no client lived: the next command takes it in, and finds nothing left to resume."""
     begun = bool(box.store.entry_ids())
-    return ("sweep", *(("--resume", "MOE-000") if begun else ("demo", "--on", box.name)), *at_once)
+    return ("sweep", *(("--id", "MOE-000") if begun else ("demo", "--on", box.name)), *at_once)
 
 
 @pytest.mark.parametrize("at_once", [(), ("--parallel", "3")], ids=["one by one", "three at once"])

@@ -112,11 +112,11 @@ def test_a_host_that_stays_away(
     assert answer.code == 1
     assert all(exit_of(run) == {} for run in made)
     assert 2 <= len(made) < CASES
-    assert all(word in answer.out for word in (f"{len(made)} of {CASES}", REFUSED, "logbook sweep --resume MOE-000"))
+    assert all(word in answer.out for word in (f"{len(made)} of {CASES}", REFUSED, "logbook sweep --id MOE-000"))
     assert "best" not in answer.out
     (box.folder / "refuse").unlink()
     write_recipe(box.folder, TEXT, bench=BENCH)
-    again = started("sweep", "--resume", "MOE-000", *at_once, "--json")
+    again = started("sweep", "--id", "MOE-000", *at_once, "--json")
     assert again.code == 0, again.err
     assert (again.data["rows"], again.data["best"]) == (CASES, None)
 

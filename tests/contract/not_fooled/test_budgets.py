@@ -114,16 +114,16 @@ def test_a_sweep_stops_in_its_midst_tears_down_and_goes_on_later(cli: Cli, folde
     assert answer.code == 2
     assert "3 of 3 runs" in answer.out + answer.err
     assert not (folder / "up").exists()
-    assert cli("sweep", "--resume", "MOE-000").code == 2
+    assert cli("sweep", "--id", "MOE-000").code == 2
     assert cli("criteria", "--budget", "runs=20").code == 0
-    assert cli("sweep", "--resume", "MOE-000").code == 0
+    assert cli("sweep", "--id", "MOE-000").code == 0
 
 
 def test_a_sweep_that_is_done_is_shown(cli: Cli, folder: Path) -> None:
     begin(cli, "runs=4")
     (folder / "one.yaml").write_text(RECIPE)
     assert cli("sweep", "one.yaml").code == 0
-    assert cli("sweep", "--resume", "MOE-000").code == 0
+    assert cli("sweep", "--id", "MOE-000").code == 0
 
 
 def test_a_sweep_elsewhere_stops_too(cli: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,10 +178,10 @@ def test_an_ab_goes_on_when_documents_or_results_change(ready: Cli, git: Git, fo
     (folder / "README.md").write_text("More words\n")
     git("add", ".")
     git("commit", "-q", "-m", "Words, results and the entry")
-    more = ready(*AB, "--max-pairs", "2", "--id", "T-000", *command)
+    more = ready("ab", "--json", "--id", "T-000", "--max-pairs", "2")
     assert (more.data["pairs"], more.data["answer"]["pairs"]) == (4, 4)
     again = ready(*AB, "--max-pairs", "2", *command)
-    assert again.data["answer"]["entries"] == ["T-000", "T-001"]
+    assert (again.data["id"], again.data["answer"]["pairs"]) == ("T-000", 6)
 
 
 def test_pairs_of_changes_and_of_their_commit_are_of_one_code(ready: Cli, git: Git, folder: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_hand_edited_block_stays(three: Cli, folder: Path) -> None:
     assert three("note", "--title", "x").code == 0
     assert view.read_text().startswith(edited.rstrip("\n"))
     assert "MOE-001" in three("edit", "MOE-001", "--next", "go").err
-    assert "MOE-001" in three("status").out.partition("edited_by_hand")[2]
+    assert "MOE-001" in three("status").out.partition("edited by hand")[2]
     assert three("render", "--discard-edits").code == 0
     [kept] = (folder / "logbooks/moe/backups").iterdir()
     assert kept.read_text().startswith(edited.rstrip("\n"))

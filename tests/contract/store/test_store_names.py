@@ -97,7 +97,7 @@ def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, gi
     (tmp_path / "outside.yaml").write_text("name: outside\nSECRET-WORD: 1\n")
     use = {"name": "outside", "file": "../../outside.yaml", "digest": "d", "runs": 1}
     changed(folder / ENTRY, lambda data: data.update(recipe=use))
-    answer = one("sweep", "--resume", "MOE-000")
+    answer = one("sweep", "--id", "MOE-000")
     assert answer.code == 2
     assert "SECRET-WORD" not in answer.err
 

@@ -16,6 +16,7 @@ from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry
+from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -30,7 +31,7 @@ from logbook_agent.model.header import (
     Snapshot,
 )
 from logbook_agent.model.record import Record, record_of
-from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Output, Row, Run, Scalar
+from logbook_agent.model.run import Device, Env, Exit, Host, Measurement, Output, Row, Run, Scalar
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
 

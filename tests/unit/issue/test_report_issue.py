@@ -97,7 +97,7 @@ ANSWERED = Opening(
                  command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench", pairs=8),
         answered("fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
                  why="it needs more pairs than is practical",
-                 command="logbook ab --id MOE-I8-002 -- fp8", pairs=20, is_hopeless=True),
+                 is_hopeless=True),
     ),
     in_words=(
         InWords(kind="summary", text="said below"),
@@ -121,7 +121,7 @@ def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> Non
         " the interval includes 0, so either side may be better; it needs about 8 more pairs)."
         " To add up to 8 pairs: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
         f"- fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting) {where};"
-        " it needs more pairs than is practical). To measure it again: `logbook ab --id MOE-I8-002 -- fp8`",
+        " it needs more pairs than is practical)",
         f"- In words (decision of {link}): Take *int8*.",
         *(f"- Failed: {link} Try {n}: out of memory" for n in range(3)),
         "- 1 more of the failures [in the logbook](VIEW)",

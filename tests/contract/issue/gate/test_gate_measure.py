@@ -102,11 +102,14 @@ def test_rows_that_only_their_order_tells_apart(
     assert why in answer.data["comment"]["text"]
 
 
-def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+def test_each_measurement_has_its_own_answer_and_names_those_before(
+    cli: Cli, git: Git, folder: Path, record: Path
+) -> None:
     with_speeds(git, folder, "100", "110")
-    for pairs, entries in ((2, ["CI-000"]), (4, ["CI-000", "CI-001"])):
+    for entry, earlier in (("CI-000", []), ("CI-001", ["CI-000"])):
         answer = ci(cli, record, "--json", "--max-pairs", "2", *BENCH_WORDS)
-        assert (answer.data["answer"]["pairs"], answer.data["answer"]["entries"]) == (pairs, entries)
+        found = answer.data["answer"]
+        assert (found["id"], found["pairs"], found["earlier"]) == (entry, 2, earlier)
 
 
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
