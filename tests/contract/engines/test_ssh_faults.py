@@ -178,7 +178,7 @@ def test_runs_take_turns_at_the_devices_there(box: SshPlace, started: Cli, folde
     client.kill()
     client.communicate()
     box.cut()
-    waits = started("status", "--json").data["running"][-1]
+    waits = started("status", "--json").data["running"][0]
     assert (waits["state"], "tpu0" in waits["said"]) == ("submitted", True)
     (folder / "go").touch()
     runs = [box.ended(run) for run in (first, box.store.runs(waits["id"])[-1])]
