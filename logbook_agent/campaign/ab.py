@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -39,11 +41,19 @@ class AbPlan:
             "id": self.entry.id,
             "title": self.entry.title,
             "run": ab_more(self.entry.id),
+            "share": self.share,
             "view": str(self.book.view_path),
         }
 
     def text(self) -> str:
-        return f"{self.entry.id} is planned; to run it, here or in another worktree: {ab_more(self.entry.id)}"
+        text = f"{self.entry.id} is planned; to run it: {ab_more(self.entry.id)}"
+        return f"{text}\nanother worktree has it once it merged the commit that holds it: {self.share}"
+
+    @property
+    def share(self) -> str:
+        """What to type so that other worktrees can have the plan."""
+        where = shlex.quote(os.path.relpath(self.book.root))
+        return f"git add {where} && git commit -m 'Plan {self.entry.id}'"
 
 
 def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPlan:

@@ -14,7 +14,7 @@ from logbook_agent.campaign.trees import CodeChanged
 from logbook_agent.findings.advice import ab_afresh, ab_more, pairs_to_add
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Design, Part
 from logbook_agent.model.entry import Entry
@@ -365,7 +365,11 @@ class Rounds:
     def _nothing(self) -> tuple[Stop, str]:
         """Why no pair counts, with what was wrong with the output."""
         found = self._answer
-        why = [*found.left_out, *(reason for f in found.findings for reason in f.left_out)] if found else []
+        why = (
+            [*words.failures(found), *found.left_out, *(reason for f in found.findings for reason in f.left_out)]
+            if found
+            else []
+        )
         why = why or ["nothing was measured"]
         runs = self._book.runs(self._entry.id)
         reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
@@ -380,9 +384,9 @@ class Rounds:
         shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
-        open_ones = [f for f in answer.goals if f.lacks_pairs]
-        if open_ones and not self._pairs % BLOCK_PAIRS:
-            parts.append(f"needs {words.more_pairs(max(open_ones, key=missing_pairs))}")
+        last = last_to_settle(answer)
+        if last is not None and not self._pairs % BLOCK_PAIRS:
+            parts.append(f"needs {words.more_pairs(last)}")
         return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
 
     def _show(self, text: str = "") -> None:

@@ -17,7 +17,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
-from logbook_agent.model.record import WARM_UP, Record, RunStatus, mended
+from logbook_agent.model.record import Record, RunStatus, mended
 from logbook_agent.model.run import Row, Run
 
 MADE_AGAIN = "made again"
@@ -139,7 +139,7 @@ def _with_units(case: Case, declared: Sequence[Metric]) -> Case:
 def _why_not(lost: str, status: RunStatus, row: Row, *, was_made_again: bool) -> str:
     reasons = (
         lost,
-        "" if status.counts else WARM_UP,
+        status.discarded_as,
         "" if status.state == "finished" or (status.state == "failed" and row.failed is not None) else status.state,
         failed_text([row.failed.reason]) if row.failed is not None else "",
         MADE_AGAIN if was_made_again else "",

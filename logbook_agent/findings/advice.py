@@ -11,7 +11,7 @@ from datetime import datetime
 
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
 from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item
@@ -34,7 +34,8 @@ from logbook_agent.text.shell_words import command_line, sweep_command
 
 def pairs_to_add(answer: Answer) -> int:
     """How many more pairs of each case would probably settle a comparison; the usual budget where none would."""
-    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
+    last = last_to_settle(answer)
+    needed = missing_pairs(last) if last is not None else math.inf
     return int(needed) if math.isfinite(needed) else BUDGET_PAIRS
 
 
@@ -104,7 +105,7 @@ def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None) -> str
     """What to type to go on with an A/B by its entry. Where its pairs are judged once, a new entry takes them; where no
     commit holds its code, the question is typed again, which is right for the code as it is then."""
     if stated.design.fixed:
-        return ab_afresh(entry_id, stated)
+        return ab_afresh(entry_id, stated, pairs)
     code = stated.code.get(stated.question.base)
     if code is not None and code.commit is None and code.mark is not None:
         return ab_afresh(entry_id, stated, pairs, new=False)

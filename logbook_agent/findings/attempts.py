@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
@@ -175,11 +176,15 @@ def chosen(items: Sequence[TriedItem], entries: Sequence[Summary], words: Sequen
     `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
     """
     finished: dict[str, tuple[str, str]] = {}
+    # Of sides of code, the command is one, and the failure is that of the code.
+    of_code = {e["id"] for e in entries if (e["comparison"] or {}).get("question", {}).get("axis") == CODE_AXIS}
     for entry in (e for e in entries if not is_withdrawn(e["state"])):
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
     kept: list[TriedItem] = [
-        {**item, "since": _since(item, finished)} for item in items if all(_is_of(item, word) for word in words)
+        {**item, "since": None if item["entry"] in of_code else _since(item, finished)}
+        for item in items
+        if all(_is_of(item, word) for word in words)
     ]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))
 
@@ -231,24 +236,65 @@ def without_gain(answers: Sequence[Answer]) -> list[TriedItem]:
     """What comparisons found without a gain, as items of what was tried."""
     return [
         {
-            "kind": VERDICT,
-            "entry": answer.entry,
-            "run": None,
-            "runs": [],
-            "at": answer.last,
-            "command": [],
-            "case": dict(f.case),
-            "config": {**f.case, answer.question.axis: f.side},
-            "env": {},
-            "commit": None,
-            "outcome": f.outcome.value,
-            "reason": words.sentence(answer, f),
+            **_side_item(answer, VERDICT, f.outcome.value, words.sentence(answer, f), f.side, f.case),
             "metric": f.metric,
             "delta": f.change,
             "change": words.signed(f.change),
-            "against": answer.question.base,
-            "axis": answer.question.axis,
         }
         for answer in answers
         for f in answer.without_gain
     ]
+
+
+def failed_sides(answers: Sequence[Answer], entries: Sequence[Summary]) -> list[TriedItem]:
+    """The sides that failed beside their base, each with its most frequent reason."""
+    opened = {s["id"]: s["opened"] for s in entries}
+    return [
+        {**_side_item(answer, FAILURE, _FAILED[0], of.most_common(1)[0][0], side, {}), "at": opened[answer.entry]}
+        for answer in answers
+        for side, of in answer.failed.items()
+        if side != answer.question.base and answer.entry in opened
+    ]
+
+
+def discards(entries: Sequence[Summary], discarded: Mapping[str, str]) -> list[TriedItem]:
+    """The entries that somebody `discarded`, with the reason that the decision gives."""
+    by_id = {s["id"]: s for s in entries}
+    decisions = {entry: by_id[by] for entry, by in discarded.items() if entry in by_id and by in by_id}
+    return [
+        {
+            **_plain_item(entry, MARKED, "discarded", cut_line(lead(by["decision"] or ""), _REASON_CHARACTERS)),
+            "at": by["opened"],
+        }
+        for entry, by in decisions.items()
+    ]
+
+
+def _side_item(answer: Answer, kind: str, outcome: str, reason: str, side: str, case: Mapping[str, str]) -> TriedItem:
+    """An item about a side of a comparison."""
+    return {
+        **_plain_item(answer.entry, kind, outcome, reason),
+        "at": answer.last,
+        "case": dict(case),
+        "config": {**case, answer.question.axis: side},
+        "against": answer.question.base,
+        "axis": answer.question.axis,
+    }
+
+
+def _plain_item(entry: str, kind: str, outcome: str, reason: str) -> TriedItem:
+    """An item about an entry, of no run alone."""
+    return {
+        "entry": entry,
+        "run": None,
+        "runs": [],
+        "at": "",
+        "kind": kind,
+        "outcome": outcome,
+        "reason": reason,
+        "command": [],
+        "case": {},
+        "config": {},
+        "env": {},
+        "commit": None,
+    }

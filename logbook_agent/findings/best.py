@@ -1,9 +1,9 @@
 """The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
 A problem is what is computed: all config, or where the header has a matrix its axes and the keys of the baseline;
-without the keys in which the sides of a comparison differ. Cases of two problems are never ranked against
-each other. A case that lost a comparison, was found equal to its base, or was marked as a negative result is not the
-best.
+without the keys in which the sides of a comparison differ. Where no config is left, the words of the command tell it.
+Cases of two problems are never ranked against each other. A case that lost a comparison or failed in it, was found
+equal to its base, or was marked as a negative result is not the best.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.words import subject
 from logbook_agent.findings.measurements import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import is_far
@@ -23,6 +24,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical, varied
+from logbook_agent.text.phrases import listed
 
 # What an entry measured of a case, with the entry.
 Tried: TypeAlias = tuple[Summary, Trial]
@@ -30,13 +32,16 @@ Tried: TypeAlias = tuple[Summary, Trial]
 _PROBLEMS = 2
 # So many are shown where there is room for few.
 SHOWN = 12
+# So many entries that settled the same are named.
+_SHOWN = 3
 _AGAINST = {
-    Outcome.BETTER: "better than the baseline",
-    Outcome.WORSE: "worse than the baseline",
-    Outcome.NO_DIFFERENCE: "no difference from the baseline",
-    Outcome.OPEN: "open against the baseline",
+    Outcome.BETTER: "better than",
+    Outcome.WORSE: "worse than",
+    Outcome.NO_DIFFERENCE: "no difference from",
+    Outcome.OPEN: "open against",
 }
 _SAME = "same config, but not compared with the baseline"
+_NOT_COMPARED = "not compared with the baseline"
 _ELSEWHERE = "not the baseline's problem"
 _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
@@ -123,10 +128,11 @@ class _Ranking:
         names = {name for key in self._told for name in self._config(key)} - self._axes
         declared = thread.header.case_keys if thread.header.matrix else ()
         self._names = [name for name in declared if name in names] or sorted(names)
+        words = {} if declared else self._words()
         problems: dict[tuple[object, ...], list[str]] = {}
         for key, told in self._told.items():
             named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
-            problems.setdefault((key,) if told["config_left_out"] else named, []).append(key)
+            problems.setdefault((key,) if told["config_left_out"] else (named or words.get(key),), []).append(key)
         self._problems = [_Problem(keys, varied(self._config(k) for k in keys)) for keys in problems.values()]
         between = varied(self._config(problem.keys[0]) for problem in self._problems)
         self._between = [name for name in between if name in self._names]
@@ -202,14 +208,23 @@ class _Ranking:
         good = {key: [(s, c) for s, c in of if c["accepted"] or 0 not in c["values"]] for key, of in found.items()}
         return {key: of for key, of in good.items() if of}
 
+    def _words(self) -> dict[str, str]:
+        """The words of the command of each case; those of cases that were compared are one."""
+        words = {key: told["words"] for key, told in self._told.items()}
+        for base, side, *_ in self._compared:
+            alike = {words[key] for key in base.keys() | side.keys() if key in words}
+            words = {key: min(alike) if text in alike else text for key, text in words.items()}
+        return words
+
     def _lost(self) -> dict[str, int]:
-        """The cases that lost a comparison, or whose output was another, with the place of the entry that has its
-        answer."""
+        """The cases that lost a comparison or failed in it, or whose output was another, with the place of the entry
+        that has its answer."""
         lost: dict[str, int] = {}
         for base, side, answer, finding in self._compared:
             losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
             losers = losers if finding.is_settled else set()
-            if any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
+            has_failed = finding.side in answer.failed and finding.outcome is not Outcome.BETTER
+            if has_failed or any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
                 losers |= side.keys() - base.keys()
             for key in losers:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
@@ -260,25 +275,44 @@ class _Ranking:
         )
 
     def _against(self, key: str) -> str:
-        header = self._thread.header
-        if header.baseline is None or self._is_baseline(key):
+        """What the latest comparison found of a case and the baseline; else what comparisons settled of it and another,
+        with the entries that settled the same: `better than none (MOE-007, MOE-005)`."""
+        if self._thread.header.baseline is not None and self._is_baseline(key):
             return ""
-        config, places = self._config(key), [place for place in baseline_cases(header) if place]
-
-        def is_other(case: str, of: Mapping[str, str]) -> bool:
-            """Whether a case is the baseline, which the best is not."""
-            named = any(_is_of(of, place) and not _is_of(config, place) for place in places)
-            return named or (case in self._cases and self._is_baseline(case))
-
+        settled: dict[str, list[str]] = {}
         for base, side, answer, f in reversed(self._compared):
-            for mine, theirs, outcome in ((side, base, f.outcome), (base, side, _TURNED.get(f.outcome, f.outcome))):
-                if key in mine and any(is_other(case, of) for case, of in theirs.items()):
-                    return f"{_AGAINST[outcome]} ({answer.entry})"
+            turned = _TURNED.get(f.outcome, f.outcome)
+            for mine, theirs, other, outcome in (
+                (side, base, answer.question.base, f.outcome),
+                (base, side, f.side, turned),
+            ):
+                if key not in mine or key in theirs:
+                    continue
+                if any(self._is_other(key, case, of) for case, of in theirs.items()):
+                    return f"{_AGAINST[outcome]} the baseline ({answer.entry})"
+                if f.is_settled:
+                    settled.setdefault(f"{_AGAINST[outcome]} {subject(answer, other)}", []).append(answer.entry)
+        beside = self._beside_baseline(key)
+        found = [f"{text} ({listed(entries, _SHOWN)})" for text, entries in [*settled.items()][:1]]
+        return beside if beside == _ELSEWHERE else "; ".join(filter(None, [*found, beside]))
+
+    def _is_other(self, key: str, case: str, of: Mapping[str, str]) -> bool:
+        """Whether a case with this config is the baseline, which the one of the key is not."""
+        places = [place for place in baseline_cases(self._thread.header) if place]
+        named = any(_is_of(of, place) and not _is_of(self._config(key), place) for place in places)
+        return named or (case in self._cases and self._is_baseline(case))
+
+    def _beside_baseline(self, key: str) -> str:
+        """What a case that was not compared with the baseline is to it."""
+        header, config = self._thread.header, self._config(key)
+        if header.baseline is None:
+            return ""
+        places = [place for place in baseline_cases(header) if place]
         if any(_is_of(config, place) for place in places):
             return _SAME
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
-        return "not compared with the baseline" if is_same else _ELSEWHERE
+        return _NOT_COMPARED if is_same else _ELSEWHERE
 
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:

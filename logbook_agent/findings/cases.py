@@ -10,7 +10,7 @@ from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import sentinels
 from logbook_agent.model.load import contention_of, is_busy
-from logbook_agent.model.record import WARM_UP, Record, mended
+from logbook_agent.model.record import NOT_COUNTED, Record, mended
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
 
@@ -57,9 +57,12 @@ class Case:
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
 
-    Those of a run that was discarded have the state `warm-up`, however it ended: no reader counts what did not finish.
+    Those of a run that does not count have the state `warm-up` or `left out`, however it ended: no reader counts what
+    did not finish.
     """
-    runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
+    runs = [
+        (record.id, status.discarded_as or status.state, status.run) for record in records for status in record.runs
+    ]
     names = code_names([run.code for *_, run in runs])
     accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
     return [
@@ -67,7 +70,7 @@ def cases(*records: Record) -> list[Case]:
             entry=entry,
             run=run.run,
             label=run.label,
-            state=WARM_UP if run.discarded else state,
+            state=state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
             row=row if row.devices else dataclasses.replace(row, devices=run.own_devices),
             facts=_facts(run, row, name),
@@ -100,8 +103,8 @@ def without_zeros(found: Sequence[Case]) -> list[Case]:
 
 
 def counting(found: Sequence[Case]) -> list[Case]:
-    """The cases without those of warm-ups, which are shown and never counted."""
-    return [case for case in found if case.state != WARM_UP]
+    """The cases without those of warm-ups and of runs that were left out, which are shown and never counted."""
+    return [case for case in found if case.state not in NOT_COUNTED]
 
 
 def value_of(row: Row, name: str) -> float | None:

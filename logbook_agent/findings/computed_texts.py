@@ -15,7 +15,7 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import WARM_UP, Record, RunStatus
+from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, listed
@@ -139,7 +139,7 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
     if not status.counts:
-        name = f"{name}, {WARM_UP}" if name else WARM_UP
+        name = ", ".join(filter(None, [name, status.discarded_as]))
     subject = f"{md.escape(name)}: " if name else ""
     if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
         return [subject + what]

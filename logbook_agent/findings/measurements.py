@@ -8,12 +8,14 @@ one.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.case_repeats import keys_of, repeats
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
+from logbook_agent.findings.identity import COMMAND, identity
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
@@ -138,9 +140,16 @@ def _trials(finished: Sequence[_Taken], unit: str | None, accepted: Collection[i
                 config=config,
                 config_left_out=len(whole) - len(config),
                 apart=more,
+                words=_words(first),
             )
         )
     return found
+
+
+def _words(case: Case) -> str:
+    """The words of the command of a case that its config does not explain."""
+    values = {canonical(value) for value in case.row.config.values()}
+    return shlex.join(word for word in shlex.split(identity(case)[COMMAND]) if word not in values)
 
 
 def counted_rows(record: Record) -> list[Row]:

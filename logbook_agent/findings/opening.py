@@ -238,7 +238,7 @@ def best_text(best: BestCase) -> str:
     runs = f"{counted(best.runs, 'run')}, {low} to {high}" if best.runs > 1 else "1 run"
     case = " ".join(filter(None, [best.label or "", assignments({**best.flags, **best.apart})]))
     place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
-    caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison says that it is better"
+    caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison settles whether it is better"
     problems = f"; {listed(best.problems, 1)}" if best.problems else ""
     return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{problems}"
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cached_property
 
 from logbook_agent.findings.advice import addressed
-from logbook_agent.findings.attempts import without_gain
+from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
 from logbook_agent.findings.open_steps import is_given_up, next_step
@@ -211,8 +211,13 @@ class Findings:
 
     @property
     def tried(self) -> list[TriedItem]:
-        """Everything that was tried and did not work out: failures, marked entries, comparisons without a gain."""
-        return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.comparisons.answers)]
+        """Everything that was tried and did not work out: failures, marked and discarded entries, comparisons without a
+        gain. Each entry is there once for each reason."""
+        found, answers = [item for s in self.summaries for item in s["tried"]], self.comparisons.answers
+        failed, verdicts = {item["entry"] for item in found if item["kind"] == FAILURE}, without_gain(answers)
+        found += [item for item in failed_sides(answers, self.summaries) if item["entry"] not in failed]
+        lost = {item["entry"] for item in verdicts}
+        return [*found, *verdicts, *(i for i in discards(self.summaries, self.discarded) if i["entry"] not in lost)]
 
     @property
     def doubts(self) -> list[str]:

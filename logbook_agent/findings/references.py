@@ -97,10 +97,12 @@ def _no_rows(reference: str, record: Record) -> UsageError:
     entry = record.id
     with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
     if not with_rows or reference == entry:
-        is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
+        kinds = {s.discarded_as for s in record.runs if s.run.rows and not with_rows}
         return UsageError(
-            f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
-            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
+            f"{entry} has only rows of runs that do not count ({listed([*kinds])})"
+            if kinds
+            else f"{entry} has no rows",
+            cause="none of its other runs has a row" if kinds else "none of its runs printed a RESULT line",
             hint=measure(record),
         )
     names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]

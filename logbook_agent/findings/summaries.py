@@ -13,7 +13,7 @@ from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
 from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Header, Metric, metric_named
-from logbook_agent.model.record import Record, digest, record_digest
+from logbook_agent.model.record import WARM_UP, Record, digest, record_digest
 from logbook_agent.model.run import Measurement
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import EntryLine, Summary
@@ -107,7 +107,7 @@ def headline(record: Record, header: Header) -> str | None:
     if record.runs:
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:
-            return "only warm-ups"
+            return "only warm-ups" if last.discarded_as == WARM_UP else "no run counts"
         if last.state == "finished" and (failure := fails(last.run)) is not None:
             return cut_line(str(failure), _TEXT_CHARS)
         if last.state == "finished":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from logbook_agent.findings.carried_out import CommandsRun
+from logbook_agent.findings.carried_out import CommandsRun, commands_in
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
@@ -203,13 +203,14 @@ class Thread(Statements[Summary]):
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no other entry has taken up, and whose commands none has run; none once the
-        thread is closed."""
+        """Settled entries whose next action no other entry has taken up, and whose commands none has run; of those that
+        name one command or use the same words, the latest. None once the thread is closed."""
         if self.header.closing is not None:
             return []
         left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(s)]
         commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
-        return [s for s in left if not commands.carried_out(s)]
+        last = {str(commands_in(s["next"] or "") or s["next_lead"]): s for s in left if not commands.carried_out(s)}
+        return [s for s in left if s in last.values()]
 
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]

@@ -32,8 +32,9 @@ COMPARISON = "comparison"
 # The labels of what a sweep runs before and after its plan; that of a single command may follow behind `: `.
 SETUP, TEARDOWN = "setup", "teardown"
 
-# What a discarded run is called, beside how it ended.
-WARM_UP = "warm-up"
+# What a run that does not count is called, beside how it ended: one that was made to warm up, and one of a pair whose
+# code changed.
+NOT_COUNTED = WARM_UP, LEFT_OUT = "warm-up", "left out"
 
 # What identifies a run of a plan: the config of its case, and the number of the repeat.
 PlanKey = tuple[Key, int]
@@ -56,13 +57,20 @@ class RunStatus:
 
     @property
     def counts(self) -> bool:
-        """Whether it is more than a warm-up."""
+        """Whether it is neither a warm-up nor left out."""
         return not self.run.discarded
+
+    @property
+    def discarded_as(self) -> str:
+        """`warm-up`, or `left out`; empty where it counts."""
+        if self.counts:
+            return ""
+        return WARM_UP if self.run.part is None else LEFT_OUT
 
     @property
     def text(self) -> str:
         """`finished`, or `finished, warm-up`."""
-        return self.state if self.counts else f"{self.state}, {WARM_UP}"
+        return ", ".join(filter(None, [self.state, self.discarded_as]))
 
 
 class UnfinishedRunData(TypedDict):

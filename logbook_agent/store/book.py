@@ -223,6 +223,9 @@ class Book(BookRuns):
                 "its file was removed, but its runs are there",
                 "logbook doctor --fix writes an entry for them",
             )
+        elif (reservations_of(self.root, self.header.prefix).folder / entry_id).exists():
+            cause = "its ID is taken, but its file is not here: another worktree made it, or a command that just began"
+            hint = "commit logbooks/ in that worktree, then type here: git merge BRANCH"
         elif not ids:
             cause, hint = f"{self.topic} has no entries yet", "record one with: logbook run -- COMMAND"
         elif parse_id(entry_id) is None:

@@ -198,9 +198,9 @@ class EntrySeries:
     its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side report beside
     their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs. `failed` has a
     side and the reason for each pair that lacks it because it failed. `differs` names what else differs between the
-    sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not count,
-    by reason. `finished` counts the blocks of the entry that are finished. `code` labels the code of each side in its
-    latest pair.
+    sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many other pairs do not
+    count, by reason. `finished` counts the blocks of the entry that are finished. `code` labels the code of each side
+    in its latest pair.
     """
 
     key: str
@@ -226,10 +226,11 @@ class EntrySeries:
     runs: list[list[float]] = field(default_factory=lambda: [[], []])
 
     def leave_out(self, why: str, failed: str = "") -> None:
-        """Count a pair that does not count, as one of its sides `failed` or for another reason."""
-        text = f"{failed} failed" if failed else why
-        self.left_out[text] = self.left_out.get(text, 0) + 1
-        self.failed += [[failed, why]] if failed else []
+        """Count a pair that does not count: as one of its sides `failed`, or for another reason."""
+        if failed:
+            self.failed.append([failed, why])
+        else:
+            self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Lacks, Outcome
 from logbook_agent.findings.comparison.judgement import findings, left_out, pairs_left_out, sittings
 from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
@@ -65,10 +66,13 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
 
 
 def _earlier(one: EntryPairs, tried: Sequence[EntryPairs]) -> tuple[str, ...]:
-    """The entries before this one that asked the same."""
+    """The entries before this one that asked the same: of other code, but where code is what is compared."""
     before = tried[: next((at for at, other in enumerate(tried) if other.entry == one.entry), len(tried))]
-    asks = {s.asks for s in one.series}
-    return tuple(other.entry for other in before if not other.is_void and asks & {s.asks for s in other.series})
+    is_code = one.question.axis == CODE_AXIS
+    asks, *others = ({s.key if is_code else s.asks for s in of.series} for of in (one, *before))
+    return tuple(
+        other.entry for other, theirs in zip(before, others, strict=True) if not other.is_void and asks & theirs
+    )
 
 
 # So many pairs show that a value is constant.
@@ -205,6 +209,13 @@ def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
     """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
     found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
     return sorted(found, key=lambda one: missing_pairs(one[1]))
+
+
+def last_to_settle(answer: Answer) -> Finding | None:
+    """The open goal that lacks the most pairs, of those that a practical number would settle, if there are some: the
+    forecast of every reader."""
+    lacking = [f for f in answer.goals if f.lacks_pairs]
+    return max([f for f in lacking if math.isfinite(missing_pairs(f))] or lacking, key=missing_pairs, default=None)
 
 
 def missing_pairs(finding: Finding) -> float:

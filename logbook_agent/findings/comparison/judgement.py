@@ -244,7 +244,8 @@ def _finding(
 
 
 def _lacks(p: _Series, judged: Judged) -> Lacks:
-    """What an open finding needs. Pairs are added in whole blocks."""
+    """What an open finding needs. Pairs are added in whole blocks: before the first look those that it lacks, then a
+    forecast, which is no more exact than a block."""
     if judged.outcome != "open":
         return Lacks("direction")
     if p.pairs and all(pair.y is None for pair in p.series):
@@ -253,7 +254,7 @@ def _lacks(p: _Series, judged: Judged) -> Lacks:
         return Lacks("pairs")
     done = len(p.judged)
     blocks = math.ceil(max(1, judged.needed - done) / BLOCK_PAIRS)
-    return Lacks("pairs", blocks * BLOCK_PAIRS - (len(p.pairs) - done))
+    return Lacks("pairs", blocks * BLOCK_PAIRS - (0 if done else len(p.pairs)))
 
 
 def _notes(p: _Series, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
-from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
 from logbook_agent.model.comparison import BLOCK_PAIRS
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.text.phrases import counted, listed
@@ -82,7 +82,8 @@ def why_open(answer: Answer) -> str:
     f = nearest(answer)
     if f is None:
         return ""
-    needs = f"it needs {words.to_settle(answer, f)}" if f.lacks is not None else ""
+    last = last_to_settle(answer) if f.lacks_pairs else None
+    needs = f"it needs {words.to_settle(answer, last or f)}" if f.lacks is not None else ""
     why = "; ".join(filter(None, [_reason(answer, f), needs]))
     if any(one.is_settled for one in answer.goals):
         return ": ".join(filter(None, [words.claim(answer, f), why]))
@@ -100,6 +101,8 @@ def nearest(answer: Answer) -> Finding | None:
 
 
 def _reason(answer: Answer, f: Finding) -> str:
+    if f.lacks is None:
+        return "a side failed in each of its pairs"
     if f.low is None or f.high is None:
         few = f"a comparison is judged after each {BLOCK_PAIRS} pairs"
         return few if not f.judged else "the pairs are too few, or their clock too coarse, for an interval"

@@ -38,10 +38,6 @@ def entry_lines(answer: Answer) -> list[str]:
 def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
-    failed = [
-        f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
-        for side, of in answer.failed.items()
-    ]
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_watched and f.outcome is Outcome.WORSE]
     base = subject(answer, answer.question.base)
     apart = [
@@ -49,7 +45,15 @@ def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
         f"{f' at {one.case}' if one.case else ''}{' (worse)' if one.is_worse else ''}"
         for one in answer.apart
     ]
-    return [*answer.first, *bounded([*failed, *worse, *apart], most)]
+    return [*answer.first, *bounded([*failures(answer), *worse, *apart], most)]
+
+
+def failures(answer: Answer) -> list[str]:
+    """`int8 failed in 4 pairs: exit code 1`, for each side that failed, with its most frequent reason."""
+    return [
+        f"{subject(answer, side)} failed in {counted(of.total(), 'pair')}: {of.most_common(1)[0][0]}"
+        for side, of in answer.failed.items()
+    ]
 
 
 def _value(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from logbook_agent.findings.tables.table_columns import MEANS, Strip, axis_strip
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import Metric
+from logbook_agent.model.record import NOT_COUNTED, WARM_UP
 from logbook_agent.text.phrases import bounded, counted, listed
 
 
@@ -66,15 +68,15 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
-    """The cases without those of warm-ups where numbers are compared, else all of them; and a note on the warm-ups."""
+    """The cases without those that do not count where numbers are compared, else all of them; and notes on these."""
     rest = counting(cases)
-    rows = len(cases) - len(rest)
-    if not rows:
-        return cases, []
-    said = f"{counted(rows, 'row')} of warm-ups (--discard), which count{'s' * (rows == 1)} for nothing"
-    if rest and (spec.pivot is not None or spec.delta or spec.ratio):
-        return rest, [f"{said}, left out"]
-    return cases, [said]
+    left_out = [case for case in cases if case.state in NOT_COUNTED]
+    why = Counter(
+        "of warm-ups (--discard), not counted" if case.state == WARM_UP else listed(case.problems[-1:])
+        for case in left_out
+    )
+    notes = [f"{counted(rows, 'row')} {text}" for text, rows in why.items()]
+    return (rest if rest and (spec.pivot is not None or spec.delta or spec.ratio) else cases), notes
 
 
 def matching(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:

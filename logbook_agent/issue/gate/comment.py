@@ -138,7 +138,7 @@ def _sentences(finding: GateFinding) -> list[str]:
             beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
-    lines += [f"- {md.escape(text)}" for text in answer.left_out]
+    lines += [f"- {md.escape(text)}" for text in (*words.failures(answer), *answer.left_out)]
     return ["\n".join(lines)] if lines else []
 
 

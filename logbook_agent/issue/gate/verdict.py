@@ -105,7 +105,7 @@ class GateFinding:
         if counts[Outcome.BETTER]:
             return GateOutcome.BETTER
         # A case that the head no longer prints may have changed in any way.
-        is_whole = self.answer is not None and not self.answer.left_out
+        is_whole = self.answer is not None and not self.answer.left_out and not self.answer.failed
         is_same = is_whole and set(counts) == {Outcome.NO_DIFFERENCE}
         return GateOutcome.NO_DIFFERENCE if is_same else GateOutcome.OPEN
 

@@ -113,6 +113,15 @@ def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -
     assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
 
 
+def test_one_next_action_that_two_entries_name_is_one_step(thread: Cli) -> None:
+    command = " ".join(bench("b", 1))
+    for text in ("look at the cache", "look at the cache", f"measure `{command}`", f"then `{command}`"):
+        assert thread("run", "--next", text, "--", *bench("a", 1)).code == 0
+    found = [one["id"] for one in steps(thread) if one["kind"] == "next action"]
+    assert found == ["MOE-003", "MOE-001"]
+    assert [one["id"] for one in thread("status", "--json").data["next_actions"]] == found
+
+
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     command = " ".join(bench("b", 1))
     assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0

@@ -154,7 +154,10 @@ def test_the_same_codes_add_pairs_and_other_code_is_another_entry(ready: Cli, gi
         git("rev-parse", "HEAD~1"),
     }
     last = ready(*words, *COMMAND).data
-    assert (last["id"], last["answer"]["earlier"], last["answer"]["pairs"]) == ("SPEED-001", ["SPEED-000"], 2)
+    # Other code is another idea, and no twin of the first one.
+    assert (last["id"], last["answer"]["earlier"], last["answer"]["pairs"]) == ("SPEED-001", [], 2)
+    twin = ready(*words[:-1], "--new", "--json", *COMMAND).data
+    assert (twin["id"], twin["answer"]["earlier"]) == ("SPEED-002", ["SPEED-001"])
     refused = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", *COMMAND)
     assert (refused.code, "next:  logbook ab --id SPEED-001" in refused.err) == (2, True)
 

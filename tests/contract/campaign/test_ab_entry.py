@@ -222,9 +222,15 @@ def test_a_plan_is_taken_up_in_another_worktree(ready: Cli, git: Git, folder: Pa
     assert ready("list", "--json").data[0]["state"] == "planned"
     # Stated again it is the same plan.
     assert ready(*ASK, "--plan", "--json", *COMMAND).data["id"] == "MOE-000"
-    commit(git, "A plan")
     there = tmp_path / "there"
     git("worktree", "add", "-q", "-b", "other", str(there))
+    # Without a commit, the other worktree has nothing to take up, and is told why.
+    early = logbook("ab", "--id", "MOE-000", "--json", cwd=there)
+    error = json.loads(early.stdout)["error"]
+    assert "another worktree made it" in error["cause"], early
+    assert error["hint"] == "commit logbooks/ in that worktree, then type here: git merge BRANCH"
+    assert subprocess.run(["sh", "-c", planned.data["share"]], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", "merge", "-q", "main"], cwd=there, check=True, capture_output=True)
     (there / "lib.sh").write_text("speed=500\n")
     done = logbook(*shlex.split(planned.data["run"])[1:], "--max-pairs", "1", "--json", cwd=there)
     assert (done.returncode, json.loads(done.stdout)["data"]["pairs"]) == (0, 1), done

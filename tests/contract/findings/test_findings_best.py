@@ -98,3 +98,40 @@ def test_what_the_entry_of_the_baseline_measured_beside_it_is_another_case(start
     measure(started, 130, "--id", "MOE-000")
     measure(started, 131, "--id", "MOE-000")
     assert (best(started)["value"], best(started)["is_baseline"]) == (130, True)
+
+
+BENCH = (
+    "case $1 in a) v=100;; b) v=130;; bad) v=200;; esac; [ $1 = bad ] && c=2 || c=1; "
+    "echo RESULT tflops=$((v * 1000 + $$ % 7)) checksum=$c"
+)
+
+
+def settle(cli: Cli, other: str, *words: str) -> None:
+    axis = ("--axis", f"mode=a,{other}", "--pairs", "10")
+    assert cli("ab", *axis, *words, "--", "sh", "bench.sh", "{mode}").code == (other == "bad")
+
+
+@pytest.mark.slow
+def test_the_best_names_what_settled_it_and_has_passed_the_gates(cli: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(BENCH)
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--gate", "same checksum").code == 0
+    settle(cli, "b")
+    assert best(cli)["against"] == "better than a (MOE-000)"
+    settle(cli, "b", "--new")
+    assert best(cli)["against"] == "better than a (MOE-001, MOE-000)"
+    # A case that failed a gate beside its base is never the best, here and where it is measured alone.
+    settle(cli, "bad")
+    assert cli("run", "--config", "mode=bad", "--", "sh", "bench.sh", "bad").code == 0
+    assert (best(cli)["flags"], best(cli)["against"]) == ("mode=b", "better than a (MOE-001, MOE-000)")
+    text = cli("status").out
+    assert ": better than a (MOE-001, MOE-000)" in text
+    assert f"; {best(cli)['against']}; " in issue(cli, folder)
+
+
+def test_other_words_of_a_command_are_another_problem(started: Cli, folder: Path) -> None:
+    """Nothing says that a small case, which is faster, is a gain."""
+    (folder / "bench.sh").write_text("echo RESULT tflops=$1")
+    for size in (100, 900):
+        assert started("run", "--", "sh", "bench.sh", str(size), "--size", str(size)).code == 0
+    found = started("status", "--json").data["best"]
+    assert [(one["value"], one["cases"]) for one in found] == [(900, 1), (100, 1)]

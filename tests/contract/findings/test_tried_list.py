@@ -123,3 +123,28 @@ def test_the_list_follows_the_records(pair: Cli) -> None:
     assert pair("list", "--tried", "--json").data["tried"] == before
     assert pair("edit", "MOE-001", "--state", "void").code == 0
     assert pair("list", "--tried", "--json").data["tried"] == []
+
+
+def test_what_was_discarded_or_failed_beside_its_base_was_tried(cli: Cli, folder: Path) -> None:
+    """An idea whose output is another, and one that somebody discarded though its question is open."""
+    script = "[ $1 = bad ] && c=2 || c=1; echo RESULT tflops=$((1000 + $$ % 50)) checksum=$c"
+    (folder / "bench.sh").write_text(script)
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--gate", "same checksum").code == 0
+    for other, pairs, code in (("bad", "4", 1), ("idea", "2", 0)):
+        ab = ("ab", "--axis", f"mode=a,{other}", "--pairs", pairs)
+        assert cli(*ab, "--", "sh", "bench.sh", "{mode}").code == code
+    bad, *_ = cli("list", "--tried", "--json").data["tried"]
+    assert (bad["entry"], bad["kind"], bad["config"]) == ("MOE-000", "failure", {"mode": "bad"})
+    assert bad["reason"] == "gate same checksum: it is 2, not 1"
+    assert cli("discard", "MOE-001", "--why", "Not worth its lines.").code == 0
+    found = [(i["entry"], i["outcome"], i["reason"]) for i in cli("list", "--tried", "--json").data["tried"]]
+    assert found[1:] == [("MOE-001", "discarded", "Not worth its lines.")]
+    assert "discarded: Not worth its lines." in cli("list", "--tried").out
+    assert cli("keep", "MOE-001", "--why", "It is simpler.").code == 0
+    assert [i["entry"] for i in cli("list", "--tried", "--json").data["tried"]] == ["MOE-000"]
+    # How often it failed is counted once.
+    text = cli("compare", "MOE-000").out
+    assert text.count("failed") == 1
+    assert "bad failed in 1 pair: gate same checksum" in text
+    [answer] = [one for one in cli("status", "--json").data["answers"] if one["id"] == "MOE-000"]
+    assert answer["why"] == "a side failed in each of its pairs"

@@ -177,7 +177,9 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert [(one["is_baseline"], one.get("against")) for one in best(cli)] == [(True, None)]
     ab(cli, "old,new")
     [found] = best(cli)
-    assert (found["flags"], "MOE-" in found["against"]) == ("mode=new", False)
+    assert found["flags"] == "mode=new"
+    assert found["against"].startswith("better than old (MOE-002); "), "and the baseline is another mode"
+    assert found["against"].endswith("not compared with the baseline")
     ab(cli, "base,new", "--max-pairs", "2")
     against = best(cli)[0]["against"]
     assert (against.split()[0], against[-9:]) == ("open", "(MOE-003)")

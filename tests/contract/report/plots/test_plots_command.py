@@ -87,9 +87,11 @@ def test_saved_plots_are_drawn_again_when_their_data_change(seeded: Seeded) -> N
     assert 'data-x="11.0"' not in before[0]
     assert 'data-x="11.0"' in seeded.picture(noise)
 
-    seeded.ok("edit", "EP-000", "--state", "void")
-    assert 'data-entry="EP-000"' in before[1]
-    assert 'data-entry="EP-000"' not in seeded.picture(best)
+    seeded.run("--", "modes", "none")
+    seeded.ok("edit", "EP-004", "--state", "void")
+    assert 'data-entry="EP-004"' in before[1]
+    assert 'data-entry="EP-004"' not in seeded.picture(best)
+    assert 'data-entry="EP-005"' in seeded.picture(best)
 
 
 def test_links_are_not_followed(seeded: Seeded, tmp_path: Path) -> None:

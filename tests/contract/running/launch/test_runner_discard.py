@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,20 @@ def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
     assert (more["pairs"], more["ran"]) == (3, 4)
     [found] = more["answer"]["findings"]
     assert (found["pairs"], found["base"]["runs"]) == (3, 3)
+
+
+def test_runs_of_a_pair_whose_code_changed_are_no_warm_ups(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    (folder / "lib.sh").write_text("x=1\n")
+    (folder / "bench.sh").write_text(
+        "[ $LOGBOOK_RUN = 4 ] && echo x=2 > lib.sh && sleep 1.1; echo RESULT tflops=1$LOGBOOK_RUN"
+    )
+    git("add", "-A")
+    git("commit", "-q", "-m", "Code")
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max").code == 0
+    cli("ab", "--axis", "mode=a,b", "--discard", "1", "--", "sh", "bench.sh", "{mode}")
+    assert [run["discarded"] for run in cli("show", "MOE-000", "--full", "--json").data["runs"]] == [True] * 4
+    text = cli("show", "MOE-000").out
+    assert "2 rows of warm-ups (--discard), not counted" in text
+    assert "2 rows left out: the code changed: lib.sh" in text
+    assert [text.count(f"| {state} | ") for state in ("warm-up", "left out")] == [2, 2]
+    assert cli("list", "--json").data[0]["result"] == "no run counts"
