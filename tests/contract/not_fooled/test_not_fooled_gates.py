@@ -301,6 +301,7 @@ def test_discarded_is_discarded_everywhere(sides: Callable[..., Cli], folder: Pa
     assert cli("discard", "T-000", "--why", "its output is wrong").code == 0
     assert "better" not in outcomes(cli).values()
     data = cli("status", "--json").data
+    assert "Nothing was measured" not in cli("status").out
     assert not data.get("answers")
     assert all(one["value"] > 0.5 for one in data.get("best", []) if one["metric"] == "time_s")
     for name, text in readers(cli, folder).items():
