@@ -301,11 +301,18 @@ def test_discarded_is_discarded_everywhere(sides: Callable[..., Cli], folder: Pa
     assert cli("discard", "T-000", "--why", "its output is wrong").code == 0
     assert "better" not in outcomes(cli).values()
     data = cli("status", "--json").data
-    assert "Nothing was measured" not in cli("status").out
     assert not data.get("answers")
     assert all(one["value"] > 0.5 for one in data.get("best", []) if one["metric"] == "time_s")
     for name, text in readers(cli, folder).items():
         assert "T-001" in text or "discarded" in text.lower(), name
+
+
+def test_what_was_discarded_was_measured(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    assert "Nothing was measured yet." in cli("status").out
+    printed(cli, "METRIC x=2")
+    cli("discard", "T-000", "--why", "wrong")
+    assert "No result counts: all were discarded" in cli("status").out
 
 
 @pytest.mark.parametrize("pairs", ["10", "3"])
