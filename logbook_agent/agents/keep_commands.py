@@ -19,6 +19,12 @@ def keep_command(
     *,
     about: AboutArgument,
     why: Annotated[Text, Option("--why", metavar="TEXT", help="Why it is kept. Text, @FILE, or -.")] = None,
+    commit: Annotated[
+        Text,
+        Option(
+            "--commit", metavar="COMMIT", help="The commit that holds the code, if it differs from what was measured."
+        ),
+    ] = None,
     common: Common,
 ) -> None:
     """Record that the code of an entry is kept.
@@ -27,7 +33,7 @@ def keep_command(
 
     Example: logbook keep MOE-I8-003 --why "9% more tokens/s at the same loss"
     """
-    _decide("keep", DecisionRequest(about=about, kept=True, why=prose(why)), common)
+    _decide("keep", DecisionRequest(about=about, kept=True, why=prose(why), commit=commit), common)
 
 
 def discard_command(

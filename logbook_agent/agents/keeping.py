@@ -4,7 +4,9 @@ other record is changed."""
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import measure
@@ -18,22 +20,31 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.views import changing
-from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
+from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.provenance.head import changed_in
+from logbook_agent.running.provenance.named_files import files_named
+from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.phrases import listed
 
 _TITLE_CHARS = 100
+_SHOWN = 3
+_MOST_BYTES = 2**24
 _GOES_ON = ("running", "submitted", "orphaned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRequest:
-    """Whether the code of the entry `about` is `kept`, and why."""
+    """Whether the code of the entry `about` is `kept`, and why; the `commit` that holds it, where it was named."""
 
     about: str
     kept: bool
     why: str | None = None
+    commit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +65,20 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     _check(record, request)
     found = read(workspace, book)
     ran = _code_of(record) if request.kept else None
-    commit = _commit_of(workspace, *ran) if ran is not None else None
+    commit, lacks = _commit_of(workspace, book, *ran, request.commit) if ran is not None else (None, [])
     earlier = _earlier(found, record.id)
-    if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] not in (None, ran[1].commit):
-        commit = earlier["commit"]  # its changes were committed since
+    completes = earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit
+    if earlier is not None and earlier["kept"] and earlier["commit"] is not None and not (completes or request.commit):
+        commit, lacks = earlier["commit"], []  # its changes were committed since
     if earlier is not None and (earlier["kept"], earlier["commit"]) == (request.kept, commit) and not request.why:
         raise UsageError(
             f"{record.id} was {'kept' if request.kept else 'discarded'} already, by {earlier['id']}",
-            cause="HEAD does not hold just the code that it ran"
-            if _is_open(earlier, ran)
-            else "nothing has changed since",
-            hint=f"to name the commit by hand: logbook edit {earlier['id']} --field Commit=HASH"
-            if _is_open(earlier, ran)
+            cause=f"HEAD does not hold what it ran: {listed(lacks, _SHOWN)}" if lacks else "nothing has changed since",
+            hint=f"to name the commit by hand: logbook keep {record.id} --commit HEAD"
+            if lacks
             else f"logbook show {earlier['id']}",
         )
-    if earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit != commit:
+    if earlier is not None and completes and earlier["commit"] != commit:
         return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
     actions = [s for s in found.thread.next_actions if s["id"] == record.id and closes(s, workspace.stamp())]
     verb = "Keep" if request.kept else "Discard"
@@ -84,13 +94,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         made = create_entry(
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
         )
-    is_committed = ran is None or not ran[1].dirty or commit != ran[1].commit
+    is_committed = not lacks
     return book, Decided(entry=made, closes=actions[0]["next_lead"] if actions else None, is_committed=is_committed)
-
-
-def _is_open(decision: Summary, ran: tuple[Run, Code] | None) -> bool:
-    """Whether the commit that a decision names lacks changes of the code."""
-    return ran is not None and bool(ran[1].dirty) and decision["commit"] == ran[1].commit
 
 
 def _check(record: Record, request: DecisionRequest) -> None:
@@ -144,10 +149,52 @@ def _code_of(record: Record) -> tuple[Run, Code] | None:
     return next((one for one in known if base is None or one[0].part is None or one[0].part.side != base), None)
 
 
-def _commit_of(workspace: Workspace, run: Run, code: Code) -> str | None:
-    """The commit that holds the code of a run: HEAD, where changes that were not committed then are by now; else the
-    one that it was made on."""
+def _commit_of(
+    workspace: Workspace, book: Book, run: Run, code: Code, given: str | None
+) -> tuple[str | None, list[str]]:
+    """The commit that holds the code of a run: the `given` one, or HEAD, where it has the changes that were not
+    committed then; else the one that the run was made on, and the files that HEAD lacks."""
+    if given is not None:
+        return _named(workspace, given), []
     if not code.dirty:
-        return code.commit
-    here = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code).facts().code
-    return here.commit if here.dirty is False and here.identity == code.identity else code.commit
+        return code.commit, []
+    look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
+    here = look.facts()
+    if here.code.dirty is False and here.code.identity == code.identity:
+        return here.code.commit, []
+    lacks = _lacking(book, code, here, look)
+    return (code.commit if lacks else here.code.commit), lacks
+
+
+def _named(workspace: Workspace, name: str) -> str:
+    found = checkout_of(workspace.cwd, workspace.environ).commit_of(name)
+    if found is None:
+        raise UsageError(
+            f"--commit {name}: not a commit of this clone",
+            cause="no branch, tag or hash of that name",
+            hint="git log --oneline lists commits",
+        )
+    return found
+
+
+def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[str]:
+    """The files of code that a run had changed, and that HEAD has otherwise; the diff itself where it was not kept."""
+    if code.diff_sha256 is not None and code.diff_kept is None:
+        return ["its diff, which was too large to be kept"]
+    diff = b""
+    if code.diff_kept is not None:
+        diff = read_bytes(book.folder / code.diff_kept, within=book.root, limit=_MOST_BYTES)
+    changed = changed_in(diff)
+    named = {
+        str(path.relative_to(here.top))
+        for path in files_named(look.argv, look.cwd).read
+        if path.is_relative_to(here.top)
+    }
+    # Where no file of code was changed, whatever was is the idea.
+    sources = {path for path in changed if look.rules.is_source(path) or path in named} or changed.keys()
+    lacks = [path for path in sorted(sources) if here.head.get(path) != changed[path]]
+    for file in code.untracked:
+        answer = read_git(here.top, ["cat-file", "blob", f"HEAD:{file.path}"], look.environ)
+        if not Path(file.path).is_absolute() and hashlib.sha256(answer.out).hexdigest() != file.sha256:
+            lacks.append(file.path)
+    return lacks

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.code import Code
@@ -43,6 +44,7 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
         )
     if comparison is None:
         raise UsageError(f"{entry.id} is not an A/B", cause="it states no comparison", hint=f"logbook show {entry.id}")
+    check_gates(book.record(entry.id), request.gates)
     run, question = comparison.run, comparison.question
     if run is None or run.in_process:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"

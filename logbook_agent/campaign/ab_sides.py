@@ -106,6 +106,7 @@ def _in_place(workspace: Workspace, book: Book, request: AbRequest, run: RunRequ
         around=guard.measuring,
         code={axis.keys[0]: facts} if facts is not None else {},
         setup=(_setup(workspace, request, run),) if request.setup is not None else (),
+        around_setup=guard.preparing,
         needs=_beside(workspace, commands[0], facts),
     )
 

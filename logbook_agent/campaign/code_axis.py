@@ -24,8 +24,9 @@ from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook, files_named
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook
 from logbook_agent.running.provenance.inputs import input_file
+from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, bring, checkout_of
 from logbook_agent.store.book import Book
@@ -271,6 +272,6 @@ def _evaluator_paths(
         return []
     if given is not None:
         return [os.path.relpath(here / path, checkout.top) for path in given]
-    named = [path for path in files_named(request.run.argv, here) if path.is_relative_to(checkout.top)]
+    named = [path for path in files_named(request.run.argv, here).read if path.is_relative_to(checkout.top)]
     paths = [str(path.relative_to(checkout.top)) for path in named]
     return [path for path in paths if all((top / path).is_file() for top in tops)]

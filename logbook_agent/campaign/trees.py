@@ -114,6 +114,19 @@ class CodeGuard:
             if one.runs_files
         }
 
+    @contextlib.contextmanager
+    def preparing(self, _: Command) -> Iterator[None]:
+        """Check the code after a command of setup. Raises NotCounted."""
+        yield
+        changed = sorted({path for one in self._before.values() for path in changed_files(one, one.again())[0]})
+        if changed:
+            raise NotCounted(
+                f"the setup changed the code: {listed(changed, _SHOWN)}",
+                cause="the code of a comparison is recorded before its setup, and all of its runs must use it",
+                hint="type the command again: the setup may leave the code as it is now; files that it always changes"
+                " belong to outputs, in the table [code] of logbook.toml",
+            )
+
     def facts(self, command: Command) -> CodeFacts | None:
         """What is known of the code of a command; None where it runs files that nobody knows here."""
         return self._before.get(command.argv)

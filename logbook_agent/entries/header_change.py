@@ -86,6 +86,8 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
         "command_templates": [*map(parse_template, wanted.templates)],
     }
 
+    at = workspace.stamp()
+
     def change(header: Header) -> Header:
         _check_dropped(header, wanted.drop)
         texts: dict[str, Any] = {
@@ -93,7 +95,9 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
             "goal": header.goal if wanted.goal is None else clean(wanted.goal) or None,
         }
         lists: dict[str, Any] = {name: _merged(name, getattr(header, name), added[name], wanted.drop) for name in LISTS}
-        return dataclasses.replace(header, **texts, **lists)
+        since = {**dict.fromkeys(lists["gates"], at), **dict.fromkeys(header.gates, ""), **header.gates_since}
+        since = {gate: since[gate] for gate in lists["gates"] if since[gate]}
+        return dataclasses.replace(header, **texts, **lists, gates_since=since)
 
     return change_header(workspace, book, change, what=wanted.what, reason=reason)
 

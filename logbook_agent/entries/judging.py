@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
+from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.model.entry import Acceptance, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import SAME, WITHHELD, parse_gate
@@ -63,8 +64,32 @@ def still_held(gates: Sequence[str], free: Sequence[str]) -> list[str]:
     ]
 
 
+def check_gates(record: Record, gates: Sequence[str]) -> None:
+    """Raises UsageError for a new gate on a metric that decides the pairs of an entry: whoever has seen them could
+    choose the answer by its limit."""
+    stated = record.entry.comparison
+    pairs = [s.run for s in record.runs if s.counts and s.run.part is not None and s.run.rows]
+    fresh = [gate for gate in gates if gate not in record.entry.gates]
+    late = next(
+        (gate for gate in fresh if stated is not None and parse_gate(gate).limits(stated.question.metrics)), None
+    )
+    if stated is None or late is None or not pairs:
+        return
+    again = f"with the gate from the beginning: {ab_afresh(record.id, stated)}"
+    is_typed = stated.run is not None and not stated.run.in_process
+    raise UsageError(
+        f"the gate {late!r} is too late for {record.id}, which {parse_gate(late).name} decides",
+        cause="its pairs were seen already, and a limit that is chosen afterwards can choose the answer",
+        hint=f"{again} {' '.join(f'--gate {quote(gate)}' for gate in (*record.entry.gates, *fresh))}"
+        if is_typed
+        else f"state the gate before the first pair of a new comparison; logbook show {record.id}",
+    )
+
+
 def with_judging(record: Record, entry: Entry, wanted: Judging, at: str) -> Entry:
-    """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld."""
+    """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld, and
+    for a gate that comes too late."""
+    check_gates(record, checked_gates(wanted.gates))
     gates, accepted = _changed(entry.gates, checked_gates(wanted.gates), wanted.drop), entry.accepted
     if wanted.accept is not None:
         withheld = [s.run.run for s in record.runs if _may_be_withheld(s.run)]

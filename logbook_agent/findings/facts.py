@@ -22,6 +22,7 @@ from logbook_agent.text.times import duration
 SHOWN_COMMANDS = 100
 _SHOWN_KINDS = 50
 _SHOWN_NUMBERS = 50
+_SHOWN_FILES = 5
 
 
 def executed(run: Run) -> str:
@@ -183,7 +184,7 @@ def _code(run: Run, *, identified: bool, changed: Collection[str]) -> str:
         text += f" ({short(code.diff_sha256)})" if identified and code.diff_sha256 else ""
     if code.untracked:
         shown = [(f, f" ({short(f.sha256)})" if f.path in changed else "") for f in code.untracked]
-        text += ", untracked " + ", ".join(md.inline_code(f.path) + digest for f, digest in shown)
+        text += ", untracked " + listed([md.inline_code(f.path) + digest for f, digest in shown], _SHOWN_FILES)
     return text
 
 

@@ -174,6 +174,8 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
         return why, go_on(records, stated[-1]) or show(stated[-1].entry)
     if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
+    elif any(s["rows"] for s in thread.summaries):
+        why = "No result counts: all were discarded, superseded or declared void."
     else:
         why = "Nothing was measured yet."
     return why, _first_comparison(records, thread)

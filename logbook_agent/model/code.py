@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntrackedFile:
-    """A file that git does not track, named in the command; `kept` is its copy in the logbook."""
+    """A file of code that git does not track, or that the command names; `kept` is its copy in the logbook."""
 
     path: str
     sha256: str
@@ -18,9 +18,10 @@ class UntrackedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, and of
-    those that the command names, all without the logbook root, documents and outputs; `sources`: of the files of code
-    among them. `synced`: the digest of the files that were brought to another machine."""
+    """Which code ran. `identity`: the digest of the files that git tracks, as they were in the working tree, of
+    untracked files of code, and of those that the command names, all without the logbook root, documents and outputs;
+    `sources`: of the files of code among them. `synced`: the digest of the files that were brought to another
+    machine."""
 
     commit: str | None = None
     branch: str | None = None

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+_SETTINGS = (".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRules:
@@ -43,6 +45,11 @@ class CodeRules:
     def is_source(self, path: str) -> bool:
         """Whether a change of this file makes other code, also where no command names it."""
         return path.endswith(self.suffixes) and not self.is_document(path)
+
+    @staticmethod
+    def is_setting(path: str) -> bool:
+        """Whether this file configures programs: some write such files, too."""
+        return path.endswith(_SETTINGS)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.run import Failure, Measurement, Row, Run
@@ -38,14 +38,20 @@ _BEST_AT_0 = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`ok == 1`, `max_error <= 1e-3`, or `same checksum`, whose two sides of a pair must agree."""
+    """`ok == 1`, `max_error <= 1e-3`, or `same checksum`, whose two sides of a pair must agree. `since`: when it was
+    added to a logbook (UTC); empty where it was there from the start."""
 
     name: str
     op: str
     value: str = ""
+    since: str = ""
 
     def __str__(self) -> str:
         return f"{SAME} {self.name}" if self.op == SAME else f"{self.name} {self.op} {self.value}"
+
+    def limits(self, metrics: Collection[str]) -> bool:
+        """Whether it holds or not by the value of one of these metrics."""
+        return self.op != SAME and self.name in metrics
 
     def broken_by(self, row: Row) -> str:
         """What a row says that does not fulfil the gate, such as `ok is 0`; empty where it does."""
@@ -79,9 +85,10 @@ def parse_gate(text: str) -> Gate:
     return Gate(found["name"], found["op"], found["value"])
 
 
-def gates_of(*stated: Sequence[str]) -> tuple[Gate, ...]:
-    """The gates that several places state, each once."""
-    return tuple(map(parse_gate, dict.fromkeys(text for texts in stated for text in texts)))
+def gates_of(*stated: Sequence[str], since: Mapping[str, str] | None = None) -> tuple[Gate, ...]:
+    """The gates that several places state, each once, with the times `since` when some were added."""
+    texts = dict.fromkeys(text for texts in stated for text in texts)
+    return tuple(dataclasses.replace(parse_gate(text), since=(since or {}).get(text, "")) for text in texts)
 
 
 def values_of(row: Row, name: str) -> tuple[str, ...]:

@@ -237,8 +237,9 @@ class Header:
 
     `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None
     where that was not recorded). `device_hours`: what all leases together may take, `budget`: what all runs may.
-    `plots`: those of the whole thread that the view shows at its top. `gates` are what a row must fulfil
-    to count (`model.gates`), `free` the labels that may differ between the sides of a comparison.
+    `plots`: those of the whole thread that the view shows at its top. `gates` are what a row must fulfil to count
+    (`model.gates`), `gates_since` the times at which some were added after the start, `free` the labels that may differ
+    between the sides of a comparison.
     """
 
     format: int = FORMAT
@@ -252,6 +253,7 @@ class Header:
     summary_at: str | None = None
     metrics: tuple[Metric, ...] = ()
     gates: tuple[str, ...] = ()
+    gates_since: dict[str, str] = field(default_factory=dict)
     free: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()

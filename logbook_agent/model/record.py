@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypedDict
@@ -203,9 +203,11 @@ def record_of(
     life: Callable[[Run], Life],
     gates: Sequence[str] = (),
     free: Sequence[str] = (),
+    since: Mapping[str, str] | None = None,
 ) -> Record:
-    """An entry with its runs as they are judged, by the gates of the logbook and its own, with their states."""
-    parsed = gates_of(gates, entry.gates)
+    """An entry with its runs as they are judged, by the gates of the logbook and its own, with their states. `since`:
+    when gates were added to the logbook."""
+    parsed = gates_of(gates, entry.gates, since=since)
     accepted = {run for one in entry.accepted for run in one.runs}
     statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in judged(runs, parsed, accepted))
     free = tuple(dict.fromkeys((*free, *entry.free)))
@@ -305,5 +307,9 @@ def digest(*parts: object) -> str:
 
 def record_digest(record: Record) -> str:
     """The digest of an entry, its runs and its state."""
-    gates = [list(map(str, record.gates)), *record.free] if record.gates or record.free else []
+    gates = (
+        [[f"{gate} {gate.since}".rstrip() for gate in record.gates], *record.free]
+        if record.gates or record.free
+        else []
+    )
     return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state, *gates)

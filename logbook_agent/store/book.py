@@ -256,7 +256,8 @@ class Book(BookRuns):
         return self._record_of(entry_id, self.runs(entry_id))
 
     def _record_of(self, entry_id: str, runs: tuple[Run, ...]) -> Record:
-        return record_of(self.entry(entry_id), runs, self.life, self.header.gates, self.header.free)
+        header = self.header
+        return record_of(self.entry(entry_id), runs, self.life, header.gates, header.free, header.gates_since)
 
     def statuses(self, runs: Sequence[Run]) -> list[RunStatus]:
         """These runs as they are judged, with their states; where another run of their entry cannot be read, as they

@@ -76,6 +76,11 @@ def tried(record: Record) -> EntryPairs | None:
     for of in series if cut > 1 else ():
         # Whoever cuts off the slow ones chooses.
         of.cautions.append(f"{cut} runs were cut off, and made again")
+    began = min((p.base.started for p in pairs), default="")
+    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(question.metrics) and gate.since > began]
+    for of in series if late else ():
+        if of.metric in question.metrics:
+            of.cautions.append(f"the gate {listed(late)} came after the first pairs, and can choose the answer")
     differed = [one.path for one in stated.evaluator if one.differed]
     for of in series if differed else ():
         of.cautions.append(f"measured with {listed(differed, _SHOWN)} of {question.base} on both sides")

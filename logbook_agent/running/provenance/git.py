@@ -1,9 +1,9 @@
 """Which code ran, from git, without writing to the repository.
 
-Three processes, started together: `cat-file` gives HEAD's commit, `ls-tree` its files, `diff` what differs from it. A
-fourth, `ls-files`, only when the command names files; one more for each submodule with changes. The logbook root is
-left out of all of it, so that writing (or committing) an entry does not make two runs unlike. A script that git does
-not track is part of the code that ran where the command names it. Whether a file is committed makes no difference.
+Four processes, started together: `cat-file` gives HEAD's commit, `ls-tree` its files, `diff` what differs from it, and
+`ls-files` what git neither tracks nor ignores. A fifth only when the command names files; one more for each submodule
+with changes. The logbook root is left out of all of it, so that writing (or committing) an entry does not make two runs
+unlike. Whether a file is committed makes no difference.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import dataclasses
 import errno
 import hashlib
 import os
-import re
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -25,31 +24,18 @@ from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, piped
 from logbook_agent.running.provenance.head import FIXED, CodeDifference, HeadFiles
+from logbook_agent.running.provenance.named_files import NamedFiles, files_named
+from logbook_agent.running.provenance.unnamed_files import unnamed_sources
 from logbook_agent.store.repository import Repository, branch_of, repository_of
-from logbook_agent.text.commands.script import simple_commands_of
 
 KEEP_BYTES = 2**20
 TIMEOUT_S = 20.0
-MAX_NAMED = 64
 MAX_HASHED_BYTES = 64 * 2**20
-# Programs of the system, not of the project.
-_SYSTEM = (
-    *map(Path, ("/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/nix", "/snap", "/etc")),
-    *map(Path, ("/proc", "/dev", "/sys", "/System", "/Library")),
-)
-# What a run writes differs between two runs of the same code.
-_OUTPUT_FLAG = re.compile(
-    r"-o|--?(?![\w-]*(?:input|config|load|from))(?:[\w-]+-)?"
-    r"(?:out|output|export|log|save|dump|trace|profile|results?|report|json|csv|checkpoint|ckpt)(?![a-z])[\w-]*"
-)
-_REDIRECTED = re.compile(r">{1,2}\s*([^\s;&|<>()'\"]+)")
-# A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
-_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
 _DUBIOUS = "dubious ownership"
 
 
 class _Named(NamedTuple):
-    """A file that the command names, by its path from the repository's top where it lies in there; its object as git
+    """A file that git does not track, by its path from the repository's top where it lies in there; its object as git
     would have it, and its content if that is kept."""
 
     file: UntrackedFile
@@ -113,25 +99,26 @@ class CodeLook:
         everything but branch and untracked files. What went wrong with git is a problem, never an exception.
         """
         repository, looked = repository_of(self.cwd), time.time()
-        named = [path for path in files_named(self.argv, self.cwd) if not self.rules.is_output(str(path))]
+        named = files_named(self.argv, self.cwd)
+        named = named._replace(read=[path for path in named.read if not self.rules.is_output(str(path))])
         top = repository.top if repository is not None else self.cwd
         try:
             if repository is not None:
                 found = self._in_repository(repository, named, before)
             else:
-                found = _facts(Code(), None, *_read(named, top, self.keep))
+                found = _facts(Code(), None, *_read(named.read, top, self.keep))
         except GitError as error:
-            files, problems = _read(named, top, self.keep)
+            files, problems = _read(named.read, top, self.keep)
             allow = f"; to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
             said = f"code not identified: {error}{allow if _DUBIOUS in str(error) else ''}"
             code = Code(branch=branch_of(repository) if repository is not None else None)
             found = _facts(code, None, files, [said, *problems])
         return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
 
-    def _in_repository(self, repository: Repository, named: list[Path], before: CodeFacts | None) -> CodeFacts:
+    def _in_repository(self, repository: Repository, of: NamedFiles, before: CodeFacts | None) -> CodeFacts:
         top, excluded = repository.top, excluded_place(repository, self.root)
         known = (before.code.commit, before.head) if before is not None else (None, {})
-        inside = [p for p in named if p.is_relative_to(top)]
+        inside = [p for p in of.read if p.is_relative_to(top)]
         git = GitProcesses(self.environ, FIXED, TIMEOUT_S)
         try:
             at_head = HeadFiles(git, top, *known)
@@ -139,19 +126,26 @@ class CodeLook:
             # Index entries alone: what is left of the named files is untracked, ignored or not.
             specs = [f":(top,literal){p.relative_to(top)}" for p in inside]
             listing = git.start(top, ["ls-files", "-z", "--full-name", "--", *specs]) if specs else None
+            left_out = [f":(top,exclude,literal){excluded}"] if excluded not in (None, ".") else []
+            others = git.start(top, ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", *left_out])
             diff = difference.read(self.keep)
             commit, head = at_head.read()
             tracked = set() if listing is None else _names(listing)
+            untracked = _names(others)
             failed = git.finish()
         finally:
             git.close()
         if failed and commit is not None:
             raise GitError(failed)
+        named, unread = of.read, list[str]()
         if is_identified := commit is not None and excluded != ".":
             named = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
+            unnamed, unread = unnamed_sources(top, untracked, head, self.rules)
+            named = sorted({*named, *unnamed} - of.written)
         if excluded not in (None, "."):
             named = [p for p in named if not p.is_relative_to(top / excluded)]
         files, problems = _read(named, top, self.keep)
+        problems += unread
         if excluded == ".":
             problems.append("code not identified: the logbook root is the whole repository")
         code = Code(commit=commit, branch=branch_of(repository))
@@ -222,65 +216,6 @@ def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Se
         files=entries,
         sources=frozenset(entries),
     )
-
-
-# -- files that a command names --------------------------------------------------------------------
-
-
-def files_named(argv: Sequence[str], cwd: Path) -> list[Path]:
-    """Existing files among the words of `argv`, `--flag=value` and `-m module` included; links resolved.
-
-    Without programs of the system, those in a virtual environment, and files that the command itself writes.
-    """
-    found: dict[Path, None] = {}
-    written: set[Path | None] = set()
-    # Of a shell's text, too.
-    words = ("sh", "-c", argv[0]) if len(argv) == 1 and " " in argv[0] else argv
-    for target in _REDIRECTED.findall("\n".join(words)):
-        written.add(_file(target, cwd))
-    for simple in simple_commands_of(words):
-        for word, is_output in _words([w.text for w in simple if not w.expanded]):
-            path = _file(word, cwd)
-            if path is not None and is_output:
-                written.add(path)
-            elif path is not None and len(found) < MAX_NAMED:
-                found[path] = None
-    return [path for path in found if path not in written]
-
-
-def _words(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """What may be a file, and whether the command writes it."""
-    for i, word in enumerate(words):
-        before = words[i - 1] if i else ""
-        flag, equals, value = word.partition("=")
-        if equals:
-            yield value, _OUTPUT_FLAG.fullmatch(flag) is not None
-        if before == "-m":
-            module = word.replace(".", "/")
-            yield from ((name, False) for name in (f"{module}.py", f"{module}/__main__.py", f"src/{module}.py"))
-        else:
-            yield word, _OUTPUT_FLAG.fullmatch(before) is not None or words[0] == "tee"
-
-
-def _file(word: str, cwd: Path) -> Path | None:
-    if not word or len(word) > 4096 or "\0" in word:
-        return None
-    # The functions of os.path say no where Path raises: in folders that may not be looked into.
-    named = Path(os.path.abspath(cwd / word))  # noqa: PTH100  `..` goes, links stay
-    try:
-        if not named.is_file():
-            return None
-        # Both ends of a link count: a virtual environment's python leads to one that lies elsewhere.
-        real = Path(os.path.realpath(named))
-    except OSError:
-        return None
-    return None if _is_foreign(named) or _is_foreign(real) else real
-
-
-def _is_foreign(path: Path) -> bool:
-    if any(path.is_relative_to(folder) for folder in _SYSTEM) or _INTERPRETER.fullmatch(path.name):
-        return True
-    return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
 
 
 def _read_named(path: Path, shown_as: str, keep: int) -> _Named:

@@ -8,8 +8,10 @@ submodule names, and there is no option against it.
 from __future__ import annotations
 
 import codecs
+import collections
 import contextlib
 import hashlib
+import io
 import os
 import re
 import subprocess
@@ -139,6 +141,13 @@ def _noting(diff: IO[bytes], changed: list[str], files: dict[str, str | None]) -
             changed.append(path)
         yield line
         fresh = line.endswith(b"\n")
+
+
+def changed_in(diff: bytes) -> dict[str, str | None]:
+    """The object of each file as a recorded diff leaves it; None for one that it removes."""
+    files: dict[str, str | None] = {}
+    collections.deque(_noting(io.BytesIO(diff), [], files), maxlen=0)
+    return files
 
 
 def _path(line: bytes) -> str:

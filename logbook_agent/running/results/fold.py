@@ -11,8 +11,9 @@ in several units stay apart, too.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.model.run import Measurement, Row, Scalar
@@ -27,6 +28,7 @@ _MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b
 _LOOK_AT = 20
 # Lines of one case that lie further apart are named.
 _FAR = 2.0
+_LABEL_CHARS = 200
 
 
 def fold(rows: Sequence[Row], problem: Callable[[str], None], *, explicit: bool) -> list[Row]:
@@ -221,6 +223,33 @@ def _completed(row: Row, line: Row) -> Row:
         observations={**row.observations, **{k: v for k, v in line.observations.items() if k not in known}},
         labels={**row.labels, **{k: v for k, v in line.labels.items() if k not in known}},
     )
+
+
+def with_labels(rows: Sequence[Row], digests: Mapping[str, Collection[str]]) -> list[Row]:
+    """Rows that have labels alone, as parts of the measured rows whose config agrees; and the `digests` of the whole
+    output, as labels of each row that does not report them. Several values of one name are one label."""
+    measured = [row for row in rows if row.metrics or row.observations or row.failed is not None]
+    bare = [row for row in rows if row not in measured]
+    placed: list[Row] = []
+    for row in measured:
+        said: dict[str, dict[str, None]] = {}
+        for name, text in (item for one in bare if _agrees(one, row) for item in one.labels.items()):
+            said.setdefault(name, {})[text] = None
+        labels = {name: _one_label(values) for name, values in {**digests, **said}.items() if name not in row.config}
+        fresh = {
+            name: text for name, text in labels.items() if name not in row.metrics.keys() | row.observations.keys()
+        }
+        placed.append(replace(row, labels={**fresh, **row.labels}))
+    return [*placed, *(one for one in bare if not any(_agrees(one, row) for row in measured))]
+
+
+def _agrees(bare: Row, row: Row) -> bool:
+    return all(name in row.config and canonical(row.config[name]) == canonical(v) for name, v in bare.config.items())
+
+
+def _one_label(values: Collection[str]) -> str:
+    text = ",".join(values)
+    return text if len(text) <= _LABEL_CHARS else hashlib.sha256(text.encode()).hexdigest()
 
 
 def join_loose(rows: Sequence[Row], loose: Sequence[Row], run_config: Mapping[str, Scalar]) -> list[Row]:

@@ -1,4 +1,5 @@
-"""Lines that give declared metrics in plain forms, as programs print them: `loss:   0.9`, `step: 3, loss: 0.5`."""
+"""Lines that give declared metrics in plain forms, as programs print them: `loss:   0.9`, `step: 3, loss: 0.5`; and
+digests of an output: `checksum=3f2a`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from logbook_agent.model.values import is_not_finite
+from logbook_agent.model.values import is_digest_name, is_not_finite
 from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.running.results.line_prefix import bodies
 from logbook_agent.running.results.result_lines import TYPED, measured_number
@@ -19,6 +20,8 @@ _STEP = r"(?i:step|epoch)"
 _PAIR = rf"(?:[^\s:=,;|]{{1,100}}{_IS}[^\s:=,;|]{{1,60}}|{_STEP}[ ]\d+(?:/\d+)?:?)"
 _PAIRS = re.compile(rf"{_PAIR}(?:[ \t,;|]{{1,20}}(?:-[ \t]{{1,20}})?{_PAIR}){{1,50}}[\s,;]*")
 _NAMED = re.compile(rf"(?:({_STEP})[ ]|([^\s:=,;|]+){_IS})([^\s:=,;|]+)")
+_DIGEST = re.compile(rf"([A-Za-z_][\w./-]{{0,60}}){_IS}([\w+/=:-]{{1,200}})\s*")
+_OF_DIGEST = re.compile(r"(?i)checksum|digest|hash|sha\d|md5|crc")
 EPOCH = "epoch"
 
 
@@ -37,6 +40,14 @@ class PlainValue(NamedTuple):
     text: str
     number: float | None
     unit: str | None
+
+
+def digest_line(line: str) -> tuple[str, str] | None:
+    """The name and the value of a digest of the output that a whole line gives, after a prefix."""
+    if len(line) > _LONGEST or _OF_DIGEST.search(line) is None:
+        return None
+    found = (_DIGEST.fullmatch(line, at) for at, _ in bodies(line))
+    return next(((one[1], one[2]) for one in found if one is not None and is_digest_name(one[1])), None)
 
 
 class PlainForms:

@@ -24,9 +24,9 @@ from logbook_agent.running.results.curve_points import (
     Reduced,
     points_at,
 )
-from logbook_agent.running.results.fold import fold, is_measured, join_loose, merge_lines
+from logbook_agent.running.results.fold import fold, is_measured, join_loose, merge_lines, with_labels
 from logbook_agent.running.results.line_prefix import RANK
-from logbook_agent.running.results.plain_lines import PlainForms, PlainValue
+from logbook_agent.running.results.plain_lines import PlainForms, PlainValue, digest_line
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
     PLAIN_NUMBER,
@@ -103,6 +103,8 @@ class ResultReader:
         self._metrics: list[Row] = []
         self._forms = PlainForms(self._rules, self._step_keys)
         self._plain: dict[tuple[str, str | None], tuple[int, PlainValue]] = {}
+        # The values of each digest of the output on a line of its own.
+        self._digests: dict[str, dict[str, None]] = {}
         # The declared metrics on RESULT lines, and all on METRIC lines.
         self._printed: set[str] = set()
         # What METRIC lines with a step or with several values report, with their units.
@@ -167,6 +169,10 @@ class ResultReader:
                     self._plain[plain.name, plain.rank] = count + 1, plain
             elif row := self._rules.row(self._clean(plain.pairs), self._forms.step_keys, self._problems.add):
                 self._keep(row, rank=plain.rank)
+        elif (digest := digest_line(line)) is not None and not self._rules.is_config(digest[0]):
+            values = self._digests.setdefault(digest[0], {}) if len(self._digests) < MAX_KEYS else {}
+            if len(values) < MAX_ROWS:
+                values[digest[1]] = None
         elif self._traceback is not None and not self._traceback[1]:
             prefix = self._traceback[0]
             if line.startswith(prefix) and not line[len(prefix) : len(prefix) + 1].isspace():
@@ -382,8 +388,9 @@ class ResultReader:
         curve_rows, curves = self._curve_rows(classifier)
         reported = {n for row in json_rows for n in row.metrics} | self._line_units.keys() | self._printed
         loose = [classifier.described(row) for row in (*self._metrics, *self._plain_rows(reported))]
-        rows = _with_curves(rows, curve_rows, loose, config)
-        rows = join_loose(rows, fold(loose, problem, explicit=True), config)
+        rows = with_labels(_with_curves(rows, curve_rows, loose, config), {})
+        digests = {name: self._clean_config({name: [*values]})[name] for name, values in self._digests.items()}
+        rows = with_labels(join_loose(rows, fold(loose, problem, explicit=True), config), digests)
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
             problem(f"a traceback after the last result, of a command that reported success: {last}")

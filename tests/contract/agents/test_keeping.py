@@ -62,6 +62,35 @@ def test_the_first_decision_is_completed_by_the_commit(campaign: Cli, git: Git, 
     assert again["commit"][:9] in (folder / "logbooks/moe.md").read_text()
 
 
+def test_a_commit_with_other_changes_beside_completes_it(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "kernels.py").write_text("SPEED = 2\n")
+    idea = measure(campaign, folder, 2)
+    first = campaign("keep", idea, "--json").data
+    (folder / "README.md").write_text("Twice as fast\n")
+    (folder / "tests").mkdir()
+    (folder / "tests/test_bench.py").write_text("assert True\n")
+    (folder / "notes.py").write_text("# not committed\n")
+    git("add", "bench.py", "README.md", "tests")
+    git("commit", "-q", "-m", "twice as fast, without the kernels")
+    refused = campaign("keep", idea, "--json")
+    assert (refused.code, "kernels.py" in refused.error["cause"]) == (2, True)
+    git("add", "kernels.py")
+    git("commit", "-q", "-m", "the kernels")
+    again = campaign("keep", idea, "--json").data
+    assert (again["id"], again["commit"], again["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
+
+
+def test_the_commit_is_named_by_the_command_that_is_printed(campaign: Cli, git: Git, folder: Path) -> None:
+    idea = measure(campaign, folder, 2)
+    first = campaign("keep", idea, "--json").data
+    (folder / "bench.py").write_text("# with a comment\nprint('RESULT tflops=2')\n")
+    git("commit", "-q", "-a", "-m", "twice as fast")
+    hint = campaign("keep", idea, "--json").error["hint"]
+    made = campaign(*shlex.split(hint[hint.index("logbook ") :])[1:], "--json").data
+    assert (made["id"], made["commit"], made["is_committed"]) == (first["id"], git("rev-parse", "HEAD"), True)
+    assert campaign("keep", idea, "--commit", "nowhere").code == 2
+
+
 @pytest.mark.parametrize("decision", [("keep",), ("discard", "--why", "slower")])
 def test_a_decision_leaves_what_was_written_after_its_runs(
     campaign: Cli, folder: Path, clock: FixedClock, decision: tuple[str, ...]

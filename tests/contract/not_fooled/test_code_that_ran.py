@@ -170,6 +170,16 @@ def test_an_ab_stops_at_once_when_its_code_changes(ready: Cli, folder: Path) -> 
     assert all(sample == 1 for run in runs if not run.discarded for sample in run.rows[0].metrics["x"].samples)
 
 
+def test_a_setup_that_changes_the_code_is_named(ready: Cli, folder: Path) -> None:
+    words = ("--setup", "cp new.txt lib.sh", "--max-pairs", "2", "--", "sh", "b.sh")
+    (folder / "new.txt").write_text("true # generated\n")
+    refused = ready(*AB, *words)
+    assert refused.code != 0
+    assert "setup changed the code: lib.sh" in refused.error["message"]
+    again = ready(*AB, *words)
+    assert (again.code, again.data["pairs"]) == (0, 2), again.err
+
+
 def test_an_ab_goes_on_when_documents_or_results_change(ready: Cli, git: Git, folder: Path) -> None:
     """A commit of documents, or of what was measured, throws no pair away."""
     command = ("--", "sh", "-c", "date +%N >results.json; sh b.sh")

@@ -307,6 +307,14 @@ def test_discarded_is_discarded_everywhere(sides: Callable[..., Cli], folder: Pa
         assert "T-001" in text or "discarded" in text.lower(), name
 
 
+def test_what_was_discarded_was_measured(cli: Cli) -> None:
+    cli("start", "t", "--prefix", "T", "--metric", "x:min")
+    assert "Nothing was measured yet." in cli("status").out
+    printed(cli, "METRIC x=2")
+    cli("discard", "T-000", "--why", "wrong")
+    assert "No result counts: all were discarded" in cli("status").out
+
+
 @pytest.mark.parametrize("pairs", ["10", "3"])
 def test_a_discarded_question_is_asked_and_answered_nowhere(
     sides: Callable[..., Cli], folder: Path, pairs: str

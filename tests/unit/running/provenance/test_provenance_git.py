@@ -138,7 +138,6 @@ def test_an_untracked_file_that_the_command_names_is_code(repo: Path) -> None:
     plain = identity(repo)
     (repo / "ignored").mkdir()
     (repo / "ignored/new.py").write_text("1\n")
-    (repo / "unnamed.py").write_text("1\n")
     assert identity(repo) == plain
     found = facts(repo, "python", "ignored/new.py", "--lr", "3", "x.py")
     assert [u.path for u in found.code.untracked] == ["ignored/new.py"]
