@@ -15,16 +15,17 @@ from logbook_agent.findings.advice import addressed
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.open_steps import is_given_up, next_step
+from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
     NO_ANSWERS,
     Opening,
+    Synopsis,
     best_of,
     best_text,
     failures,
     in_words,
-    negatives,
     nothing_settled,
+    of_comparisons,
 )
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
@@ -69,10 +70,11 @@ class Findings:
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
             from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
+            from logbook_agent.findings.criteria.evidence import facts_of
 
-            counting = self.contents.records, self.counting
-            criteria = checked(criteria, self.records, *counting, self.comparisons.answers, self._now())
-            criteria = tuple(map(self._addressed_criterion, criteria))
+            answers = self.comparisons.answers
+            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
+            criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _addressed_criterion(self, criterion: Criterion) -> Criterion:
@@ -178,29 +180,20 @@ class Findings:
     def answered(self) -> Opening:
         """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
         but those of its comparisons."""
-        if not self.states_comparisons:
-            return NO_ANSWERS
-        found = self.comparisons.first_lines(
-            self.records, {s["id"]: s["title"] for s in self._summarised.entries}, self._now()
-        )
-        return self._with_the_rest(found) if found.answers else found
+        found = of_comparisons(self.records, self.thread, self.answers, self._now()) if self.answers else ()
+        return self._opening(found) if found else NO_ANSWERS
 
-    def _with_the_rest(self, found: Opening) -> Opening:
+    def _opening(self, answers: tuple[Synopsis, ...]) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        given_up = [is_given_up(thread, one.entry) for one in found.answers]
-        answers = tuple(
-            dataclasses.replace(one, command="", replicate="") if is_over else one
-            for one, is_over in zip(found.answers, given_up, strict=True)
-        )
+        failed, negative = failures(thread, stated)
         next_of, step = next_step(thread, answers)
-        return dataclasses.replace(
-            found,
-            answers=answers,
+        return Opening(
             asked=header.goal or header.title,
-            negative=negatives(thread, stated),
-            failed=failures(thread, stated),
+            answers=answers,
+            negative=negative,
+            failed=failed,
             next_of=next_of,
             next=step,
         )
@@ -208,13 +201,13 @@ class Findings:
     @cached_property
     def opening(self) -> Opening:
         """The first lines of the thread, which every reader begins with."""
-        found, thread = self.answered, self.thread
+        found, thread = self.answered if self.answered.answers else self._opening(()), self.thread
         not_settled, command, best = "", "", None
         if not found.found:
             not_settled, command = nothing_settled(self.records, thread, self.answers, is_open=bool(found.left))
             best = best_of(thread, self.answers)
         return dataclasses.replace(
-            found if found.answers else self._with_the_rest(found),
+            found,
             not_settled=not_settled,
             command=self.typed(command),
             in_words=in_words(thread, self.answers, best),

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.findings.carried_out import CommandsRun
+from logbook_agent.findings.carried_out import is_carried_out, runs_of
 from logbook_agent.model.entry import (
+    ABANDONED,
     DECISION,
     INVERSE,
     NEGATIVE_RESULT,
@@ -195,6 +196,11 @@ class Thread:
         is_done = any(self.by_id[i]["state"] in _DONE for i in standing.completed_by)
         return summary["state"] != "running" and (is_done or standing.discarded_by is not None)
 
+    def is_given_up(self, entry_id: str) -> bool:
+        """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""
+        standing, state = self.standing[entry_id], self.by_id[entry_id]["state"]
+        return bool(standing.decided_by) or not standing.counts or state in (ABANDONED, "blocked")
+
     @cached_property
     def next_actions(self) -> list[Summary]:
         """Settled entries whose next action no other entry has taken up, and whose commands none has run; none once the
@@ -202,8 +208,8 @@ class Thread:
         if self.header.closing is not None:
             return []
         left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(s)]
-        commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
-        return [s for s in left if not commands.carried_out(s)]
+        runs = runs_of(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
+        return [s for s in left if not is_carried_out(s, runs)]
 
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]

@@ -100,7 +100,6 @@ def ab(number: int, effect: float, *, pairs: int = 20, noise: float = 0.01, **mo
         "unit": "TF/s",
         "side": "int8",
         "config": {"topk": more.pop("topk", 2)},
-        "key": f"k{number}",
     }
     of = series(pairs, math.log1p(effect), seed=number, noise=noise, **{**names, **more})
     asked = {"axis": "quant_mode", "base": "none", "sides": [of["side"]], "metrics": ["tflops"], **question}
