@@ -19,11 +19,6 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
 
 
-def answers(tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
-    """One answer for each entry that states a comparison, in their order. `declared` are the logbook's metrics."""
-    return tuple(answer_for(one, tried, declared) for one in tried)
-
-
 def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> Answer:
     """The answer of one entry; those `tried` before it may have asked the same."""
     counting = [] if one.is_void else one.series

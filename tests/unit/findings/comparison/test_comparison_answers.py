@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Lacks, Outcome
-from logbook_agent.findings.comparison.answers import answers, settled
+from logbook_agent.findings.comparison.answers import settled
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.model.comparison import Design
 from logbook_agent.model.header import Metric
+from tests.unit.findings.pair_support import answers
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
 
