@@ -27,7 +27,7 @@ from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.features import hook_module
-from logbook_agent.findings.queries import listed, shown, table, table_data
+from logbook_agent.findings.queries import listed, shown, table
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
@@ -221,7 +221,7 @@ class Logbook:
         """What `logbook table --json` tells, of all entries that count or of these. The options are those of the
         command, as in `table(pivot="quant_mode", delta=True, metrics=("tflops",), where={"topk": "2"})`."""
         found = read(self.workspace, self.book.outgoing())
-        return table_data(table(found, entry_ids, TableSpec(**options))[1])
+        return table(found, entry_ids, TableSpec(**options))[1].data()
 
     def criteria(self) -> dict[str, object]:
         """What `logbook criteria --json` tells."""

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.planned_claim import claimed
@@ -17,7 +17,7 @@ from logbook_agent.findings.advice import ab_more
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
-from logbook_agent.findings.queries import BriefRun, brief_run
+from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -86,7 +86,7 @@ class RunData(TypedDict):
     id: str
     title: str
     exit_status: int
-    runs: list[BriefRun]
+    runs: list[dict[str, Any]]
     view: str
 
 

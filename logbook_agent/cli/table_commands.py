@@ -14,7 +14,7 @@ from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrast import MOST_ROWS
-from logbook_agent.findings.queries import table, table_data
+from logbook_agent.findings.queries import table
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.tables.build import matching
@@ -95,7 +95,7 @@ def table_command(
         return
     text = blocks_of(space, book).table(made)
     warnings = space.warnings
-    emit("table", table_data(made), text, as_json=common.as_json, warnings=warnings, draw=lambda d: d.draw_table(made))
+    emit("table", made.data(), text, as_json=common.as_json, warnings=warnings, draw=lambda d: d.draw_table(made))
 
 
 def compare_command(

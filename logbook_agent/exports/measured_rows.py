@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.thread import said_by, standings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import failed_text
@@ -82,7 +81,7 @@ def exported(found: Findings, *, entry_ids: Sequence[str] = (), where: Mapping[s
     UsageError for a name or value of `where` that no row has."""
     named = list(dict.fromkeys(found.records.resolve(i) for i in entry_ids))
     records = [found.records.record(i) for i in named] if named else list(found.contents.records)
-    rows = rows_of(found, records, alone=bool(named))
+    rows = rows_of(found, records)
     runs = [status.run for record in records for status in record.runs]
     kept = rows
     if where and rows:
@@ -96,17 +95,13 @@ def exported(found: Findings, *, entry_ids: Sequence[str] = (), where: Mapping[s
     )
 
 
-def rows_of(found: Findings, records: Sequence[Record], *, alone: bool) -> tuple[MeasuredRow, ...]:
-    """Every row of some records of a logbook, in order. `alone`: they are not all records there are."""
-    if alone:
-        standing = {record.id: found.standing(record.entry) for record in records}
-    else:
-        standing = standings(said_by(record.entry) for record in records)
+def rows_of(found: Findings, records: Sequence[Record]) -> tuple[MeasuredRow, ...]:
+    """Every row of some records of a logbook, in order."""
     source = iter(cases(*records))
     rows: list[MeasuredRow] = []
     for record in records:
         again = mended([s.run for s in record.runs]) if record.entry.recipe is not None else frozenset()
-        lost = standing[record.id].why
+        lost = found.standing(record.entry).why
         for status in record.runs:
             for place, row in enumerate(status.run.rows, 1):
                 rows.append(

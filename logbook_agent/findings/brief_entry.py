@@ -11,7 +11,6 @@ from typing import Any
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
-from logbook_agent.model.values import Scalar
 
 # At most so many bytes; runs that ended badly are kept first, then the newest ones.
 LIMIT_BYTES = 8000
@@ -19,9 +18,8 @@ LIMIT_BYTES = 8000
 _FEW_ROWS = 3
 # Of so many commands each is said once, and a run has its number, from 0.
 _FEW_COMMANDS = 4
-# The facts of a run, and the parts of its rows, that are said once where all have the same.
+# The facts of a run that are said once where all runs have the same.
 _OF_RUNS = ("label", "command", "exit", "commit", "busy", "discarded")
-_OF_ROWS = ("config", "observations", "labels")
 
 
 def entry_data(
@@ -39,15 +37,15 @@ def brief(entry: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     runs = entry["runs"]
     rows = [row for run in runs for row in run["rows"]]
     shared = _shared(runs, rows)
-    lines = [_run(run, shared, metrics, has_all=len(rows) <= _FEW_ROWS) for run in runs]
-    numbers = sum(left for _, left in lines)
+    lines = [_run(run, shared) for run in runs]
+    numbers = sum(_leave_out(row, metrics) for line in lines for row in line["rows"]) if len(rows) > _FEW_ROWS else 0
     head, findings = _with_findings({k: v for k, v in entry.items() if v is not None and k != "runs"})
     shown = {"shared": shared} if shared else {}
 
     def answer(kept: Sequence[int]) -> dict[str, Any]:
         left_out = {"findings": findings, "runs": len(runs) - len(kept), "numbers": numbers}
         counts = {name: n for name, n in left_out.items() if n}
-        told = [lines[n][0] for n in sorted(kept)]
+        told = [lines[n] for n in sorted(kept)]
         return {**head, **shown, "runs": told, **({"left_out": counts} if counts else {})}
 
     ranked = sorted(range(len(runs)), key=lambda n: (runs[n]["state"] == "finished", -n))
@@ -83,73 +81,49 @@ def _size(data: object) -> int:
 
 
 def _shared(runs: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all runs and all rows have in common; nothing of a single one."""
-    found: dict[str, Any] = {}
-    if len(runs) > 1:
-        alike = (name for name in _OF_RUNS if all(run[name] == runs[0][name] for run in runs))
-        found = {name: runs[0][name] for name in alike if runs[0][name] not in (None, False)}
-        commands = list(dict.fromkeys(run["command"] for run in runs))
-        if 1 < len(commands) <= _FEW_COMMANDS:
-            found["commands"] = commands
-    if len(rows) > 1:
-        found |= _of_metrics(rows)
-        for part in _OF_ROWS:
-            parts = [row.get(part, {}) for row in rows]
-            same = {k: v for k, v in parts[0].items() if all(k in p and p[k] == v for p in parts)}
-            found |= {part: same} if same else {}
-    return found
+    """What all runs and all rows have in common, but for medians; nothing of a single one."""
+    facts = [{name: run[name] for name in _OF_RUNS if _is_news(run[name])} for run in runs]
+    found = _common(facts) if len(runs) > 1 else {}
+    commands = list(dict.fromkeys(run["command"] for run in runs))
+    if 1 < len(commands) <= _FEW_COMMANDS:
+        found["commands"] = commands
+    return found | (_common(rows) if len(rows) > 1 else {})
 
 
-def _of_metrics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The unit of each metric that has one in all rows, and the number of samples of every number, if it is one."""
-    measured = [(name, one) for row in rows for name, one in row.get("metrics", {}).items()]
-    units = {name: {one["unit"] for other, one in measured if other == name} for name in dict(measured)}
-    shared = {name: unit for name, (unit, *others) in units.items() if not others and unit is not None}
-    counts = {one["n"] for _, one in measured}
-    return {**({"units": shared} if shared else {}), **({"samples": counts.pop()} if len(counts) == 1 else {})}
+def _is_news(value: object) -> bool:
+    return value is not None and value is not False
 
 
-def _run(
-    run: Mapping[str, Any], shared: Mapping[str, Any], metrics: Sequence[str], *, has_all: bool
-) -> tuple[dict[str, Any], int]:
-    """A run without what is shared, and how many of its numbers are left out."""
-    is_good = run["state"] == "finished"
-    line = {k: v for k, v in run.items() if v is not None and v is not False and k not in ("rows", "log")}
-    # How a command ended well is in its log.
-    line = {k: v for k, v in line.items() if not (k in shared and v == shared[k]) and not (k == "tail" and is_good)}
-    if "commands" in shared:
-        line["command"] = shared["commands"].index(run["command"])
-    told, left_out = [], 0
-    for row in run["rows"]:
-        kept, left = _row(row, shared, metrics, has_all=has_all)
-        told.append(kept)
-        left_out += left
-    return {**line, "rows": told, **({} if is_good else {"log": run["log"]})}, left_out
+def _common(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all of these have in common, also a part of a mapping that all have."""
+    found = {}
+    for name, value in parts[0].items():
+        others = [part[name] for part in parts if name in part]
+        if len(others) == len(parts) and all(isinstance(other, Mapping) for other in others):
+            found[name] = _common(others)
+        elif len(others) == len(parts) and name != "median" and all(other == value for other in others):
+            found[name] = value
+    return {name: value for name, value in found.items() if value != {}}
 
 
-def _row(
-    row: Mapping[str, Any], shared: Mapping[str, Any], metrics: Sequence[str], *, has_all: bool
-) -> tuple[dict[str, Any], int]:
-    found = {k: v for k, v in row.items() if k not in (*_OF_ROWS, "metrics")}
-    left_out = 0
-    for part in _OF_ROWS:
-        own: dict[str, Scalar] = {k: v for k, v in row.get(part, {}).items() if k not in shared.get(part, {})}
-        if part == "config" or has_all:
-            found |= {part: own} if own or part == "config" else {}
-        else:
-            left_out += len(own)
-    measured = row.get("metrics", {})
-    names = [name for name in measured if has_all or not metrics or name in metrics]
-    left_out += len(measured) - len(names)
-    if names:
-        found["metrics"] = {name: _metric(name, measured[name], shared) for name in names}
-    return found, left_out
+def _without(part: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The part without what is shared."""
+    own = {n: _without(v, shared.get(n, {})) if isinstance(v, Mapping) else v for n, v in part.items()}
+    return {name: value for name, value in own.items() if name not in shared or value not in ({}, shared[name])}
 
 
-def _metric(name: str, measured: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    own = {k: v for k, v in measured.items() if v is not None}
-    if name in shared.get("units", {}):
-        own.pop("unit", None)
-    if "samples" in shared:
-        del own["n"]
-    return own
+def _run(run: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """A run without what is shared. How a command ended well is in its log."""
+    left_out = ("rows", "tail", "log") if run["state"] == "finished" else ("rows",)
+    line = {name: run[name] for name in run if _is_news(run[name]) and name not in left_out}
+    line |= {"command": shared["commands"].index(run["command"])} if "commands" in shared else {}
+    return {**_without(line, shared), "rows": [{"config": {}} | _without(row, shared) for row in run["rows"]]}
+
+
+def _leave_out(row: dict[str, Any], metrics: Sequence[str]) -> int:
+    """Take out of a row what neither is config nor was declared; returns how many numbers and words."""
+    own = row.get("metrics", {})
+    others = [name for name in own if metrics and name not in metrics]
+    for name in others:
+        del own[name]
+    return len(others) + len(row.pop("observations", ())) + len(row.pop("labels", ()))

@@ -35,8 +35,10 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """Cases that are one. `apart`: what tells them from other cases beyond config, entry, label and state."""
+    """Cases that are one, and share a `key`. `apart`: what tells them from other cases beyond config, entry, label and
+    state."""
 
+    key: str
     cases: tuple[Case, ...]
     apart: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,7 +53,7 @@ def _keys(frame: Frame) -> tuple[list[str], list[str]]:
     found = [identity(item.case) for item in frame.items]
     names: list[str] = []
     if len({item.run for item in frame.items}) < len(found):
-        names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]])
+        names = within_a_run(frame, [*frame.config, *frame.facts, frame.pseudo["devices"]])
     first = frame.pseudo["row"], "1"
     for item, one in zip(frame.items, found, strict=True):
         said = [(name, value) for name in names if (value := item.key(name)) is not None]
@@ -80,10 +82,11 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
     names = [name for name in unlike if name != CWD or COMMAND not in unlike] + within
     return [
         Repeats(
+            key=key,
             cases=tuple(item.case for item in items),
             apart={name: show(items[0].place.get(name)) for name in names},
         )
-        for items in found.values()
+        for (key, _), items in found.items()
     ]
 
 

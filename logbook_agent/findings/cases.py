@@ -30,8 +30,7 @@ class Case:
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
     whatever its name; `contended`: others held an accelerator
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
-    one that its run has in a comparison, `repeat` the round it was made in; `read` names the benchmark tool whose
-    file has the row, `problems` are those of its run.
+    one that its run has in a comparison, `problems` are those of its run.
     """
 
     entry: str
@@ -43,13 +42,10 @@ class Case:
     command: tuple[str, ...] = ()
     cwd: str | None = None
     started: str = ""
-    ended: str | None = None
-    repeat: int | None = None
     contended: bool = False
     busy: bool | None = None
     code: str | None = None
     part: Part | None = None
-    read: str | None = None
     problems: tuple[str, ...] = ()
     accepted: bool = False
 
@@ -78,13 +74,10 @@ def cases(*records: Record) -> list[Case]:
             command=run.command,
             cwd=run.cwd,
             started=run.started,
-            ended=run.ended,
-            repeat=run.repeat,
             busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.key if run.code is not None else None,
             part=run.part,
-            read=run.read,
             problems=tuple(map(str, run.problems)),
             accepted=(entry, run.run) in accepted,
         )

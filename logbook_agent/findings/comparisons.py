@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
 
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
-from logbook_agent.findings.comparison.answers import answer_for, answers, following, placed
+from logbook_agent.findings.comparison.answers import answer_for, apart, following, placed
 from logbook_agent.findings.comparison.pairs import tried
-from logbook_agent.findings.opening import Opening, of_comparisons
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.trust import Compared, Trust
@@ -32,19 +30,13 @@ class Comparisons:
     """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `discarded`
     names the decision by which an entry was discarded."""
 
-    def __init__(
-        self,
-        pairs: Sequence[EntryPairs],
-        header: Header,
-        discarded: Mapping[str, str],
-    ) -> None:
+    def __init__(self, pairs: Sequence[EntryPairs], header: Header, discarded: Mapping[str, str]) -> None:
         self._pairs, self._header, self._discarded = pairs, header, discarded
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
         """The answer to every comparison, in the order of their entries."""
-        found = map(self._standing, answers(self._pairs, self._header.metrics))
-        return placed(found, self._pairs, self._header.case_keys)
+        return tuple(map(self._answer, self._pairs))
 
     @cached_property
     def _by_entry(self) -> dict[str, Answer]:
@@ -55,9 +47,14 @@ class Comparisons:
         """The answers of entries that nobody discarded."""
         return tuple(answer for answer in self.answers if answer.entry not in self._discarded)
 
-    def _standing(self, answer: Answer) -> Answer:
-        """The answer, in which nothing is found to be better that somebody discarded."""
-        by = self._discarded.get(answer.entry)
+    @cached_property
+    def _apart(self) -> set[str]:
+        return apart(self._pairs, self._header.case_keys)
+
+    def _answer(self, one: EntryPairs) -> Answer:
+        """The answer of an entry, in which nothing is found to be better that somebody discarded."""
+        answer = placed(answer_for(one, self._pairs, self._header.metrics), one, self._apart)
+        by = self._discarded.get(one.entry)
         if by is None:
             return answer
         found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
@@ -76,10 +73,9 @@ class Comparisons:
         now = tried(record)
         if now is None:
             return None
-        all_ = [*(one for one in self._pairs if one.entry != record.id), now]
-        all_.sort(key=lambda one: parse_id(one.entry) or ("", 0))
-        [found] = placed([self._standing(answer_for(now, all_, self._header.metrics))], all_, self._header.case_keys)
-        return found
+        others = (one for one in self._pairs if one.entry != record.id)
+        pairs = sorted([*others, now], key=lambda one: parse_id(one.entry) or ("", 0))
+        return Comparisons(pairs, self._header, self._discarded)._answer(now)
 
     def following(self, changed: Collection[str]) -> set[str]:
         """The entries whose answers or sentences may change with the comparisons of the `changed` ones."""
@@ -126,11 +122,6 @@ class Comparisons:
         found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer else []
         shown = [said["negative"], *bounded(found, _SHOWN_NEGATIVES)]
         return "; ".join(filter(None, shown)) or None
-
-    def first_lines(self, records: Records, titles: Mapping[str, str], now: datetime) -> Opening:
-        """What the comparisons settled and left open, with the commands that would settle the rest. `titles` are those
-        of the entries."""
-        return of_comparisons(records, self._header, self.counting, titles, now)
 
 
 # -- which comparison answers a question ------------------------------------------------------------------

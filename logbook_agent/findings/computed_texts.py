@@ -42,16 +42,13 @@ class ComputedTexts:
 def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> ComputedTexts:
     """The computed texts of an entry; `render` makes Markdown of a table and further notes."""
     table = table_of(record, metrics) if record.runs else None
+    noise = map(md.escape, noise_lines(noise_of(record, metrics))) if record.entry.noise else ()
+    notes = [*curve_lines(record), *noise]
     return ComputedTexts(
         command=facts.command_section(record),
         config=facts.config_section(record, table) if record.runs else "",
-        result=result_section(record, table, render, _notes(record, metrics)) if record.runs else "",
+        result=result_section(record, table, render, notes) if record.runs else "",
     )
-
-
-def _notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    curves = curve_lines(record) if any(s.run.curves for s in record.runs) else []
-    return [*curves, *noise_notes(record, metrics)]
 
 
 # -- the result ------------------------------------------------------------------------------------------
@@ -73,14 +70,7 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     return tabulate(found, TableSpec(drawn=drawn_of([record.entry])), declared=expected)
 
 
-def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    """The noise of an entry of `logbook run --noise`, as Markdown; nothing of other entries."""
-    if not record.entry.noise:
-        return []
-    return list(map(md.escape, noise_lines(noise_of(record, metrics))))
-
-
-def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
+def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str]) -> str:
     """The measured rows, then failures with their reasons, problems of the records, and `further` notes.
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.

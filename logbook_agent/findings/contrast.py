@@ -3,7 +3,6 @@ table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,10 +16,9 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import ABSENT, Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import entry_of
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.model.values import varied
 from logbook_agent.text.phrases import counted, listed
 
 MOST_ROWS = 40
@@ -69,10 +67,7 @@ class Contrasted:
             "axis": self.asked.axis,
             "where": dict(self.asked.where),
             "sides": list(self.sides),
-            "columns": [{"name": c.name, "numeric": c.numeric, "unit": c.unit} for c in self.table.columns],
-            "rows": [list(row) for row in self.table.rows],
-            "values": [list(row) for row in self.table.values],
-            "notes": list(self.table.notes),
+            **{name: value for name, value in self.table.data().items() if name != "constants"},
             "residue": {name: dict(zip(self.sides, values, strict=True)) for name, values in self.residue.items()},
             "settle": self.settle,
             "command": self.command or None,
@@ -99,37 +94,6 @@ def against_baseline(records: Records, asked: Contrast) -> Contrasted:
     return beside(*beside_baseline(records, asked), records.header.metrics)
 
 
-# So many rows of an entry are looked at in pairs.
-_PAIRED_ROWS = 12
-
-
-def settle_varied(records: Records, entry_id: str) -> str:
-    """The command that would settle the rows of an entry, if they differ in one key alone, else the first two of them
-    that do; empty where none do."""
-    rows = [
-        (s.run.run, row.config)
-        for s in records.record(entry_id).runs
-        if s.counts
-        for row in s.run.rows
-        if row.failed is None
-    ]
-    if len(names := varied(config for _, config in rows)) == 1:
-        return _command_of(records, Contrast(references=(entry_id,), axis=names[0]))
-    for (a, one), (b, other) in itertools.combinations(rows[:_PAIRED_ROWS], 2):
-        found = varied([one, other])
-        if a != b and len(found) == 1:
-            return _command_of(records, Contrast(references=(f"{entry_id}/{a}", f"{entry_id}/{b}"), axis=found[0]))
-    return ""
-
-
-def _command_of(records: Records, asked: Contrast) -> str:
-    try:
-        found = contrast(records, asked)
-    except LogbookError:
-        return ""
-    return found.command if not found.answered_by else ""
-
-
 # -- the table -----------------------------------------------------------------------------------------
 
 
@@ -142,6 +106,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
     of = _sides(asked, axis, found)
     sides = tuple(show(items[0].place.get(axis)) for items in of)
+    side_of = {id(item.case): n for n, items in enumerate(of) for item in items if item.row.failed is None}
     apart = _residue(axis, of)
     spec = TableSpec(
         metrics=asked.metrics,
@@ -162,7 +127,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
         table=replace(table, notes=(*table.notes, *notes)),
         sides=sides,
         residue=apart,
-        is_paired=_is_paired(table, sides),
+        is_paired=any(len({side_of[id(case)] for case in row if id(case) in side_of}) > 1 for row in table.cases),
         command=next(filter(None, (_settling(name, of) for name in ([asked.axis] if asked.axis else apart))), ""),
     )
 
@@ -257,15 +222,6 @@ def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]
             hint="name further entries, or another axis: logbook compare ID ID --axis NAME",
         )
     return [of[base], *(items for key, items in of.items() if key != base)]
-
-
-def _is_paired(table: Table, sides: Sequence[str]) -> bool:
-    """Whether a row has values of two sides."""
-    at = [
-        [place for place, c in enumerate(table.columns) if c.name.endswith(f" @ {side}") and c.numeric]
-        for side in sides
-    ]
-    return any(sum(any(row[place] is not None for place in of) for of in at) > 1 for row in table.values)
 
 
 def _answers(record: Record, found: Contrasted) -> bool:

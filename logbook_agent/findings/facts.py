@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from logbook_agent.findings.cases import code_names, short, typed_env
 from logbook_agent.findings.tables.spec import Table
@@ -30,29 +30,19 @@ def executed(run: Run) -> str:
     return command_line(run.argv, typed_env(run), shell=run.shell)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
+class Executed(NamedTuple):
     """A command that runs executed, as one types it, under its label, and how many runs did."""
 
-    argv: tuple[str, ...]
-    env: dict[str, str]
-    shell: bool
     label: str | None
+    text: str
+    shell: bool
     times: int
-
-    @property
-    def text(self) -> str:
-        return command_line(self.argv, self.env, shell=self.shell)
 
 
 def commands_of(record: Record) -> list[Executed]:
     """The commands that were executed, each once, in the order of their first runs."""
-    found: dict[tuple[str | None, str], Executed] = {}
-    for r in (status.run for status in record.runs):
-        c = Executed(argv=r.argv, env=typed_env(r), shell=r.shell, label=r.label, times=1)
-        key = c.label, c.text
-        found[key] = dataclasses.replace(c, times=1 + found[key].times) if key in found else c
-    return list(found.values())
+    found = Counter((s.run.label, executed(s.run), s.run.shell) for s in record.runs)
+    return [Executed(*one, times) for one, times in found.items()]
 
 
 def command_section(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from logbook_agent.findings.cases import Case
@@ -26,7 +26,7 @@ def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] 
         facts["commit"] = case.code  # the name of a code depends on the rows beside it
     if on_accelerator(case):
         facts.pop("host", None)
-    said = unexplained(_without_values(case, axis), (*axis, *explained))
+    said = unexplained(_without_values(case, axis) if axis else case, (*axis, *explained))
     command = shlex.join([*said.words, *(word for flag in said.flags for word in as_typed(*flag))])
     facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
     reported = {**case.row.observations, **case.row.labels}
@@ -40,13 +40,14 @@ def residue(cases: Iterable[Case], axis: Collection[str] = ()) -> list[str]:
     """The names in which rows differ beside the axis, as far as they say what they were measured with."""
     rows = list(cases)
     config = dict.fromkeys(name for case in rows for name in case.row.config)
-    found = [identity(case, axis, config) for case in rows]
-    return [name for name in dict.fromkeys([*config, *(n for one in found for n in one)]) if _differs(name, found)]
+    found = [(identity(case, axis, config), case.row.failed is not None) for case in rows]
 
+    def is_known(name: str, own: Mapping[str, str], has_failed: bool) -> bool:
+        # A row that failed may not have reported all its config.
+        return name in own or not (name.lstrip("@").startswith(_PARTLY_KNOWN) or (has_failed and name in config))
 
-def _differs(name: str, found: Sequence[Mapping[str, str]]) -> bool:
-    values = {one.get(name) for one in found}
-    return len(values - {None} if name.lstrip("@").startswith(_PARTLY_KNOWN) else values) > 1
+    names = dict.fromkeys([*config, *(name for own, _ in found for name in own)])
+    return [name for name in names if len({own.get(name) for own, bad in found if is_known(name, own, bad)}) > 1]
 
 
 def _is_of(name: str, axis: Collection[str]) -> bool:

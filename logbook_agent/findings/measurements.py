@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from logbook_agent.findings.case_repeats import keys_of, repeats
+from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.findings.identity import COMMAND, identity
@@ -68,82 +68,74 @@ def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
         m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
     ):
         return {}
-    cases = counting(cases_of(record))
-    keys = keys_of(cases)
+    groups = repeats(counting(cases_of(record)))
     found: dict[str, MeasuredMetric] = {}
     for metric in primary:
         taken = [
-            _Taken(case=case, key=key, value=of[0], unit=of[1])
-            for case, key in zip(cases, keys, strict=True)
+            _Taken(group, case, *of)
+            for group in groups
+            for case in group.cases
             if (of := value_in(case.row, metric)) is not None
         ]
         # Values in several units have no common scale.
         kept = common({t.unit for t in taken}, unit_of(metric))
         if on_scale := [t for t in taken if t.unit in kept]:
-            found[metric.name] = _measured(on_scale, {run for one in record.entry.accepted for run in one.runs})
+            found[metric.name] = _measured(on_scale)
         elif taken:
             found[metric.name] = {"units": sorted({t.unit for t in taken if t.unit is not None})}
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taken:
-    """One row's value of a metric, with the key of its case."""
+class _Taken(NamedTuple):
+    """One row's value of a metric, with its case."""
 
+    group: Repeats
     case: Case
-    key: str
     value: float
     unit: str | None
 
 
-def _measured(taken: Sequence[_Taken], accepted: Collection[int]) -> MeasuredMetric:
+def _measured(taken: Sequence[_Taken]) -> MeasuredMetric:
     finished = [t for t in taken if t.case.state == "finished"]
-    shown = finished or taken
-    values = [t.value for t in shown]
+    of: dict[str, list[_Taken]] = {}
+    for one in finished or taken:
+        of.setdefault(one.group.key, []).append(one)
+    values = [one.value for own in of.values() for one in own]
     unit = next((t.unit for t in taken if t.unit is not None), None)
-    span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
+    span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit, "cases": len(of)}
     if not finished:
         return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
-    return {**span, "trials": _trials(finished, unit, accepted)}
+    return {**span, "trials": [_trial(own, unit, number < _DESCRIBED) for number, own in enumerate(of.values())]}
 
 
-def _trials(finished: Sequence[_Taken], unit: str | None, accepted: Collection[int]) -> list[Trial]:
-    """Every case with the value of each of its runs; those of `accepted` runs count even where they are zeros."""
-    of: dict[str, dict[int, list[_Taken]]] = {}
-    for one in finished:
-        of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)
-    firsts = [next(iter(runs.values()))[0].case for runs in of.values()]
-    apart = {id(case): r.apart for r in repeats(firsts[:_DESCRIBED]) for case in r.cases}
-    found: list[Trial] = []
-    for (key, runs), first in zip(of.items(), firsts, strict=True):
-        is_described = len(found) < _DESCRIBED
-        beyond = apart[id(first)] if is_described else {}
-        # A number or a word of the row that tells it from the others of its run is config that nobody declared.
-        said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
-        whole = {**first.row.config, **said}
-        config = _bounded(whole, CONFIG_CHARS) if is_described else {}
-        more = _bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS)
-        labels = {taken.case.label for own in runs.values() for taken in own}
-        # A sweep measures a case before it is compared.
-        part = next((t.case.part for own in runs.values() for t in own if t.case.part is not None), None)
-        found.append(
-            Trial(
-                key=key,
-                unit=unit,
-                values=[median([t.value for t in own]) for own in runs.values()],
-                runs=list(runs),
-                accepted=all(run in accepted for run in runs),
-                problems=[*dict.fromkeys(p for own in runs.values() for t in own for p in t.case.problems)][:_PROBLEMS],
-                side=part.side if part is not None else None,
-                case=part.case if part is not None else "",
-                label=first.label if is_described and len(labels) == 1 else None,
-                config=config,
-                config_left_out=len(whole) - len(config),
-                apart=more,
-                words=_words(first),
-            )
-        )
-    return found
+def _trial(own: Sequence[_Taken], unit: str | None, is_described: bool) -> Trial:
+    """A case with the value of each of its runs. A number or a word of the row that tells it from the others of its run
+    is config that nobody declared."""
+    first, beyond = own[0].case, own[0].group.apart if is_described else {}
+    said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
+    whole = {**first.row.config, **said}
+    config = _bounded(whole, CONFIG_CHARS) if is_described else {}
+    labels = {taken.case.label for taken in own}
+    # A sweep measures a case before it is compared.
+    part = next((t.case.part for t in own if t.case.part is not None), None)
+    runs: dict[int, list[float]] = {}
+    for taken in own:
+        runs.setdefault(taken.case.run, []).append(taken.value)
+    return Trial(
+        key=own[0].group.key,
+        unit=unit,
+        values=list(map(median, runs.values())),
+        runs=list(runs),
+        accepted=all(taken.case.accepted for taken in own),
+        problems=[*dict.fromkeys(p for taken in own for p in taken.case.problems)][:_PROBLEMS],
+        side=part.side if part is not None else None,
+        case=part.case if part is not None else "",
+        label=first.label if is_described and len(labels) == 1 else None,
+        config=config,
+        config_left_out=len(whole) - len(config),
+        apart=_bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS),
+        words=_words(first),
+    )
 
 
 def _words(case: Case) -> str:

@@ -16,7 +16,6 @@ from typing import Literal
 from logbook_agent.findings.carried_out import commands_in
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.entry import ABANDONED
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 
@@ -70,12 +69,6 @@ def _written(said: Summary) -> OpenStep:
         command = f"logbook run --continues {said['id']} -- {command}"
     why = f"the next action of {said['id']}"
     return OpenStep(kind="next action", entry=said["id"], text=said["next_lead"] or "", why=why, command=command)
-
-
-def is_given_up(thread: Thread, entry: str) -> bool:
-    """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""
-    standing, state = thread.standing[entry], thread.by_id[entry]["state"]
-    return bool(standing.decided_by) or not standing.counts or state in (ABANDONED, "blocked")
 
 
 def unmet(header: Header) -> list[Criterion]:

@@ -3,27 +3,28 @@ what is open and what would settle it, what failed, what comes next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from logbook_agent.findings.advice import ab_like, go_on, pairs_to_add, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.comparison.words import is_practical
-from logbook_agent.findings.contrast import settle_varied
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.tables.frame import frame_of
+from logbook_agent.findings.tables.frame import Item, frame_of, groups
+from logbook_agent.findings.tables.frame import show as show_value
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import GATE, WITHHELD
-from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
+from logbook_agent.model.values import varied
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
@@ -127,27 +128,23 @@ NO_ANSWERS = Opening(asked="")
 # -- comparisons -------------------------------------------------------------------------------------------
 
 
-def of_comparisons(
-    records: Records, header: Header, answers: Sequence[Answer], titles: Mapping[str, str], now: datetime
-) -> Opening:
-    """What the comparisons of a thread settled and left open, with the commands that would settle the rest. `titles`
-    are those of the entries."""
+def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], now: datetime) -> tuple[Synopsis, ...]:
+    """What the comparisons of a thread settled and left open, with the commands that would settle the rest."""
     open_ones = unsettled(answers)
-    found = settled(answers, [m.name for m in header.metrics])
+    found = settled(answers, [m.name for m in thread.header.metrics])
     # The command stands once for each comparison; more pairs measure nothing of what no run reports.
     first = {id(answer): finding for answer, finding in reversed(open_ones)}
-    commands = {id(a): go_on(records, a) for a, f in open_ones if is_practical(f) and first[id(a)] is f}
+    practical = {id(a) for a, f in open_ones if is_practical(f) and first[id(a)] is f}
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
-    return Opening(
-        asked="",
-        answers=tuple(_synopsis(records, a, titles, commands.get(id(a), ""), now) for a in in_order.values()),
-    )
+    return tuple(_synopsis(records, thread, a, now, is_due=at in practical) for at, a in in_order.items())
 
 
-def _synopsis(records: Records, answer: Answer, titles: Mapping[str, str], command: str, now: datetime) -> Synopsis:
+def _synopsis(records: Records, thread: Thread, answer: Answer, now: datetime, *, is_due: bool) -> Synopsis:
+    is_over = thread.is_given_up(answer.entry)
+    command = go_on(records, answer) if is_due and not is_over else ""
     return Synopsis(
         entry=answer.entry,
-        title=titles[answer.entry],
+        title=thread.by_id[answer.entry]["title"],
         text=synopsis(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
@@ -156,12 +153,12 @@ def _synopsis(records: Records, answer: Answer, titles: Mapping[str, str], comma
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
-        replicate=replicate(records, answer, now),
+        replicate="" if is_over else replicate(records, answer, now),
     )
 
 
-# Of entries with several rows, where a command is looked for.
-_LOOKED_AT = 3
+# Of entries with several rows, where a command is looked for, and of rows of an entry that are looked at in pairs.
+_LOOKED_AT, _PAIRED_ROWS = 3, 12
 
 
 def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer], *, is_open: bool) -> tuple[str, str]:
@@ -185,10 +182,22 @@ def _first_comparison(records: Records, thread: Thread) -> str:
     """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
     matrix; else the one that says how."""
     latest = [s["id"] for s in reversed(thread.counted) if s["rows"]][:_LOOKED_AT]
-    varied = (settle_varied(records, entry) for entry in latest)
-    items = frame_of(cases(*map(records.record, latest))).items
+    items = frame_of(counting(cases(*map(records.record, latest)))).items
+    good = [item for item in items if item.row.failed is None]
+    rows = (_of_rows([item for item in good if item.case.entry == entry]) for entry in latest)
     axes = (ab_like(axis.axis, axis.values, items) for axis in thread.header.matrix if len(axis.values) > 1)
-    return next(filter(None, (*varied, *axes)), "logbook ab --help")
+    return next(filter(None, itertools.chain(rows, axes)), "logbook ab --help")
+
+
+def _of_rows(rows: Sequence[Item]) -> str:
+    """The command that compares rows that differ in one key alone, else the first two of them that do; empty where none
+    do."""
+    for group in (rows, *itertools.combinations(rows[:_PAIRED_ROWS], 2)):
+        if len(names := varied(item.row.config for item in group)) == 1:
+            firsts = [items[0] for items in groups(group, names)]
+            if command := ab_like(names[0], [show_value(item.place.get(names[0])) for item in firsts], firsts):
+                return command
+    return ""
 
 
 # -- what people wrote, and the best case ------------------------------------------------------------------
@@ -250,25 +259,15 @@ def best_text(best: BestCase) -> str:
 _ENDED_BADLY = ("failed", "timeout", "stalled", "interrupted", "lost", "never-started")
 
 
-def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:
-    """The entries with a run that failed, the latest first: how it failed, or the negative result in `stated`, which
-    says more."""
-    return _listed(thread, {s["id"]: how and (stated.get(s["id"]) or how) for s, how in _by_failure(thread)})
-
-
-def negatives(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:
-    """The entries that state a negative result and whose runs worked, the latest first. What a comparison adds stands
-    with the answers."""
-    return _listed(thread, {s["id"]: "" if how else stated.get(s["id"]) for s, how in _by_failure(thread)})
-
-
-def _by_failure(thread: Thread) -> Iterator[tuple[Summary, str]]:
-    return ((s, _how_it_failed(s)) for s in thread.summaries if s["state"] != VOID)
-
-
-def _listed(thread: Thread, texts: Mapping[str, str | None]) -> tuple[Failed, ...]:
-    found = ((s, texts.get(s["id"])) for s in reversed(thread.summaries))
-    return tuple(Failed(entry=s["id"], title=s["title"], text=text) for s, text in found if text)
+def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[tuple[Failed, ...], tuple[Failed, ...]]:
+    """The entries with a run that failed: how it failed, or the negative result in `stated`, which says more; and the
+    others that state a negative result. The latest come first. What a comparison adds stands with the answers."""
+    failed, negative = list[Failed](), list[Failed]()
+    for s in reversed(thread.summaries):
+        how, text = _how_it_failed(s), stated.get(s["id"])
+        if s["state"] != VOID and (how or text):
+            (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
+    return tuple(failed), tuple(negative)
 
 
 def _how_it_failed(summary: Summary) -> str:

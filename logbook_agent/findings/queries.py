@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NotRequired, TypedDict, TypeVar, get_args
+from typing import Any, NotRequired, TypedDict, TypeVar, get_args
 
 from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
@@ -50,14 +50,13 @@ def listed(
 ) -> list[dict[str, object]]:
     """The lines of `list`, in order: of the entries that contain all words, with where. Raises UsageError for an
     unknown state or kind, and for a number of `last` entries below 1."""
-    if state is not None and state not in STATES:
-        raise UsageError(
-            f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
-        )
-    if kind is not None and kind not in KINDS:
-        raise UsageError(
-            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
-        )
+    for option, value, known in (("state", state, STATES), ("kind", kind, KINDS)):
+        if value is not None and value not in known:
+            raise UsageError(
+                f"unknown {option} {value!r}",
+                cause=f"{option}s are {', '.join(known)}",
+                hint=choice(f"--{option}", value, known),
+            )
     entries: Sequence[Mapping[str, object]] = search(found, words) if words else found.summaries
     wanted = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
     return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in latest(wanted, last)]
@@ -122,45 +121,13 @@ class BriefRow(TypedDict):
     failed: NotRequired[dict[str, str]]
 
 
-class BriefFiles(TypedDict, total=False):
-    """The files that a run left, where it has some, and its curves in numbers."""
-
-    artifacts: list[dict[str, object]]
-    curves: list[dict[str, object]]
-
-
-class BriefRun(TypedDict):
-    """A run in brief: command, outcome, rows, the last lines of the output, and where its log is."""
-
-    run: int
-    label: str | None
-    state: State
-    discarded: bool
-    command: str
-    started: str
-    duration_s: float | None
-    exit: object
-    commit: str | None
-    busy: str | None
-    rows: list[BriefRow]
-    tail: list[str]
-    artifacts: NotRequired[list[dict[str, object]]]
-    curves: NotRequired[list[dict[str, object]]]
-    problems: list[dict[str, str]]
-    log: str
-
-
-def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> BriefRun:
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
     """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
     an entry is."""
     run = status.run
     output = run.output
     failed = status.state != "finished"
-    more: BriefFiles = {}
-    if run.artifacts:
-        more["artifacts"] = [encode(artifact) for artifact in run.artifacts]
-    if run.curves:
-        more["curves"] = [encode(curve) for curve in run.curves]
+    more = {"artifacts": encode(run.artifacts), "curves": encode(run.curves)}
     return {
         "run": run.run,
         "label": run.label,
@@ -174,7 +141,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **more,
+        **{name: found for name, found in more.items() if found},
         "problems": encode(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }
@@ -283,17 +250,6 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
     answers = [a for a in found.comparisons.answers if a.entry in entries and spec.pivot in (None, a.question.axis)]
     made = tabulate(rows, _with_base(spec, answers, header, rows), declared=header.metrics)
     return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
-
-
-def table_data(made: Table) -> dict[str, object]:
-    """A table for machines: its texts (`rows`) and their numbers (`values`)."""
-    return {
-        "columns": [dataclasses.asdict(c) for c in made.columns],
-        "rows": [list(row) for row in made.rows],
-        "values": [list(row) for row in made.values],
-        "constants": made.constants,
-        "notes": list(made.notes),
-    }
 
 
 def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found: Sequence[Case]) -> TableSpec:

@@ -15,28 +15,29 @@ from logbook_agent.findings.advice import addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
-from logbook_agent.findings.open_steps import is_given_up, next_step
+from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
     NO_ANSWERS,
     Opening,
+    Synopsis,
     best_of,
     best_text,
     failures,
     in_words,
-    negatives,
     nothing_settled,
+    of_comparisons,
 )
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, discarded_by, said_by, standings
+from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.budget import NO_BUDGET
-from logbook_agent.model.entry import Entry, id_number, is_withdrawn
-from logbook_agent.model.errors import NotFound, StoreError
+from logbook_agent.model.entry import Entry, id_number
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
-from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
+from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.text import marked
 
 
@@ -69,10 +70,11 @@ class Findings:
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
             from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
+            from logbook_agent.findings.criteria.evidence import facts_of
 
-            counting = self.contents.records, self.counting
-            criteria = checked(criteria, self.records, *counting, self.comparisons.answers, self._now())
-            criteria = tuple(map(self._addressed_criterion, criteria))
+            answers = self.comparisons.answers
+            facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
+            criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _addressed_criterion(self, criterion: Criterion) -> Criterion:
@@ -99,8 +101,13 @@ class Findings:
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
         if id_number(evidence, self.records.header.prefix) is None:
             return None
-        lost = self._lost(evidence) or self._discarded(evidence)
+        standing = self._standings.get(evidence)
+        lost = standing.why if standing is not None and standing.is_lost else self._gone(evidence)
         return f"rests on {evidence}, which is {lost}" if lost else None
+
+    def _gone(self, entry_id: str) -> str:
+        """The text that an entry is no longer there; empty where it is, also where it cannot be read."""
+        return "" if entry_id in self._standings or entry_id in self.order else "no longer there"
 
     @cached_property
     def _summarised(self) -> Summaries:
@@ -129,6 +136,13 @@ class Findings:
     def discarded(self) -> dict[str, str]:
         """The entries that somebody discarded, with the decision that says so."""
         return discarded_by(self._summarised.entries)
+
+    @cached_property
+    def _standings(self) -> dict[str, Standing]:
+        """The standing of every entry, by each name that it ever had."""
+        entries = self._summarised.entries
+        found = standings(entries)
+        return {name: found[s["id"]] for s in entries for name in s["aliases"]} | found
 
     @property
     def unreadable(self) -> list[str]:
@@ -166,29 +180,20 @@ class Findings:
     def answered(self) -> Opening:
         """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
         but those of its comparisons."""
-        if not self.states_comparisons:
-            return NO_ANSWERS
-        found = self.comparisons.first_lines(
-            self.records, {s["id"]: s["title"] for s in self._summarised.entries}, self._now()
-        )
-        return self._with_the_rest(found) if found.answers else found
+        found = of_comparisons(self.records, self.thread, self.answers, self._now()) if self.answers else ()
+        return self._opening(found) if found else NO_ANSWERS
 
-    def _with_the_rest(self, found: Opening) -> Opening:
+    def _opening(self, answers: tuple[Synopsis, ...]) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        given_up = [is_given_up(thread, one.entry) for one in found.answers]
-        answers = tuple(
-            dataclasses.replace(one, command="", replicate="") if is_over else one
-            for one, is_over in zip(found.answers, given_up, strict=True)
-        )
+        failed, negative = failures(thread, stated)
         next_of, step = next_step(thread, answers)
-        return dataclasses.replace(
-            found,
-            answers=answers,
+        return Opening(
             asked=header.goal or header.title,
-            negative=negatives(thread, stated),
-            failed=failures(thread, stated),
+            answers=answers,
+            negative=negative,
+            failed=failed,
             next_of=next_of,
             next=step,
         )
@@ -196,13 +201,13 @@ class Findings:
     @cached_property
     def opening(self) -> Opening:
         """The first lines of the thread, which every reader begins with."""
-        found, thread = self.answered, self.thread
+        found, thread = self.answered if self.answered.answers else self._opening(()), self.thread
         not_settled, command, best = "", "", None
         if not found.found:
             not_settled, command = nothing_settled(self.records, thread, self.answers, is_open=bool(found.left))
             best = best_of(thread, self.answers)
         return dataclasses.replace(
-            found if found.answers else self._with_the_rest(found),
+            found,
             not_settled=not_settled,
             command=self.typed(command),
             in_words=in_words(thread, self.answers, best),
@@ -231,51 +236,22 @@ class Findings:
     @property
     def baseline_doubts(self) -> list[str]:
         """That the entry of the baseline does not count any more; nothing where it does."""
-        entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
-        lost = self._uncounted(entry_id) if entry_id is not None else None
-        if entry_id is not None and not lost:
-            lost = self._baseline_failed(entry_id)
-        if not lost:
+        baseline = self.records.header.baseline
+        if baseline is None or baseline.entry is None:
             return []
-        return [f"the baseline is {entry_id}, which is {lost}; move it by --entry: logbook baseline --help"]
+        standing = self._standings.get(baseline.entry, Standing())
+        lost = standing.why or self._gone(baseline.entry) or self._baseline_failed(baseline.entry, baseline.runs)
+        text = f"the baseline is {baseline.entry}, which is {lost}; move it by --entry: logbook baseline --help"
+        return [text] if lost else []
 
-    def _baseline_failed(self, entry_id: str) -> str | None:
-        """Why no row of the baseline's runs counts; None where one does."""
-        numbers = self.records.header.baseline.runs if self.records.header.baseline is not None else ()
+    def _baseline_failed(self, entry_id: str, numbers: Sequence[int]) -> str:
+        """Why no row of the baseline's runs counts; empty where one does."""
         try:
             runs = [s.run for s in self.records.record(entry_id).runs if not numbers or s.run.run in numbers]
         except StoreError:
-            return None
-        failures = [fails(run) for run in runs if run.rows]
-        return str(failures[0]) if failures and all(failures) else None
-
-    def _lost(self, entry_id: str) -> str | None:
-        """Why an entry is withdrawn or gone: `void`; None where it is not, and where it cannot be read, which is
-        reported elsewhere."""
-        try:
-            state = self.entry(entry_id).state
-        except NotFound:
-            return "no longer there"
-        except StoreError:
-            return None
-        return state if is_withdrawn(state) else None
-
-    def _discarded(self, entry_id: str) -> str:
-        try:
-            by = self._mentions.standing(self.entry(entry_id)).discarded_by
-        except (NotFound, StoreError):
             return ""
-        return f"discarded by {by}" if by else ""
-
-    def _uncounted(self, entry_id: str) -> str | None:
-        """Why an entry does not count, superseded ones included; None where it does."""
-        lost = self._lost(entry_id)
-        if lost is not None:
-            return lost
-        try:
-            return self._mentions.standing(self.entry(entry_id)).why
-        except StoreError:
-            return None
+        failures = [fails(run) for run in runs if run.rows]
+        return str(failures[0]) if failures and all(failures) else ""
 
     # -- records ---------------------------------------------------------------------------------
 
@@ -289,9 +265,7 @@ class Findings:
     @cached_property
     def counting(self) -> list[Record]:
         """The records of the entries that count."""
-        records = self.contents.records
-        standing = standings(said_by(r.entry) for r in records)
-        return [r for r in records if standing[r.id].counts]
+        return [r for r in self.contents.records if self.standing(r.entry).counts]
 
     # -- the view --------------------------------------------------------------------------------
 
@@ -304,13 +278,15 @@ class Findings:
         return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
 
     @cached_property
-    def listed(self) -> Statements[SaidByEntry]:
-        """The decisions and negative results below a view. Only comparisons need more than the files of entries."""
-        said = [said_by(entry) for entry in self._mentions.entries()]
-        for entry, one in zip(self._mentions.entries(), said, strict=True):
-            if entry.comparison is not None:
-                one["negative"] = self.comparisons.negative_of(one)
-        return Statements(self.records.header, said)
+    def listed(self) -> Thread:
+        """The decisions and negative results below a view, in full."""
+        found: list[Summary] = []
+        for summary in self._summarised.entries:
+            if summary["decision"] is not None or summary["negative"] or summary["comparison"] is not None:
+                summary = {**summary, **said_by(self.entry(summary["id"])), "state": summary["state"]}
+                summary["negative"] = self.comparisons.negative_of(summary)
+            found.append(summary)
+        return Thread(self.records.header, found)
 
     # -- one entry -------------------------------------------------------------------------------
 
@@ -325,13 +301,9 @@ class Findings:
             self._entries[entry_id] = self.records.entry(entry_id)
         return self._entries[entry_id]
 
-    @cached_property
-    def _mentions(self) -> Mentions:
-        return Mentions(self.records, self.order, self.entry)
-
     def standing(self, entry: Entry) -> Standing:
         """Whether an entry counts, and which later ones complete or supersede it."""
-        return self._mentions.standing(entry)
+        return self._standings.get(entry.id, Standing())
 
     def later(self, entry: Entry) -> dict[str, list[str]]:
         """The entries that complete or supersede this one, where there are some."""

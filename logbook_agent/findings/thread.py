@@ -1,5 +1,5 @@
 """Which entries of a thread count, what later entries make of earlier ones, and the decisions, negative results and
-next actions of the thread; from summaries, or from the files of entries alone.
+next actions of the thread, from summaries.
 
 An entry that somebody took back (`void` or `abandoned`) counts for nothing: neither what it measured, nor what it says
 of other entries. One that an entry which was not taken back supersedes counts no more, but what it says of others
@@ -8,14 +8,13 @@ stays. Every other entry counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
-from logbook_agent.findings.carried_out import CommandsRun, commands_in
-from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.carried_out import commands_in, is_carried_out, runs_of
 from logbook_agent.model.entry import (
+    ABANDONED,
     DECISION,
     INVERSE,
     NEGATIVE_RESULT,
@@ -27,7 +26,6 @@ from logbook_agent.model.entry import (
     is_up_to,
     is_withdrawn,
 )
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.summary import SaidByEntry, Summary
 
@@ -62,6 +60,11 @@ class Standing:
         return f"superseded by {', '.join(self.superseded_by)}" if self.superseded_by else ""
 
     @property
+    def is_lost(self) -> bool:
+        """Whether it was taken back or discarded, so that no judgement can rest on it."""
+        return self.withdrawn is not None or self.discarded_by is not None
+
+    @property
     def later(self) -> dict[str, list[str]]:
         """The entries that complete, supersede, decide or discard it, by names such as `completed_by`, where there are
         some."""
@@ -79,25 +82,25 @@ def discarded_by(said: Iterable[SaidByEntry]) -> dict[str, str]:
     return found
 
 
-def standing_of(entry_id: str, state: State, said: Iterable[SaidByEntry]) -> Standing:
-    """The standing of one entry, from what others say. `said` may include entries that do not name it, and itself."""
-    others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
-    return Standing(
-        withdrawn=state if is_withdrawn(state) else None,
-        discarded_by=discarded_by(others).get(entry_id),
-        taken_up_by=tuple(s["id"] for s in others if entry_id in [s[name] for name in RELATIONS]),
-        **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
-    )
-
-
 def standings(said: Iterable[SaidByEntry]) -> dict[str, Standing]:
-    """The standing of every entry, by its ID."""
+    """The standing of every entry, by its ID, from what others say of it."""
     all_ = list(said)
-    about: dict[str, list[SaidByEntry]] = {}
-    for one in all_:
-        for target in {target for name in RELATIONS if (target := one[name]) is not None}:
-            about.setdefault(target, []).append(one)
-    return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
+    counting = [s for s in all_ if not is_withdrawn(s["state"])]
+    by, about = discarded_by(counting), dict[str | None, list[SaidByEntry]]()
+    for s in counting:
+        for target in {s[name] for name in RELATIONS} - {s["id"]}:
+            about.setdefault(target, []).append(s)
+
+    def standing(entry_id: str, state: State) -> Standing:
+        others = about.get(entry_id, ())
+        return Standing(
+            withdrawn=state if is_withdrawn(state) else None,
+            discarded_by=by.get(entry_id),
+            taken_up_by=tuple(s["id"] for s in others),
+            **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
+        )
+
+    return {s["id"]: standing(s["id"], s["state"]) for s in all_}
 
 
 # The states in which an entry has done what it was to complete.
@@ -131,15 +134,19 @@ def is_listed(entry: Entry) -> bool:
     return entry.state != VOID and (said["decision"] is not None or bool(said["negative"]))
 
 
-Said = TypeVar("Said", bound=SaidByEntry)
+def closes(action: Summary, decided: str) -> bool:
+    """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
+    after the runs on which it decides."""
+    last = action["next_after"]
+    return last is None or any(run > last and started < decided for run, started in action["finished"].values())
 
 
 @dataclass(frozen=True)
-class Statements(Generic[Said]):
-    """What the entries of a thread say in their own files: which of them count, decisions and negative results."""
+class Thread:
+    """The entries of a thread together, from their summaries."""
 
     header: Header
-    summaries: Sequence[Said]
+    summaries: Sequence[Summary]
 
     @cached_property
     def standing(self) -> dict[str, Standing]:
@@ -150,26 +157,14 @@ class Statements(Generic[Said]):
         return found.superseded_by if found is not None else ()
 
     @cached_property
-    def decisions(self) -> list[Said]:
+    def decisions(self) -> list[Summary]:
         """The decisions that were not withdrawn. Superseded ones stay, and name the later entry."""
         return [s for s in self.summaries if s["decision"] is not None and self.standing[s["id"]].withdrawn is None]
 
     @cached_property
-    def negative(self) -> list[Said]:
+    def negative(self) -> list[Summary]:
         """The negative results; also those of abandoned entries."""
         return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
-
-
-def closes(action: Summary, decided: str) -> bool:
-    """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
-    after the runs on which it decides."""
-    last = action["next_after"]
-    return last is None or any(run > last and started < decided for run, started in action["finished"].values())
-
-
-@dataclass(frozen=True)
-class Thread(Statements[Summary]):
-    """The entries of a thread together, from their summaries."""
 
     @cached_property
     def by_id(self) -> dict[str, Summary]:
@@ -201,6 +196,11 @@ class Thread(Statements[Summary]):
         is_done = any(self.by_id[i]["state"] in _DONE for i in standing.completed_by)
         return summary["state"] != "running" and (is_done or standing.discarded_by is not None)
 
+    def is_given_up(self, entry_id: str) -> bool:
+        """Whether somebody decided about the code of an entry, or abandoned or blocked it, or it counts no more."""
+        standing, state = self.standing[entry_id], self.by_id[entry_id]["state"]
+        return bool(standing.decided_by) or not standing.counts or state in (ABANDONED, "blocked")
+
     @cached_property
     def next_actions(self) -> list[Summary]:
         """Settled entries whose next action no other entry has taken up, and whose commands none has run; of those that
@@ -208,66 +208,11 @@ class Thread(Statements[Summary]):
         if self.header.closing is not None:
             return []
         left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(s)]
-        commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
-        last = {str(commands_in(s["next"] or "") or s["next_lead"]): s for s in left if not commands.carried_out(s)}
+        runs = runs_of(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
+        last = {str(commands_in(s["next"] or "") or s["next_lead"]): s for s in left if not is_carried_out(s, runs)}
         return [s for s in left if s in last.values()]
 
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]
         open_to = {i for i in standing.decided_by if not closes(summary, self.by_id[i]["opened"])}
         return standing.withdrawn is None and open_to.issuperset(standing.taken_up_by)
-
-
-# A file without any of these words says nothing of other entries, and nothing for the lists below a view.
-_RELATIONS = tuple(INVERSE)
-_COMPARES = "comparison"
-_LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
-
-
-class Mentions:
-    """What entries say of one another, from their files, in order. `read` parses an entry; that happens only where its
-    text names a relation.
-
-    An entry speaks of earlier ones, so that of a new entry no other file is read; but one that was renumbered may be
-    older than those that its new number comes after. What cannot be read is reported where it is shown.
-    """
-
-    def __init__(self, records: Records, order: Sequence[str], read: Callable[[str], Entry]) -> None:
-        self._records, self._order, self._read = records, order, read
-        self._place = {entry_id: place for place, entry_id in enumerate(order)}
-        self._unread = len(order)
-        self._speaking: set[str] = set()
-        self._said_of: dict[str | None, list[SaidByEntry]] = {}
-
-    def standing(self, entry: Entry) -> Standing:
-        """The standing of an entry. Of `taken_up_by`, those that only continue it are not known."""
-        self._read_back_to(0 if entry.aliases else self._place.get(entry.id, -1) + 1)
-        return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
-
-    def entries(self) -> list[Entry]:
-        """The entries that name others, have a decision or negative result, or state a comparison."""
-        self._read_back_to(0)
-        found = (self._parsed(i) for i in self._order if i in self._speaking)
-        return [entry for entry in found if entry is not None]
-
-    def _read_back_to(self, first: int) -> None:
-        for entry_id in reversed(self._order[first : self._unread]):
-            try:
-                text = self._records.entry_text(entry_id)
-            except StoreError:
-                continue
-            folded = text.casefold()
-            if not any(key in folded for key in (*_RELATIONS, _COMPARES, *_LISTED)):
-                continue
-            self._speaking.add(entry_id)
-            entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None
-            if entry is not None:
-                for target in {getattr(entry, name) for name in INVERSE} - {None}:
-                    self._said_of.setdefault(target, []).insert(0, said_by(entry))
-        self._unread = min(self._unread, first)
-
-    def _parsed(self, entry_id: str) -> Entry | None:
-        try:
-            return self._read(entry_id)
-        except StoreError:
-            return None

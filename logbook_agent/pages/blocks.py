@@ -9,7 +9,7 @@ from logbook_agent.features import hook_module
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Failed, Opening, Synopsis
 from logbook_agent.findings.tables.spec import Table
-from logbook_agent.findings.thread import Statements
+from logbook_agent.findings.thread import Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import STEP, Baseline, BaselineMove, Criterion, Header, Metric
@@ -82,7 +82,7 @@ class Blocks:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
-    def footer(self, thread: Statements[SaidByEntry]) -> str:
+    def footer(self, thread: Thread) -> str:
         """The block of decisions, negative results and the conclusion. May be empty."""
 
         def line(summary: SaidByEntry, text: str | None) -> dict[str, object]:

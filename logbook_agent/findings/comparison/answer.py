@@ -192,19 +192,14 @@ class RunPair(NamedTuple):
 class EntrySeries:
     """The pairs of one side, case and metric of an entry, in the order of their first runs.
 
-    Series of one `key` were measured under the same conditions; `asks` is the key without code and machine, which other
-    entries of the same question share; of these `conditions` has a digest by name. `case` tells the
-    case from others of the entry, `name` is that of the plan, `config` is what the rows report but the axis, `device`
-    its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side report beside
-    their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs. `failed` has a
-    side and the reason for each pair that lacks it because it failed. `differs` names what else differs between the
-    sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many other pairs do not
-    count, by reason. `finished` counts the blocks of the entry that are finished. `code` labels the code of each side
-    in its latest pair.
+    `case` tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
+    axis, `device` its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side
+    report beside their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs.
+    `failed` has a side and the reason for each pair that lacks it because it failed. `cautions` are what the benchmark
+    says that its figures cannot tell, and `left_out` how many pairs do not count, by reason. `finished` counts the
+    blocks of the entry that are finished.
     """
 
-    key: str
-    asks: str
     side: str
     case: str
     name: str
@@ -220,8 +215,6 @@ class EntrySeries:
     failed: list[list[str]] = field(default_factory=list)
     constants: dict[str, list[str]] = field(default_factory=dict)
     reports: int = 0
-    conditions: dict[str, str] = field(default_factory=dict)
-    code: dict[str, str] = field(default_factory=dict)
     # What all runs of the base and of the side measured, also those whose pair does not count.
     runs: list[list[float]] = field(default_factory=lambda: [[], []])
 
@@ -236,13 +229,16 @@ class EntrySeries:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
     """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_void`:
-    the entry was taken back, and its pairs count for nothing. `known` names what a gate mentions, or what may differ
-    between the sides."""
+    the entry was taken back, and its pairs count for nothing. `asks`: a digest of the question with its command, which
+    other entries that ask the same share, of any code; empty without a pair. `code` labels the code of each side in its
+    latest pair. `known` names what a gate mentions, or what may differ between the sides."""
 
     entry: str
     question: Question
     is_fixed: bool
     is_void: bool
+    asks: str = ""
+    code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
     series: list[EntrySeries]
 

@@ -18,22 +18,11 @@ from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
-from logbook_agent.text.phrases import listed
-
-# So many conditions are named where pairs were made under others.
-_SHOWN = 3
-
-
-def answers(tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
-    """One answer for each entry that states a comparison, in their order. `declared` are the logbook's metrics."""
-    return tuple(answer_for(one, tried, declared) for one in tried)
 
 
 def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> Answer:
     """The answer of one entry; those `tried` before it may have asked the same."""
-    # The conditions of its first pair are those of the question: whoever could choose others would choose lucky ones.
-    key = next((s.key for s in (*(s for s in one.series if s.pairs), *one.series)), "")
-    counting = [s for s in one.series if s.key == key and not one.is_void]
+    counting = [] if one.is_void else one.series
     own = {(s.side, s.case, s.metric): s for s in counting}
     apart = tuple(differences(own, declared, one.known))
     lost = {side for s in counting for side, _ in s.failed}
@@ -45,7 +34,6 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
     for side, text in (pair for s in counting for pair in s.failed):
         failed.setdefault(side, Counter())[text] += 1
     beside = [s for s in counting if not s.metric]
-    others = [s for s in one.series if s.key != key and not s.metric]
     return Answer(
         entry=one.entry,
         question=one.question,
@@ -54,11 +42,11 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code={side: text for s in counting for side, text in s.code.items()},
+        code=one.code,
         times=tuple(times),
         earlier=_earlier(one, tried),
         is_void=one.is_void,
-        left_out=pairs_left_out(left_out(beside) | _elsewhere(counting, others)),
+        left_out=pairs_left_out(left_out(beside)),
         apart=apart,
         failed=failed,
         notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
@@ -69,9 +57,10 @@ def _earlier(one: EntryPairs, tried: Sequence[EntryPairs]) -> tuple[str, ...]:
     """The entries before this one that asked the same: of other code, but where code is what is compared."""
     before = tried[: next((at for at, other in enumerate(tried) if other.entry == one.entry), len(tried))]
     is_code = one.question.axis == CODE_AXIS
-    asks, *others = ({s.key if is_code else s.asks for s in of.series} for of in (one, *before))
     return tuple(
-        other.entry for other, theirs in zip(before, others, strict=True) if not other.is_void and asks & theirs
+        other.entry
+        for other in before
+        if not other.is_void and one.asks and one.asks == other.asks and (not is_code or one.code == other.code)
     )
 
 
@@ -118,16 +107,6 @@ def _failed(finding: Finding, base: str, lost: set[str]) -> Finding:
     return replace(finding, lacks=None) if is_lost else finding
 
 
-def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dict[str, int]:
-    """How many pairs of the entry were made under other conditions, with the names of these."""
-    if not own or not others:
-        return {}
-    mine = own[0].conditions
-    names = {n for s in others for n in {*mine, *s.conditions} if mine.get(n) != s.conditions.get(n)}
-    plain = sorted(name.partition(":")[2] or name for name in names)
-    return {f"under other conditions ({listed(plain, _SHOWN)})": sum(s.reports for s in others)}
-
-
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
     """The confidence in an answer and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_watched]
@@ -147,15 +126,6 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
 _CHARS = 40
 
 
-def placed(answers: Iterable[Answer], tried: Sequence[EntryPairs], declared: Collection[str]) -> tuple[Answer, ...]:
-    """The answers with the config that all their rows share added to each case: keys in which comparisons of the thread
-    differ, and those that the logbook has `declared`."""
-    names = apart(tried, declared)
-    if not names:
-        return tuple(answers)
-    return tuple(_placed(answer, tried, names) for answer in answers)
-
-
 def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
     """The config keys that tell comparisons apart: those in which they differ, and those that the logbook declares."""
     return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
@@ -168,12 +138,13 @@ def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: C
     rest = [one for one in tried if one.entry not in changed]
     if apart(rest, declared) != apart(tried, declared):
         return {one.entry for one in tried}
-    asked = {s.asks for one in own for s in one.series}
-    return {one.entry for one in tried if not asked.isdisjoint(s.asks for s in one.series)}
+    asked = {one.asks for one in own} - {""}
+    return {one.entry for one in tried if one.asks in asked}
 
 
-def _placed(answer: Answer, tried: Sequence[EntryPairs], apart: Collection[str]) -> Answer:
-    own = _values([one for one in tried if one.entry == answer.entry])
+def placed(answer: Answer, one: EntryPairs, apart: Collection[str]) -> Answer:
+    """The answer with the config that all its rows share and that tells comparisons `apart` added to each case."""
+    own = _values([one])
     shared: dict[str, str] = {}
     room = _CHARS
     for name, values in own.items():

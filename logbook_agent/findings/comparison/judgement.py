@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import TypeAlias
@@ -41,9 +41,9 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
     the 5%; every other metric that is declared is watched, by itself. Without `looks` all pairs are judged once."""
     names = [m.name for m in declared]
     series = [
-        _series_of(place, of, declared)
-        for place, of in own.items()
-        if place[2] and (question.decides(place[2]) or place[2] in names)
+        _with_unit(of, metric_named(of.metric, declared))
+        for of in own.values()
+        if of.metric and (question.decides(of.metric) or of.metric in names)
     ]
     named = _named_cases(series)
     found: list[Finding] = []
@@ -52,81 +52,59 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
         judged = _judged(family, question, looks=looks)
         again = _by_sitting(family, question, looks=looks)
         for p in family:
-            is_replicated = _is_replicated(judged[p.name], [one[p.name] for one in again])
-            found.append(_finding(p, judged[p.name], question, named[p.side, p.case], is_replicated))
+            is_replicated = _is_replicated(judged[_name(p)], [one[_name(p)] for one in again])
+            found.append(_finding(p, judged[_name(p)], question, named[p.side, p.case], is_replicated))
     order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
     return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Series:
-    """The pairs of one side, case and metric, in the order of their starts."""
-
-    side: str
-    case: str
-    metric: str
-    unit: str | None
-    direction: Direction | None
-    pairs: tuple[RunPair, ...]
-    of: EntrySeries
-
-    @property
-    def name(self) -> str:
-        return f"{self.side} {self.case} {self.metric}"
-
-    def step(self, count: int) -> float:
-        """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have
-        a ratio."""
-        both = [(p.base, p.other) for p in self.pairs[:count]]
-        values = [v for base, other in both if base is not None and other is not None for v in (base, other)]
-        # Whole numbers that are no times were counted.
-        is_exact = not is_timed(self.unit) and all(value.is_integer() for value in values)
-        return 0.0 if is_exact else step_of(values)
-
-    @property
-    def steps(self) -> list[float]:
-        """The step after each block in which a pair has a ratio."""
-        ends = {pair.block: at + 1 for at, pair in enumerate(self.judged) if pair.y is not None}
-        return [self.step(count) for count in ends.values()]
-
-    @property
-    def series(self) -> tuple[Pair, ...]:
-        """All pairs, as the rule reads them."""
-        return tuple(Pair(_log(p), p.sign, p.block) for p in self.pairs)
-
-    @property
-    def judged(self) -> tuple[Pair, ...]:
-        """The pairs of the blocks that are finished, and of those that have a later one."""
-        if not self.pairs or self.pairs[-1].block < self.of.finished:
-            return self.series
-        if not self.of.finished:
-            return ()
-        last = self.series[-1].block
-        return tuple(pair for pair in self.series if pair.block != last)
-
-    def sittings(self) -> list[_Series]:
-        """The blocks that each sitting began and finished."""
-        starts = sittings([p[:2] for p in self.pairs])
-        found = []
-        for start, end in pairwise([*starts, len(self.pairs)]):
-            elsewhere = {p.block for p in (*self.pairs[:start], *self.pairs[end:])}
-            own = (p for p in self.pairs[start:end] if p.block not in elsewhere and p.block < self.of.finished)
-            found.append(replace(self, pairs=tuple(own)))
-        return found
+def _with_unit(of: EntrySeries, metric: Metric) -> EntrySeries:
+    """The series with its pairs in the order of their starts, and the unit and direction that the logbook declares."""
+    unit, direction = metric.unit or of.unit, metric.direction or of.direction
+    return replace(of, unit=unit, direction=direction, pairs=sorted(of.pairs, key=lambda p: p[:2]))
 
 
-def _series_of(place: tuple[str, str, str], of: EntrySeries, declared: Sequence[Metric]) -> _Series:
-    side, case, name = place
-    metric = metric_named(name, declared)
-    return _Series(
-        side=side,
-        case=case,
-        metric=name,
-        unit=metric.unit or of.unit,
-        direction=metric.direction or of.direction,
-        pairs=tuple(sorted(of.pairs, key=lambda p: p[:2])),
-        of=of,
-    )
+def _name(p: EntrySeries) -> str:
+    return f"{p.side} {p.case} {p.metric}"
+
+
+def _step(p: EntrySeries, count: int) -> float:
+    """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have a
+    ratio."""
+    both = [(one.base, one.other) for one in p.pairs[:count]]
+    values = [v for base, other in both if base is not None and other is not None for v in (base, other)]
+    # Whole numbers that are no times were counted.
+    is_exact = not is_timed(p.unit) and all(value.is_integer() for value in values)
+    return 0.0 if is_exact else step_of(values)
+
+
+def _steps(p: EntrySeries) -> list[float]:
+    """The step after each block in which a pair has a ratio."""
+    ends = {pair.block: at + 1 for at, pair in enumerate(_finished(p)) if pair.y is not None}
+    return [_step(p, count) for count in ends.values()]
+
+
+def _pairs(p: EntrySeries) -> tuple[Pair, ...]:
+    """All pairs, as the rule reads them."""
+    return tuple(Pair(_log(one), one.sign, one.block) for one in p.pairs)
+
+
+def _finished(p: EntrySeries) -> tuple[Pair, ...]:
+    """The pairs of the blocks that are finished, and of those that have a later one."""
+    pairs = _pairs(p)
+    if not pairs or pairs[-1].block < p.finished:
+        return pairs
+    return tuple(pair for pair in pairs if p.finished and pair.block != pairs[-1].block)
+
+
+def _sittings(p: EntrySeries) -> list[EntrySeries]:
+    """The blocks that each sitting began and finished."""
+    found = []
+    for start, end in pairwise([*sittings([one[:2] for one in p.pairs]), len(p.pairs)]):
+        elsewhere = {one.block for one in (*p.pairs[:start], *p.pairs[end:])}
+        own = (one for one in p.pairs[start:end] if one.block not in elsewhere and one.block < p.finished)
+        found.append(replace(p, pairs=list(own)))
+    return found
 
 
 def _log(pair: RunPair) -> float | None:
@@ -141,12 +119,12 @@ def _rank(finding: Finding, question: Question) -> int:
     return question.sides.index(finding.side) if finding.side in question.sides else len(question.sides)
 
 
-def _named_cases(series: Sequence[_Series]) -> dict[tuple[str, str], dict[str, str]]:
+def _named_cases(series: Sequence[EntrySeries]) -> dict[tuple[str, str], dict[str, str]]:
     """The config that tells each case from the others, else its name. A case that is alone is what its name says:
     `size=3`."""
-    configs = {(p.side, p.case): p.of.config for p in series}
+    configs = {(p.side, p.case): p.config for p in series}
     if len({case for _, case in configs}) < 2:
-        name = " ".join(["", *dict.fromkeys(p.of.name for p in series), ""])
+        name = " ".join(["", *dict.fromkeys(p.name for p in series), ""])
         return {
             at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
             for at, config in configs.items()
@@ -166,18 +144,18 @@ def _change(log_ratio: float | None) -> float | None:
     return math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
-def _judged(family: Sequence[_Series], question: Question, *, looks: bool) -> dict[str, Judged]:
-    series, steps = {p.name: p.judged for p in family}, {p.name: p.steps for p in family}
+def _judged(family: Sequence[EntrySeries], question: Question, *, looks: bool) -> dict[str, Judged]:
+    series, steps = {_name(p): _finished(p) for p in family}, {_name(p): _steps(p) for p in family}
     share = _distinct(family)
     return judge(series, minimum=question.minimum_effect, steps=steps, looks=looks, share=share)
 
 
-def _distinct(family: Sequence[_Series]) -> int:
+def _distinct(family: Sequence[EntrySeries]) -> int:
     """How many series there are. Metrics of one timing, such as a time and its rate, change alike in every pair: they
     are one."""
-    kept: list[_Series] = []
+    kept: list[EntrySeries] = []
     for p in family:
-        if not any((p.side, p.case) == (one.side, one.case) and _is_alike(p.series, one.series) for one in kept):
+        if not any((p.side, p.case) == (one.side, one.case) and _is_alike(_pairs(p), _pairs(one)) for one in kept):
             kept.append(p)
     return len(kept)
 
@@ -192,14 +170,14 @@ def _is_alike(series: Sequence[Pair], other: Sequence[Pair]) -> bool:
     return any(all(abs(a - sign * b) <= _ROUNDING + _ALIKE * abs(a) for a, b in changes) for sign in (1, -1))
 
 
-def _by_sitting(family: Sequence[_Series], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
+def _by_sitting(family: Sequence[EntrySeries], question: Question, *, looks: bool) -> list[dict[str, Judged]]:
     """What each sitting finds by itself; nothing where there is one alone."""
-    found = [p.sittings() for p in family]
+    found = [_sittings(p) for p in family]
     count = max(map(len, found), default=0)
     if count < 2:
         return []
-    parts = [[of[at] if at < len(of) else replace(of[0], pairs=()) for of in found if of] for at in range(count)]
-    whole = {p.name: Judged() for p in family}
+    parts = [[of[at] if at < len(of) else replace(of[0], pairs=[]) for of in found if of] for at in range(count)]
+    whole = {_name(p): Judged() for p in family}
     return [{**whole, **_judged(part, question, looks=looks)} for part in parts]
 
 
@@ -213,10 +191,10 @@ def _is_replicated(judged: Judged, sittings: Sequence[Judged]) -> bool | None:
 
 
 def _finding(
-    p: _Series, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
+    p: EntrySeries, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
 ) -> Finding:
     good = [(pair.base, pair.other) for pair in p.pairs if pair.base is not None and pair.other is not None]
-    base, other = (_side([values[at] for values in good], p.of.runs[at]) for at in (0, 1))
+    base, other = (_side([values[at] for values in good], p.runs[at]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
     return Finding(
         metric=p.metric,
@@ -225,51 +203,51 @@ def _finding(
         is_watched=not question.decides(p.metric),
         side=p.side,
         case=case,
-        config={name: canonical(value) for name, value in p.of.config.items()},
-        device=p.of.device,
+        config={name: canonical(value) for name, value in p.config.items()},
+        device=p.device,
         base=base,
         other=other,
         outcome=outcome,
-        change=_change(estimate_of(p.series) if judged.estimate is None else judged.estimate),
+        change=_change(estimate_of(_pairs(p)) if judged.estimate is None else judged.estimate),
         low=_change(judged.low),
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
-        left_out=pairs_left_out(left_out([p.of])),
+        left_out=pairs_left_out(left_out([p])),
         notes=_notes(p, judged, base, other, question),
         lacks=_lacks(p, judged) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
-        series=p.series,
+        series=_pairs(p),
     )
 
 
-def _lacks(p: _Series, judged: Judged) -> Lacks:
+def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
     """What an open finding needs. Pairs are added in whole blocks: before the first look those that it lacks, then a
     forecast, which is no more exact than a block."""
     if judged.outcome != "open":
         return Lacks("direction")
-    if p.pairs and all(pair.y is None for pair in p.series):
+    if p.pairs and all(pair.y is None for pair in _pairs(p)):
         return Lacks("values")
     if judged.needed > _MOST_PAIRS:
         return Lacks("pairs")
-    done = len(p.judged)
+    done = len(_finished(p))
     blocks = math.ceil(max(1, judged.needed - done) / BLOCK_PAIRS)
     return Lacks("pairs", blocks * BLOCK_PAIRS - (0 if done else len(p.pairs)))
 
 
-def _notes(p: _Series, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
+def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
     if p.direction is None:
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
-    step = p.step(len(p.pairs)) if judged.estimate is not None else 0.0
+    step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
         notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
-    later = estimate_of([pair for pair in p.series if pair.y is not None][judged.pairs :])
+    later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
-    return (*notes, *p.of.cautions)
+    return (*notes, *p.cautions)
 
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import cases, value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
-from logbook_agent.findings.comparison.side_checks import Conditions, PairRows, broken_gate, report, void_gates
+from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
+from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Question
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
@@ -48,42 +50,25 @@ def tried(record: Record) -> EntryPairs | None:
         return None
     question = stated.question
     pairs = list(_pairs(record, question))
-    blocks = stated.design.finished_blocks(_made(record, question))
-    table = _Table(
-        blocks=blocks, asked=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND])
-    )
-    typed = stated.run.env if stated.run is not None else {}
-    found = [row for pair in pairs for row in _rows_of(pair, question, typed, table)]
+    table = _Table(blocks=stated.design.finished_blocks(_made(record, question)))
+    found = list(_counting(pairs, question, stated.run.env if stated.run is not None else {}, table))
     gates = [gate for gate in record.gates if gate.op == SAME]
     void = void_gates(found, gates)
     for one in found:
-        beside = void.get(one.at[2:], {})
+        beside = void.get(one.at[1:], {})
         if broken := broken_gate(one, [gate for gate in gates if gate not in beside]):
-            table.leave_out(one.at, one.runs[0], broken, one.at[1])
+            table.leave_out(one.at[:2], one.runs[0], broken, one.at[0])
             continue
         facts = [_circumstances(run, row, question.axis) for run, row in zip(one.runs, one.rows, strict=True)]
         report(table.series((*one.at, ""), one.runs[0], one.config), one, facts, question.axis)
-        for name in _metrics(question, *one.rows):
+        for name in dict.fromkeys([*question.metrics, *one.rows[0].metrics, *one.rows[1].metrics]):
             of = table.series((*one.at, name), one.runs[0], one.config)
             _add(of, one, question)
             of.cautions += [text for text in beside.values() if text not in of.cautions]
     table.add_runs(record, found)
     series = table.finished(question)
-    packages = _varied_packages([one.base for one in pairs if not one.why])
-    for of in series if packages else ():
-        of.cautions.append(f"between pairs, other versions of {listed(packages, _SHOWN)}")
-    cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
-    for of in series if cut > 1 else ():
-        # Whoever cuts off the slow ones chooses.
-        of.cautions.append(f"{cut} runs were cut off, and made again")
-    began = min((p.base.started for p in pairs), default="")
-    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(question.metrics) and gate.since > began]
-    for of in series if late else ():
-        if of.metric in question.metrics:
-            of.cautions.append(f"the gate {listed(late)} came after the first pairs, and can choose the answer")
-    differed = [one.path for one in stated.evaluator if one.differed]
-    for of in series if differed else ():
-        of.cautions.append(f"measured with {listed(differed, _SHOWN)} of {question.base} on both sides")
+    for of in series:
+        of.cautions += _cautions(record, stated, [one.base for one in pairs if not one.why])
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.case for pair in pairs}) > 1:
         for of in series:
@@ -93,18 +78,53 @@ def tried(record: Record) -> EntryPairs | None:
         question=question,
         is_fixed=stated.design.fixed,
         is_void=record.state == VOID,
+        asks=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]) if pairs else "",
+        code=table.code,
         known=[*record.free, *(gate.name for gate in record.gates)],
         series=series,
     )
 
 
-def _rows_of(pair: _Pair, question: Question, typed: Mapping[str, str], table: _Table) -> Iterator[PairRows]:
-    """The rows of a pair that are of one case; why others have no partner goes into the table. `typed` are the
-    variables that the entry states."""
-    conditions = _conditions(question, pair.base, pair.other, typed)
-    at, base = (conditions, pair.side, pair.case), pair.base
+def _cautions(record: Record, stated: Comparison, bases: Sequence[Run]) -> Iterator[str]:
+    """What the figures of a comparison cannot tell."""
+    versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
+    if packages := sorted(name for name, count in versions.items() if count > 1):
+        yield f"between pairs, other versions of {listed(packages, _SHOWN)}"
+    cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
+    if cut > 1:  # whoever cuts off the slow ones chooses
+        yield f"{cut} runs were cut off, and made again"
+    began = min((run.started for run in bases), default="")
+    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(stated.question.metrics) and gate.since > began]
+    if late:
+        yield f"the gate {listed(late)} came after the first pairs, and can choose the answer"
+    if differed := [one.path for one in stated.evaluator if one.differed]:
+        yield f"measured with {listed(differed, _SHOWN)} of {stated.question.base} on both sides"
+
+
+def _counting(
+    pairs: Sequence[_Pair], question: Question, typed: Mapping[str, str], table: _Table
+) -> Iterator[PairRows]:
+    """The rows of all pairs that are of one case. Why others have no partner, and which pairs were made under other
+    conditions than the first, goes into the table. `typed` are the variables that the entry states."""
+    first: dict[str, str] = {}
+    for pair in pairs:
+        own = _conditions(question, pair.base, pair.other, typed)
+        # Whoever could choose the conditions that answer would choose lucky ones.
+        if first and own != first:
+            unlike = [name.partition(":")[2] or name for name, _ in sorted(own.items() ^ first.items())]
+            why = f"under other conditions ({listed([*dict.fromkeys(unlike)], _SHOWN)})"
+            table.leave_out((pair.side, pair.case), pair.base, why)
+            continue
+        table.code.update(_labels({question.base: pair.base, pair.side: pair.other}))
+        found = list(_rows_of(pair, question, table))
+        first = first or (own if found else {})
+        yield from found
+
+
+def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRows]:
+    """The rows of a pair that are of one case; why others have no partner goes into the table."""
+    at, base = (pair.side, pair.case), pair.base
     sides = {question.base: base, pair.side: pair.other}
-    table.codes.setdefault(conditions, {}).update(_labels(sides))
     for name, why in pair.again:
         table.series((*at, "", ""), base, {}).failed.append([name, why])
     if pair.why:
@@ -162,7 +182,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
         base, other = of_base.run, status.run
         began = first[pair, case, question.base], first[pair, case, side]
         why = _MADE_AGAIN if _sign(*began) != _sign(base, other) else ""
-        if question.axis != CODE_AXIS and _code(base) != _code(other):
+        if question.axis != CODE_AXIS and (base.code and base.code.key) != (other.code and other.code.key):
             why = _OTHER_CODE
         failures = ((text, name) for name, s in ((question.base, of_base), (side, status)) if (text := _failure(s)))
         why, failed = next(failures, (why, ""))
@@ -242,54 +262,40 @@ def _is_placed(word: str, other: str) -> bool:
     return word == other or (word.startswith("/") and is_end)
 
 
-def _code(run: Run, *, is_axis: bool = False) -> str | None:
-    if run.code is None:
-        return None
-    return run.code.identity if is_axis else run.code.key
+def _conditions(question: Question, base: Run, other: Run, typed: Mapping[str, str]) -> dict[str, str]:
+    """What the pairs of one question share beside it: the code of the base, its environment and devices; and where code
+    is the axis, that of the other side. Packages may change between pairs: both sides of each have the same. A variable
+    that names a checkout is one that was `typed`, or that the tool set."""
+    codes = (base.code, other.code) if question.axis == CODE_AXIS else (base.code,)
+    code = " ".join(str(c and (c.identity if question.axis == CODE_AXIS else c.key)) for c in codes)
+    row = next(iter(base.rows), Row())
+    facts = {n: v for n, v in _facts(base, row, question.axis).items() if n != "host" and not n.startswith(_PACKAGE)}
+    facts |= {n: typed.get(n.removeprefix(_ENV)) for n, v in facts.items() if _CHECKOUT.search(v or "")}
+    return {name: value for name, value in {"code": code, **facts}.items() if value is not None}
 
 
-def _conditions(question: Question, base: Run, other: Run, typed: Mapping[str, str]) -> Conditions:
-    """What the pairs of one question share beside it, each with a digest: the code of the base, its environment and
-    devices; and where code is the axis, that of the other side. Packages may change between pairs: both sides of each
-    have the same. A variable that names a checkout is one that was `typed`, or that the tool set."""
-    is_axis = question.axis == CODE_AXIS
-    code = _code(base, is_axis=is_axis), _code(other, is_axis=True) if is_axis else None
-    facts = {name: value for name, value in _facts(base, question.axis).items() if not name.startswith(_PACKAGE)}
-    for name in [name for name, value in facts.items() if isinstance(value, str) and _CHECKOUT.search(value)]:
-        facts[name] = typed.get(name.removeprefix(_ENV))
-    facts = {name: value for name, value in facts.items() if value is not None}
-    return tuple((name, digest(value)) for name, value in sorted({"code": code, **facts}.items()))
-
-
-def _facts(run: Run, axis: str) -> dict[str, object]:
-    """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
-    files."""
+def _facts(run: Run, row: Row, axis: str) -> dict[str, str | None]:
+    """Where a row was measured, and with what, beside its command and its code: launcher, devices, host, variables,
+    packages, untracked files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
-    software = {f"{_PACKAGE}{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
-    rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
+    software = {n: v for n, v in {**run.software, **row.software}.items() if n.lower().replace("_", "-") != _TOOL}
     # Where the code is identified, they are a part of it, committed or not.
     is_apart = run.code is not None and run.code.sources is None
-    files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None and is_apart else ())}
-    files |= {f"file:{f.path}": f.sha256 for f in run.inputs}
-    return {"launcher": run.carrier, "devices": rows, **variables, **software, **files}
-
-
-def _varied_packages(runs: Sequence[Run]) -> list[str]:
-    """The packages of which runs had several versions."""
-    found: dict[str, set[str]] = {}
-    for run in runs:
-        for name, version in run.software.items():
-            found.setdefault(name, set()).add(version)
-    return sorted(name for name, versions in found.items() if len(versions) > 1 and name != _TOOL)
+    untracked = run.code.untracked if run.code is not None and is_apart else ()
+    return {
+        "launcher": run.carrier,
+        "devices": devices_text(row.devices or run.own_devices),
+        "host": row.host or run.pool or run.own_host.name,
+        **variables,
+        **{f"{_PACKAGE}{name}": version for name, version in software.items()},
+        **{f"file:{file.path}": file.sha256 for file in untracked},
+        **{f"file:{file.path}": file.sha256 for file in run.inputs},
+    }
 
 
 def _circumstances(run: Run, row: Row, axis: str) -> dict[str, str]:
-    """Where a row was measured, and with what, in words."""
-    devices = row.devices or run.own_devices
-    kinds = ", ".join(f"{d.count or '?'} x {d.kind or d.platform}" for d in devices)
-    found = {**_facts(run, axis), "devices": kinds, "host": row.host or run.pool or run.own_host.name}
-    found |= {f"package:{name}": version for name, version in row.software.items() if name != _TOOL}
-    return {name.partition(":")[2] or name: str(value)[:40] for name, value in found.items() if value}
+    """The same in words."""
+    return {name.partition(":")[2] or name: value[:40] for name, value in _facts(run, row, axis).items() if value}
 
 
 def _device(run: Run) -> str:
@@ -304,33 +310,23 @@ def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
     return {s: code.commit[:9] + ("+" if code.dirty else "") for s, code in codes.items() if code and code.commit}
 
 
-def _metrics(question: Question, base: Row, other: Row) -> list[str]:
-    """The metrics that are asked for, and all others: which of these are watched, the header says."""
-    return list(dict.fromkeys([*question.metrics, *base.metrics, *other.metrics]))
-
-
 # -- series --------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)
 class _Table:
-    """The series of an entry with so many finished `blocks`, which ask what `asked` is the digest of, by conditions,
-    side, case, place and metric; and the labels of the codes that were compared under each conditions. What is said of
-    whole pairs has no place and no metric."""
+    """The series of an entry with so many finished `blocks`, by side, case, place and metric, and the labels of the
+    codes that were compared. What is said of whole pairs has no place and no metric."""
 
-    asked: str
     blocks: int
-    found: dict[tuple[Conditions, str, str, str, str], EntrySeries] = field(default_factory=dict)
-    codes: dict[Conditions, dict[str, str]] = field(default_factory=dict)
+    found: dict[tuple[str, str, str, str], EntrySeries] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
 
-    def series(self, at: tuple[Conditions, str, str, str, str], base: Run, config: Mapping[str, Scalar]) -> EntrySeries:
+    def series(self, at: tuple[str, str, str, str], base: Run, config: Mapping[str, Scalar]) -> EntrySeries:
         """The series of this place, which the first pair adds."""
-        conditions, side, case, place, metric = at
+        side, case, place, metric = at
         if at not in self.found:
             self.found[at] = EntrySeries(
-                key=digest(self.asked, conditions),
-                conditions=dict(conditions),
-                asks=self.asked,
                 side=side,
                 case=place,
                 name=" ".join(filter(None, (case, place))),
@@ -341,10 +337,9 @@ class _Table:
             )
         return self.found[at]
 
-    def leave_out(self, at: Sequence[Any], base: Run, why: str, failed: str = "") -> None:
-        """Count a pair that does not count, beside the series of its conditions, side and case."""
-        conditions, side, case, *_ = at
-        self.series((conditions, side, case, "", ""), base, {}).leave_out(why, failed)
+    def leave_out(self, at: tuple[str, str], base: Run, why: str, failed: str = "") -> None:
+        """Count a pair that does not count, beside the series of its side and case."""
+        self.series((*at, "", ""), base, {}).leave_out(why, failed)
 
     def add_runs(self, record: Record, found: Sequence[PairRows]) -> None:
         """Give each series what all finished runs of its two cases measured: the set of which every reader takes the
@@ -356,26 +351,24 @@ class _Table:
         for case, key in zip(measured, keys, strict=True):
             if case.state == "finished" and case.row.failed is None:
                 values.setdefault(key, []).append(case.row)
-        sides: dict[tuple[Conditions, str, str, str], list[dict[str, None]]] = {}
+        sides: dict[tuple[str, ...], list[dict[str, None]]] = {}
         for one in found:
             for row, own in zip(one.rows, sides.setdefault(one.at, [{}, {}]), strict=True):
                 own[key_of[id(row)]] = None
-        for (conditions, side, name, place, metric), series in self.found.items():
-            both = sides.get((conditions, side, name, place), []) if metric else []
+        for (*at, metric), series in self.found.items():
+            both = sides.get(tuple(at), []) if metric else []
             of = ([value_of(row, metric) for key in own for row in values.get(key, ())] for own in both)
             series.runs = [[value for value in own if value is not None] for own in of] or [[], []]
 
     def finished(self, question: Question) -> list[EntrySeries]:
         """All series. A side and case without any row has one of each metric that is asked for, so that its answer
         shows."""
-        measured = {at[:3] for at in self.found if at[4]}
+        measured = {at[:2] for at in self.found if at[3]}
         for at, one in [*self.found.items()]:
-            if question.metrics and at[:3] not in measured:
+            if question.metrics and at[:2] not in measured:
                 for name in question.metrics:
-                    self.found[*at[:4], name] = replace(one, metric=name, failed=[])
+                    self.found[*at[:3], name] = replace(one, metric=name, failed=[], cautions=[*one.cautions])
                 one.left_out = {}
-        for (conditions, *_), one in self.found.items():
-            one.code = self.codes[conditions]
         return [*self.found.values()]
 
 

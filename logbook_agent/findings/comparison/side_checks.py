@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from logbook_agent.findings.comparison.answer import EntrySeries
 from logbook_agent.model.comparison import CASE_AXIS
@@ -24,15 +24,13 @@ _DIAGNOSTIC = re.compile(
 )
 # The label by which a benchmark says what its figures cannot tell.
 CAUTION = "caution"
-# What pairs of one question share beside it, each with a digest.
-Conditions: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class PairRows(NamedTuple):
-    """A row of the base and its partner of the other side, with their runs. `at`: conditions, side, case, and what
-    tells the row from the others of its run; `config` is what both report but the axis."""
+    """A row of the base and its partner of the other side, with their runs. `at`: side, case, and what tells the row
+    from the others of its run; `config` is what both report but the axis."""
 
-    at: tuple[Conditions, str, str, str]
+    at: tuple[str, str, str]
     runs: tuple[Run, Run]
     rows: tuple[Row, Row]
     config: Mapping[str, Scalar]
@@ -42,7 +40,7 @@ def void_gates(found: Sequence[PairRows], gates: Sequence[Gate]) -> dict[tuple[s
     """Of each case the gates that ask for the same value, where the base's own runs disagree, with what is said."""
     said: dict[tuple[str, ...], dict[Gate, dict[str, None]]] = {}
     for one, gate in itertools.product(found, gates):
-        of_case = said.setdefault(one.at[2:], {}).setdefault(gate, {})
+        of_case = said.setdefault(one.at[1:], {}).setdefault(gate, {})
         of_case.update(dict.fromkeys(values_of(one.rows[0], gate.name)))
     text = "gate {} is void: runs of the base have {}"
     return {

@@ -3,40 +3,23 @@ given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import count
 
-from logbook_agent.findings.case_repeats import keys_of
+from logbook_agent.findings.case_repeats import repeats
 from logbook_agent.findings.cases import Case, value_of
-from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.evidence import Facts, every, facts_of, met, not_computable, some, unmet
+from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.side_by_side import compared
-from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.tables.frame import Item, by, frame_of
 from logbook_agent.model.budget import NO_BUDGET, Budget
 from logbook_agent.model.header import Computed, Criterion, metric_named
-from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.text.phrases import counted
 
 
-def checked(
-    criteria: Iterable[Criterion],
-    records: Records,
-    all_: Sequence[Record],
-    counting: Sequence[Record],
-    answers: Sequence[Answer],
-    now: datetime,
-) -> tuple[Criterion, ...]:
-    """The criteria, those with a predicate with its state, from all records and those that count."""
-    facts = facts_of(records, all_, counting, answers, now)
-    return tuple(_checked(criterion, facts) for criterion in criteria)
-
-
-def _checked(criterion: Criterion, facts: Facts) -> Criterion:
+def checked(criterion: Criterion, facts: Facts) -> Criterion:
+    """The criterion, with its state if it has a predicate."""
     if criterion.predicate is None:
         return criterion
     try:
@@ -79,10 +62,10 @@ def target(asked: of.Target, facts: Facts) -> Computed:
     units = {unit for _, unit in chosen if unit is not None}
     if metric.unit is None and len(units) > 1:
         return not_computable(f"{metric.name} is in {' and '.join(sorted(units))}, and no unit is declared")
-    groups = _groups([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
+    groups = repeats([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
     sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
-    found = [(_of_runs(group, metric.name), group) for group in groups]
+    found = [(_of_runs(group.cases, metric.name), group) for group in groups]
     counts = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not counts:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
@@ -91,7 +74,7 @@ def target(asked: of.Target, facts: Facts) -> Computed:
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {counted(runs, 'run')} of a case"
     reason += f", median {median(values):.6g}"
-    evidence = [item.case.entry for item in group]
+    evidence = [case.entry for case in group.cases]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
         return met(reason, evidence)
     if 2 * reaching > runs:
@@ -115,16 +98,10 @@ def odds(reaching: int, runs: int) -> float:
     return total
 
 
-def _of_runs(items: Sequence[Item], metric: str) -> list[float]:
+def _of_runs(cases: Sequence[Case], metric: str) -> list[float]:
     """The value of each run: the median of its rows."""
-    good = [item for item in items if item.row.failed is None and value_of(item.row, metric) is not None]
-    runs = by(good, lambda item: item.run).values()
-    return [median([v for item in of_run if (v := value_of(item.row, metric)) is not None]) for of_run in runs]
-
-
-def _groups(cases: Sequence[Case]) -> list[list[Item]]:
-    """The repeats of each case."""
-    found: dict[str, list[Item]] = {}
-    for item, key in zip(frame_of(cases).items, keys_of(cases), strict=True):
-        found.setdefault(key, []).append(item)
-    return list(found.values())
+    runs: dict[tuple[str, int], list[float]] = {}
+    for case in cases:
+        if (value := value_of(case.row, metric)) is not None:
+            runs.setdefault((case.entry, case.run), []).append(value)
+    return list(map(median, runs.values()))

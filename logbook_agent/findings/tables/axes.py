@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.identity import as_typed, unexplained
+from logbook_agent.findings.identity import COMMAND, CWD, as_typed, residue, unexplained
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
 
@@ -14,7 +14,10 @@ from logbook_agent.findings.tables.spec import TableSpec
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
     """The columns before the metrics: every one that varies and keeps unlike rows apart. Cases that share them and the
     pivot are repeats; without `by_origin`, also those of several entries or labels."""
-    axes = _varied(frame, spec)
+    varied = [name for name in residue(item.case for item in frame.items) if name not in (COMMAND, CWD)]
+    # Config and devices first.
+    varied.sort(key=lambda name: name not in frame.config and name != frame.pseudo["devices"])
+    axes = [name for name in varied if _open(spec, name)]
     if by_origin:
         _add_label(frame, spec, axes)
     axes = _between_repeats(frame, spec, axes, [*(["entry", "label"] if by_origin else []), "state"])
@@ -23,12 +26,6 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
     if by_origin and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
     return (*axes, *within_a_run(frame, _cell_axes(spec, axes)))
-
-
-def _varied(frame: Frame, spec: TableSpec) -> list[str]:
-    candidates = [*frame.config, frame.pseudo["devices"], *frame.apart]
-    candidates = [name for name in dict.fromkeys(candidates) if _open(spec, name)]
-    return [name for name in candidates if varies(frame.items, name)]
 
 
 def _open(spec: TableSpec, name: str) -> bool:

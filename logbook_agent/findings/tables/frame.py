@@ -16,9 +16,8 @@ from logbook_agent.text.phrases import listed
 
 ABSENT = "—"
 _PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")
-_HOST = "host"
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
-_PARTLY_KNOWN = ("package:", "file:", _HOST)
+_PARTLY_KNOWN = ("package:", "file:", "host")
 
 K = TypeVar("K", bound=Hashable)
 # Which run a case is of; sorts by when the run started.
@@ -87,14 +86,13 @@ class Frame:
     """Items in the order they ran, the config keys in order of appearance, and the names of the pseudo-axes.
 
     `pseudo["label"]` is `label`, or `@label` where a config key has taken the name; so are `facts`, each with
-    the name it has in the cases. `apart` are the config and facts that keep rows apart.
+    the name it has in the cases.
     """
 
     items: tuple[Item, ...]
     config: tuple[str, ...]
     pseudo: Mapping[str, str]
     facts: Mapping[str, str] = field(default_factory=dict)
-    apart: tuple[str, ...] = ()
 
     def only(self, items: Iterable[Item]) -> Frame:
         return frame_of([item.case for item in items])
@@ -144,9 +142,7 @@ def frame_of(cases: Sequence[Case]) -> Frame:
         for more in (case.row.labels, case.row.observations):
             place.update({name: _whole(value) for name, value in more.items() if name not in place})
         items.append(Item(case=case, place=place, facts=facts))
-    # Where the host is not the device, it is only noted that it differs.
-    apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(on_accelerator, cases)))
-    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart))
+    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts)
 
 
 def _whole(value: Scalar) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.model.run import Scalar
@@ -70,3 +70,13 @@ class Table:
     notes: tuple[str, ...] = ()
     axes: int = 0
     cases: tuple[tuple[Case, ...], ...] = ()
+
+    def data(self) -> dict[str, object]:
+        """The table for machines: its texts (`rows`) and their numbers (`values`)."""
+        return {
+            "columns": list(map(asdict, self.columns)),
+            "rows": list(map(list, self.rows)),
+            "values": list(map(list, self.values)),
+            "constants": self.constants,
+            "notes": list(self.notes),
+        }

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
-from logbook_agent.findings.progress import ProgressData, RunProgress, progress_of
+from logbook_agent.findings.progress import RunProgress, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
@@ -69,7 +69,7 @@ class LiveRun(UnfinishedRunData):
     printed: str | None
     trouble: str | None
     ended: str | None
-    progress: ProgressData | None
+    progress: RunProgress | None
     curves: list[LastPoint]
 
 
@@ -206,7 +206,7 @@ class Activity:
             "said": seen.said or (self._redact(one.said) if one.said else None),
             "trouble": seen.trouble,
             "ended": _ended(book, run),
-            "progress": progress.data() if progress is not None else None,
+            "progress": progress,
             "curves": self._curves.look(book, run),
         }
 

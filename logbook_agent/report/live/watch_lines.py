@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.progress import ProgressData
+from logbook_agent.findings.progress import RunProgress
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
@@ -114,7 +114,7 @@ def _progress(one: LiveRun, now: datetime) -> str:
     """`3 of at most 16 runs ████░░░  2 min 10 s, about 5 min left`."""
     elapsed_s = _age_s(one["since"], now)
     parts = []
-    progress = one["progress"] or ProgressData(made=0, total=None, at_most=False, expected_s=None)
+    progress = one["progress"] or RunProgress(made=0, total=None, at_most=False, expected_s=None)
     made, total = progress["made"], progress["total"]
     if total is not None:
         filled = round(_BAR * made / total) if total else 0

@@ -70,3 +70,24 @@ def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(st
     assert (found["best"]["value"], found["best"]["runs"], found["best"]["problem"]) == (99, 2, "part=1")
     assert "50.000 .. 100.000 TF/s (2 cases)" in found["issue"]
     assert "median 99;" in found["reason"]
+
+
+def test_what_the_runs_of_an_entry_share_is_shown_once(started: Cli, folder: Path) -> None:
+    """Medians stay with their rows, also equal ones, and what differs is left where it differs."""
+    prints(started, folder, "RESULT tflops=100 host_load=1", "--q", "none")
+    prints(started, folder, "RESULT tflops=100 host_load=2", "--q", "none", again=True)
+    shown = started("show", "MOE-000", "--json").data
+    assert shown["shared"]["command"] == "sh b.sh --q none"
+    assert shown["shared"]["metrics"] == {"tflops": {"n": 1, "unit": "TF/s"}}
+    assert [run["rows"][0]["metrics"] for run in shown["runs"]] == [{"tflops": {"median": 100.0}}] * 2
+    assert [run["rows"][0]["observations"] for run in shown["runs"]] == [{"host_load": 1.0}, {"host_load": 2.0}]
+    assert not any("command" in run or "tail" in run or "log" in run for run in shown["runs"])
+
+
+def test_config_that_a_failed_run_did_not_report_is_no_column(started: Cli, folder: Path) -> None:
+    """It may not have reported all its config, so that what is missing tells it from no other row."""
+    prints(started, folder, 'RESULT_JSON {"config": {"q": 1}, "metrics": {"tflops": 5}}')
+    failed = 'RESULT_JSON {"config": {}, "failed": {"reason": "oom"}}'
+    prints(started, folder, failed, again=True)
+    table = started("table", "MOE-000", "--json").data
+    assert [column["name"] for column in table["columns"]] == ["state", "tflops"]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.cases import Case
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparison.answers import answer_for
 from logbook_agent.findings.contrast import Contrasted, beside
 from logbook_agent.findings.references import Contrast
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 
 DECLARED = (Metric(name="t", direction="max"),)
+
+
+def answers(tried: Sequence[EntryPairs], declared: Sequence[Metric] = ()) -> tuple[Answer, ...]:
+    """The answer of each entry beside the others."""
+    return tuple(answer_for(one, tried, declared) for one in tried)
 
 
 def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: Any) -> Case:

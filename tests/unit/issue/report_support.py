@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.best import bests
-from logbook_agent.findings.comparisons import Opening
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.documents import IssueDocuments

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Lacks, Outcome
-from logbook_agent.findings.comparison.answers import answers, settled
+from logbook_agent.findings.comparison.answers import settled
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.model.comparison import Design
 from logbook_agent.model.header import Metric
+from tests.unit.findings.pair_support import answers
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
 
@@ -30,7 +31,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         at = minute(start + number)
         made.append([at, at, sign, base, other * math.exp(effect), number // 10])
-    plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
+    plain = {"side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
     plain |= {"case": "", "name": more.get("case", "")}
     rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
     return {**plain, **rest, **more}
@@ -38,7 +39,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "is_fixed": False}
+    stated = {"entry": f"D-{number:03d}", "question": asked, "is_fixed": False, "asks": "a"}
     return EntryPairs.of({**stated, "is_void": void, "series": [*of]})
 
 
@@ -80,17 +81,6 @@ def test_an_unfinished_block_waits() -> None:
 def test_a_block_that_is_over_takes_no_further_pairs() -> None:
     _, finding = only(answers([entry(1, series(6, -0.05, finished=1))], METRICS))
     assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 6, Lacks("pairs", 10))
-
-
-def test_pairs_of_an_entry_under_other_conditions_are_left_out_by_name() -> None:
-    here, there = {"code": "1", "env:MODE": "2"}, {"code": "1", "env:MODE": "3"}
-    one, two = series(10, -0.05), series(10, 0.05, start=60, key="other")
-    beside = [of | {"metric": "", "pairs": [], "reports": 10} for of in (one, two)]
-    of = [s | {"conditions": c} for s, c in ((one, here), (beside[0], here), (two, there), (beside[1], there))]
-    answer, finding = only(answers([entry(1, *of)], METRICS))
-    # The conditions of its first pair are those of the question.
-    assert (finding.outcome, finding.pairs) == (Outcome.BETTER, 10)
-    assert answer.left_out == ("10 pairs: under other conditions (MODE)",)
 
 
 def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:

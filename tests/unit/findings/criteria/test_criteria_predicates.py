@@ -14,7 +14,6 @@ import yaml
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.criteria.evaluate import ENOUGH, evaluate, odds
 from logbook_agent.findings.criteria.evidence import MET, UNMET, Facts, Rows
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
@@ -22,6 +21,7 @@ from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.values import Scalar
 from tests.unit.findings.comparison.test_comparison_answers import entry, series
+from tests.unit.findings.pair_support import answers
 
 TFLOPS = (Metric(name="tflops", direction="max", unit="TF/s"),)
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
@@ -100,7 +100,6 @@ def ab(number: int, effect: float, *, pairs: int = 20, noise: float = 0.01, **mo
         "unit": "TF/s",
         "side": "int8",
         "config": {"topk": more.pop("topk", 2)},
-        "key": f"k{number}",
     }
     of = series(pairs, math.log1p(effect), seed=number, noise=noise, **{**names, **more})
     asked = {"axis": "quant_mode", "base": "none", "sides": [of["side"]], "metrics": ["tflops"], **question}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.progress import RunProgress
+from logbook_agent.findings.progress import RunProgress, remaining_s
 from logbook_agent.report.live.follower import Marks
 from logbook_agent.report.live.watch_lines import lines_of
 from logbook_agent.store.book import Book
@@ -23,12 +23,12 @@ def text_of(data: dict[str, Any], now: datetime, width: int | None = None, heigh
 
 def test_what_is_said_of_a_run() -> None:
     now = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
-    progress = RunProgress(made=3, total=12, is_at_most=True, usual_s=60.0, parallel=1)
+    progress = RunProgress(made=3, total=12, at_most=True, expected_s=540.0)
     one = {
         "id": "MOE-003", "run": 4, "label": None, "title": "Int8", "state": "running", "executor": None, "host": "vm",
         "since": (now - timedelta(seconds=130)).isoformat(), "heartbeat": (now - timedelta(minutes=3)).isoformat(),
         "printed": None, "ended": None, "said": None, "trouble": "no answer", "lines": [], "last": "RESULT tflops=3",
-        "progress": progress.data(),
+        "progress": progress,
     }  # fmt: skip
     data = {"running": [one], "series": [], "trouble": None}
     assert text_of(data, now) == [
@@ -41,10 +41,10 @@ def test_what_is_said_of_a_run() -> None:
     ]
     assert [len(line) for line in text_of(data, now, width=20)] == [0, 11, 20, 20, 13, 20]
     assert text_of(data, now, width=40, height=5)[-1] == "and 3 more lines: make the window taller"
-    assert RunProgress(made=2, total=10, is_at_most=False, usual_s=60.0, parallel=4).expected_s == 120.0
+    assert remaining_s(8, 60.0, 4) == 120.0
     # Four runs of 3.6 s, eight at a time, take as long as one.
-    assert RunProgress(made=8, total=12, is_at_most=False, usual_s=3.6, parallel=8).expected_s == 3.6
-    assert RunProgress(made=7, total=12, is_at_most=False, usual_s=10.0, parallel=4).expected_s == 20.0
+    assert remaining_s(4, 3.6, 8) == 3.6
+    assert remaining_s(5, 10.0, 4) == 20.0
 
 
 def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
