@@ -67,8 +67,9 @@ def tried(record: Record) -> EntryPairs | None:
             of.cautions += [text for text in beside.values() if text not in of.cautions]
     table.add_runs(record, found)
     series = table.finished(question)
+    bases = [one.base for one in pairs if not one.why]
     for of in series:
-        of.cautions += _cautions(record, stated, [one.base for one in pairs if not one.why])
+        of.cautions += [*_cautions(record, stated, bases), *_late_gates(record, of, question, bases)]
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.case for pair in pairs}) > 1:
         for of in series:
@@ -85,6 +86,14 @@ def tried(record: Record) -> EntryPairs | None:
     )
 
 
+def _late_gates(record: Record, of: EntrySeries, question: Question, bases: Sequence[Run]) -> Iterator[str]:
+    """Gates on what decides that came after the first pairs."""
+    began = min((run.started for run in bases), default="")
+    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(question.metrics) and gate.since > began]
+    if late and of.metric in question.metrics:
+        yield f"the gate {listed(late)} came after the first pairs, and can choose the answer"
+
+
 def _cautions(record: Record, stated: Comparison, bases: Sequence[Run]) -> Iterator[str]:
     """What the figures of a comparison cannot tell."""
     versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
@@ -93,10 +102,6 @@ def _cautions(record: Record, stated: Comparison, bases: Sequence[Run]) -> Itera
     cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
     if cut > 1:  # whoever cuts off the slow ones chooses
         yield f"{cut} runs were cut off, and made again"
-    began = min((run.started for run in bases), default="")
-    late = [f"{str(gate)!r}" for gate in record.gates if gate.limits(stated.question.metrics) and gate.since > began]
-    if late:
-        yield f"the gate {listed(late)} came after the first pairs, and can choose the answer"
     if differed := [one.path for one in stated.evaluator if one.differed]:
         yield f"measured with {listed(differed, _SHOWN)} of {stated.question.base} on both sides"
 
