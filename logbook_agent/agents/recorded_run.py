@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from logbook_agent.campaign.recorded_command import is_hidden, is_script, is_secret
-from logbook_agent.findings.cases import short
+from logbook_agent.findings.cases import facts_of
 from logbook_agent.findings.tables.frame import devices_text
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Env, Row, Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
+from logbook_agent.running.order import with_facts
 from logbook_agent.text.redaction.names import is_secret_name
 
 # A name in a script, with `$` or `${...}` or bare; neither escaped nor a part of another word.
@@ -18,7 +20,6 @@ _NAME = re.compile(r"(?<![\\$\w])(?P<sign>\$\{?)?(?P<name>[A-Za-z_]\w*)(?P<close
 _QUOTED = re.compile(r"'[^']*'")
 _OF_A_SHELL = {"IFS", "LINENO", "OLDPWD", "OPTARG", "OPTIND", "PPID", "PWD", "RANDOM", "REPLY", "SECONDS", "UID"}
 _OURS = "LOGBOOK_"
-_TOOL = "logbook-agent"
 
 
 def lacking(run: Run, environ: Mapping[str, str]) -> Iterator[str]:
@@ -54,33 +55,18 @@ def _variables(run: Run) -> Iterator[str]:
 
 def unlike(run: Run, now: Began) -> Iterator[str]:
     """In what this machine, and the code that was restored here, are not those of the record."""
-    code, made = run.code, now.code
+    code, restored = run.code, now.code
     # What earlier versions called the identity is no other code's.
-    if code is not None and (made is None or (code.sources is not None and made.identity != code.identity)):
+    if code is not None and (restored is None or (code.sources and restored.identity != code.identity)):
         why = f" ({now.problems[0]})" if now.problems else ""
         yield f"the code {(code.commit or '?')[:9]}: what was restored of it is not what ran{why}"
-    devices = run.own_devices
-    if devices and devices_text(devices) != devices_text(now.devices):
-        yield f"devices: {devices_text(devices)} in the record, {devices_text(now.devices) or 'none'} here"
-    on_cpu = all(device.platform == "cpu" for device in (*devices, *(d for row in run.rows for d in row.devices)))
-    if on_cpu and run.pool is None and run.host.name not in (None, now.host.name):
-        yield f"host: {run.host.name} in the record, {now.host.name or 'unknown'} here"
-    for name in dict.fromkeys((*run.software, *now.software)):
-        there, here = run.software.get(name), now.software.get(name)
-        if name != _TOOL and there != here:
-            yield f"package {name} {there or '(not in the record)'}: {here or 'not found'} here"
-    inputs = {file.path: file for file in now.inputs}
-    for file in run.inputs:
-        found = inputs.get(file.path)
-        if found is None:
-            yield f"input {file.path}: not found"
-        elif found.sha256 != file.sha256:
-            yield f"input {file.path}: its digest is {short(found.sha256)}, in the record {short(file.sha256)}"
-    for name in sorted((run.env.relevant.keys() | now.env.keys()) - run.env.declared.keys()):
-        has, there = now.env.get(name), run.env.relevant.get(name)
-        if has != there and not (there is not None and is_secret(there)):
-            yield f"variable {name}: {_set(there)} in the record, {_set(has)} here"
-
-
-def _set(value: str | None) -> str:
-    return "not set" if value is None else repr(value)
+    made = with_facts(replace(run, env=Env(declared=run.env.declared)), now)
+    recorded, found = ({"devices": devices_text(one.own_devices), **facts_of(one, Row(), None)} for one in (run, made))
+    is_cpu = all(device.platform == "cpu" for device in (*run.devices, *(d for row in run.rows for d in row.devices)))
+    for name in dict.fromkeys((*recorded, *found)):
+        there, here = recorded.get(name), found.get(name)
+        # A host or device that was not recorded is not known; on an accelerator the host does not matter.
+        is_unknown = there is None and name in ("devices", "host")
+        if there == here or is_unknown or is_secret(there or "") or (name == "host" and not is_cpu):
+            continue
+        yield f"{name.replace(':', ' ', 1)}: {there or 'nothing'} in the record, {here or 'nothing'} here"
