@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
-from logbook_agent.campaign.code_axis import command_in
-from logbook_agent.campaign.recorded_code import restore
+from logbook_agent.campaign.code_axis import command_in, in_trees
 from logbook_agent.campaign.recorded_command import as_made, in_repository, invocation_of, is_secret, run_named
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree
@@ -24,11 +22,10 @@ from logbook_agent.model.run import Process, Run
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, work_of
-from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.software import relevant_env
-from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_folder, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
-from logbook_agent.running.worker.work import Stream, Work, Workplace
+from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder
 from logbook_agent.store.workspace import Workspace
@@ -84,57 +81,42 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
 
 def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) -> End:
     """How the command of a run ended when it was executed again, in a checkout of its code. Raises _Missing."""
-    _check(lacking(run, workspace.environ))
-    here = checkout_of(workspace.cwd, workspace.environ)
-    named = (run.code.commit if run.code is not None else None) or ""
-    commit = here.commit_of(named)
-    if commit is None:
-        raise _Missing(f"commit {named[:12]}: not in the repository {here.top.name}; git fetch may bring it")
+    missing, code = [*lacking(run, workspace.environ)], run.code
+    if missing or code is None:
+        raise _Missing(*missing)
+    top = checkout_of(workspace.cwd, workspace.environ).top
     values = {
-        name: in_repository(workspace.environ.get(name, value) if is_secret(value) else value, here.top)
+        name: in_repository(workspace.environ.get(name, value) if is_secret(value) else value, top)
         for name, value in run.env.variables.items()
     }
     unset = relevant_env(workspace.environ, workspace.config.env).keys() - values.keys()
     around = {name: value for name, value in workspace.environ.items() if name not in unset} | values
-    space, checkout = dataclasses.replace(workspace, environ=around), dataclasses.replace(here, inside=run.cwd or ".")
-    with checkout_folder(checkout) as above, checkout.worktree(above / _NAME, commit) as folder:
-        tree = Tree(name=_NAME, commit=commit, top=above / _NAME, folder=folder, environment=folder / ".venv")
-        _check(restore(book, run.code, checkout, tree))
-        if not folder.is_dir():
-            raise _Missing(f"folder {run.cwd}: not in commit {commit[:12]}")
-        for file in run.inputs:
-            _bring_input(file.path, checkout, tree)
-        work, place, command = _work(space, book, run, checkout, tree)
-        _check(unlike(run, facts_now(work, place, code_now(work, place))))
+    space = dataclasses.replace(workspace, environ=around)
+    given = RunRequest(label=run.label, config=run.config, env={name: around[name] for name in run.env.declared})
+    with contextlib.ExitStack() as stack:
+        try:
+            request = as_made(space, given, invocation_of(run), f"{run.entry}/{run.run}")
+            codes = {_NAME: code}
+            checkout, [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
+            for file in run.inputs:
+                _bring_input(file.path, checkout, tree)
+            command = command_in(space, request, checkout, tree)
+        except (CommandNotFound, NotExecutable, UsageError) as error:
+            raise _Missing(error.said) from error
+        plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))
+        work = dataclasses.replace(work_of(space, book, plan, run.run), keep=())
+        # Its log and the diff of its code are removed with the tree.
+        above, results = tree.top.parent, tree.top.parent / "results"
+        make_folder(results, within=above)
+        place = Workplace(environ=around, redactor=space.redactor, now=space.now, folder=results, within=above)
+        if missing := [*unlike(run, facts_now(work, place, code_now(work, place)))]:
+            raise _Missing(*missing)
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
-        with StopRequests() as stops:
-            end = perform(work, place, _Watch(display), stops)
+        end = perform(work, place, _Watch(display), stack.enter_context(StopRequests()))
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
     return end
-
-
-def _check(missing: Iterable[str]) -> None:
-    if found := tuple(missing):
-        raise _Missing(*found)
-
-
-def _work(space: Workspace, book: Book, run: Run, checkout: Checkout, tree: Tree) -> tuple[Work, Workplace, Command]:
-    """What is to be done, and where its log and the diff of its code are written, to be removed with the tree."""
-    env = {name: space.environ[name] for name in run.env.declared}
-    given = RunRequest(label=run.label, config=run.config, env=env)
-    try:
-        request = as_made(space, given, invocation_of(run), f"{run.entry}/{run.run}")
-        command = command_in(space, request, checkout, tree)
-    except (CommandNotFound, NotExecutable, UsageError) as error:
-        raise _Missing(f"program: {error.said}") from error
-    above, inputs = tree.top.parent, tuple(file.path for file in run.inputs)
-    results = above / "results"
-    make_folder(results, within=above)
-    place = Workplace(environ=space.environ, redactor=space.redactor, now=space.now, folder=results, within=above)
-    plan = dataclasses.replace(request.plan(command, run.entry), inputs=inputs)
-    return dataclasses.replace(work_of(space, book, plan, run.run), keep=()), place, command
 
 
 def _bring_input(name: str, checkout: Checkout, tree: Tree) -> None:
