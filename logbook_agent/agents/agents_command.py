@@ -10,7 +10,6 @@ from typer import Argument, Option
 from logbook_agent.agents.installing import HOSTS, install
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 
 
@@ -34,16 +33,16 @@ def agents_command(
         raise UsageError(
             f"{project} is not a folder", cause="--project names the folder of a project", hint="--project DIR"
         )
-    changes = install(folder)
+    states = {path: "written" if written else "unchanged" for path, written in install(folder).items()}
     lines = [
-        *(f"{change.state} {change.path}" for change in changes),
+        *(f"{state} {path}" for path, state in states.items()),
         "",
         "To start the MCP server in your agent's host (add --allow-run where agents may execute commands):",
-        *(f"  {host.name}: {host.command}" for host in HOSTS),
+        *(f"  {name}: {command}" for name, command in HOSTS.items()),
     ]
     data = {
         "project": str(folder),
-        "files": [encode(change) for change in changes],
-        "hosts": [encode(host) for host in HOSTS],
+        "files": [{"path": path, "state": state} for path, state in states.items()],
+        "hosts": [{"name": name, "command": command} for name, command in HOSTS.items()],
     }
     emit("agents", data, "\n".join(lines), as_json=common.as_json)

@@ -26,11 +26,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
-# What makes another number of the one beside it: `1` before `5.2`, `-`, `0` behind it, `%`.
-_BEFORE, _BEHIND = re.compile(r"(?:\d[.,]?|(?:^|(?<=[\s(|>]))[-+\u2212])\Z"), re.compile(r"[.,]?\d|%")
 # Signs of Markdown, which as entities are text: a unit is what a command printed.
 _SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "[]`*_~\\!:"}
 FORMS = "forms: [[ID METRIC]], [[ID METRIC@VALUE]], [[ID vs ID METRIC]], [[ID vs base METRIC]]"
+
+
+class NoNumber(UsageError):
+    """A citation names no number; the hint, where there is one, is the citation to write instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +50,23 @@ class Citation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedPlace:
     """A citation in a text, from `start` to `end`, on a line counted from 1. `shown`: the number beside it, None until
-    it is filled in; `joined`: what stands before or behind it without a space, and makes another number of it."""
+    it is filled in."""
 
     start: int
     end: int
     line: int
     text: str
     shown: str | None = None
-    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cited:
-    """What the record says of a citation: its `text`, empty where it says nothing; and why that cannot be relied on."""
+    """What the record says of a citation: its `text`, empty where it says nothing; why that cannot be relied on, and
+    what to write instead."""
 
     text: str = ""
     problems: tuple[str, ...] = ()
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,18 +77,15 @@ class Fault:
     citation: str
     problem: str
 
-    def data(self) -> dict[str, object]:
-        return {"line": self.line, "citation": self.citation, "problem": self.problem}
-
 
 def parsed(text: str) -> Citation:
-    """The citation that stands between the brackets. Raises UsageError for another text."""
+    """The citation that stands between the brackets. Raises NoNumber for another text."""
     words = text.split()
     rest, last = " ".join(words[:-1]), words[-1] if words else ""
     metric, _, where = last.partition("@")
     reference, _, against = rest.partition(" vs ")
     if not reference or not metric or rest.endswith(" vs"):
-        raise UsageError(
+        raise NoNumber(
             f"[[{text}]] is not a citation",
             cause=f"it names no metric; {FORMS}",
             hint=f"write [[{text} METRIC]]",
@@ -112,14 +112,7 @@ def places(text: str) -> Iterator[CitedPlace]:
                 line=line,
                 text=" ".join(html.unescape(cited).split()),
                 shown=None if match["shown"] is None else " ".join(html.unescape(match["shown"]).split()),
-                joined=_joined(text, match),
             )
-
-
-def _joined(text: str, match: re.Match[str]) -> str:
-    before = _BEFORE.search(text[max(0, match.start() - 3) : match.start()])
-    behind = _BEHIND.match(text, match.end())
-    return (before[0] if before is not None else "") or (behind[0] if behind is not None else "")
 
 
 def form(citation: str, number: str) -> str:
@@ -165,7 +158,5 @@ def checked(text: str, say: Callable[[str], Cited]) -> list[Fault]:
             found.append(f"not filled in; the record says {said.text}")
         elif said.text and place.shown != said.text:
             found.append(f"the text says {place.shown or 'nothing'}, the record {said.text}")
-        elif said.text and place.joined:
-            found.append(f"{place.joined!r} beside it makes another number of {said.text}")
         faults += [Fault(line=place.line, citation=place.text, problem=why) for why in found]
     return faults

@@ -6,10 +6,7 @@ Two copies of the skill and a marked block in AGENTS.md. All else in the project
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.files import make_folder, write_text
@@ -31,31 +28,38 @@ record, and what you may claim.
 {_END}
 """
 
-
-@dataclass(frozen=True, slots=True)
-class InstalledFile:
-    """What became of a file of the project."""
-
-    path: str
-    state: Literal["written", "unchanged"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentHost:
-    """What a person types, or adds to a file, so that an agent's host starts the MCP server."""
-
-    name: str
-    command: str
-
-
 _SERVER = json.dumps({"name": "logbook", "command": "logbook", "args": ["mcp"]}, separators=(",", ":"))
-HOSTS = (
-    AgentHost("Claude Code", "claude mcp add logbook -- logbook mcp"),
-    AgentHost("Claude Code, with skill and hook", f"claude --plugin-dir {PLUGIN}"),
-    AgentHost("Codex", "codex mcp add logbook -- logbook mcp"),
-    AgentHost("VS Code", f"code --add-mcp '{_SERVER}'"),
-    AgentHost("others, in their own settings", '{"mcpServers": {"logbook": {"command": "logbook", "args": ["mcp"]}}}'),
-)
+# What a person types, or adds to a file, so that an agent's host starts the MCP server.
+HOSTS = {
+    "Claude Code": "claude mcp add logbook -- logbook mcp",
+    "Claude Code, with skill and hook": f"claude --plugin-dir {PLUGIN}",
+    "Codex": "codex mcp add logbook -- logbook mcp",
+    "VS Code": f"code --add-mcp '{_SERVER}'",
+    "others, in their own settings": '{"mcpServers": {"logbook": {"command": "logbook", "args": ["mcp"]}}}',
+}
+
+
+def install(project: Path) -> dict[str, bool]:
+    """Write the skill and the block, or bring them up to date; by path, whether it was written. Raises UsageError, and
+    writes nothing, where a file of another origin is in the way, and StoreError for one that is no text."""
+    places: dict[Path, str] = {}
+    for place in _PLACES:
+        # Once, where the folders of two hosts are one.
+        places.setdefault((project / place).resolve(), place)
+    held = {place: _read(project, place) for place in (*places.values(), _NOTES)}
+    for place in places.values():
+        if (text := held[place]) is not None and _OURS not in text:
+            raise UsageError(
+                f"{place} is another skill",
+                cause="its head does not say that it comes from logbook-agent",
+                hint=f"rename its folder, then type the command again: {project / place}",
+            )
+    skill = read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
+    wanted = {**dict.fromkeys(places.values(), skill), _NOTES: _with_block(held[_NOTES])}
+    for place in (place for place in wanted if held[place] != wanted[place]):
+        make_folder((project / place).parent, within=project)
+        write_text(project / place, wanted[place], within=project)
+    return {place: held[place] != wanted[place] for place in wanted}
 
 
 def _with_block(text: str | None) -> str:
@@ -75,53 +79,12 @@ def _with_block(text: str | None) -> str:
     return f"{before}{_BLOCK}{after}" if begin else f"{text}\n{_BLOCK}"
 
 
-def install(project: Path) -> list[InstalledFile]:
-    """Write the skill and the block, or bring them up to date. Raises UsageError, and writes nothing, where a file of
-    another origin is in the way."""
-    skill = read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
-    wanted = dict.fromkeys(_places(project), skill)
-    for place in wanted:
-        held = _read(project, place)
-        if held is not None and _OURS not in held:
-            raise UsageError(
-                f"{place} is another skill",
-                cause="its head does not say that it comes from logbook-agent",
-                hint=f"rename its folder, then type the command again: {project / place}",
-            )
-    wanted[_NOTES] = _with_block(_read(project, _NOTES))
-    return [_write(project, place, text) for place, text in wanted.items()]
-
-
-def _places(project: Path) -> Iterator[str]:
-    """Where the skill goes; once, where the folders of two hosts are one."""
-    seen: set[Path] = set()
-    for place in _PLACES:
-        real = (project / place).resolve()
-        if real not in seen:
-            seen.add(real)
-            yield place
-
-
 def _read(project: Path, place: str) -> str | None:
     path = project / place
     if not path.exists() and not path.is_symlink():
         return None
-    if path.is_symlink() or not path.is_file():
-        raise UsageError(
-            f"{place} is not a regular file",
-            cause="it is a link, a folder or a device",
-            hint=f"look at it: ls -l {path}",
-        )
     try:
+        # With its own ends of lines.
         return read_bytes(path, within=project, limit=PROSE_BYTES).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{place} is not UTF-8", cause=str(error), hint=f"look at it: {path}") from error
-
-
-def _write(project: Path, place: str, text: str) -> InstalledFile:
-    if _read(project, place) == text:
-        return InstalledFile(place, "unchanged")
-    path = project / place
-    make_folder(path.parent, within=project)
-    write_text(path, text, within=project)
-    return InstalledFile(place, "written")

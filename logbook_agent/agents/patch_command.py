@@ -35,13 +35,7 @@ def patch_command(
     space = common.space()
     action: Action = "apply" if apply else "undo" if undo else "show"
     answer = patch(space, reference, action, paths or ())
-    data: dict[str, object] = {
-        "id": answer.id,
-        "run": answer.run,
-        "commit": answer.commit,
-        "action": action,
-        "paths": answer.paths,
-    }
+    data = {"id": answer.id, "run": answer.run, "commit": answer.commit, "action": action, "paths": answer.paths}
     if action != "show":
         data |= {"changed": answer.changed, "already": answer.already, "left": answer.left}
         emit("patch", data, _said(answer, undo=undo), as_json=common.as_json, warnings=space.warnings)

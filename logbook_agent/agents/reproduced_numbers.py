@@ -1,4 +1,4 @@
-"""A run beside its record: whether each number came again, against the noise of the runs that the record has of it."""
+"""A run that was made again, compared with its record against the noise of the recorded runs that repeat it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from logbook_agent.model.values import Scalar, is_digest_name
 from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
-ReproductionOutcome = Literal["reproduced", "differs", "cannot"]
 _FINISHED = "finished"
 # A change of so many standard deviations of the recorded runs is more than their noise.
 _DEVIATIONS = 3.0
@@ -28,8 +27,9 @@ _DEVIATIONS = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproducedNumber:
-    """A metric of a case: what is `recorded`, how many `runs` of the record repeat it, and the `value` that came now.
-    `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs; None: not known."""
+    """A metric of a case: what is `recorded`, how many `runs` of the record repeat it, the `value` that came now, and
+    whether it is the `same`. `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs;
+    None: not known."""
 
     metric: str
     unit: str | None
@@ -39,27 +39,17 @@ class ReproducedNumber:
     value: float
     change: float | None
     scatter: float | None
-
-    @property
-    def limit(self) -> float:
-        """The largest change that counts as none: 1%, or three times the scatter where that is more."""
-        return max(MINIMUM_EFFECT, _DEVIATIONS * (self.scatter or 0.0))
-
-    @property
-    def is_same(self) -> bool:
-        if self.change is None:
-            return self.value == self.recorded
-        return abs(math.log1p(self.change)) <= math.log1p(self.limit)
+    same: bool
 
     @property
     def text(self) -> str:
         """`tflops topk=2: 12.5 TF/s, in the record 12.4 TF/s (+0.8%; 3 runs scatter by 0.5%)`."""
         (now, before), unit = with_unit([self.value, self.recorded], self.unit, self.metric)
         of = f" {unit}" if unit else ""
-        case = f" {assignments(self.case)}" if self.case else ""
         noise = "the noise of 1 run is not known" if self.runs == 1 else f"{self.runs} runs"
         noise += f" scatter by {percent(self.scatter)}%" if self.scatter is not None else ""
-        return f"{self.metric}{case}: {now}{of}, in the record {before}{of} ({signed(self.change)}; {noise})"
+        name = " ".join([self.metric, *filter(None, [assignments(self.case)])])
+        return f"{name}: {now}{of}, in the record {before}{of} ({signed(self.change)}; {noise})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,71 +63,44 @@ class ReproducedLabel:
 
     @property
     def text(self) -> str:
-        case = f" {assignments(self.case)}" if self.case else ""
-        return f"{self.label}{case}: {self.value or 'not reported'}, in the record {self.recorded or 'not reported'}"
+        name = " ".join([self.label, *filter(None, [assignments(self.case)])])
+        return f"{name}: {self.value or 'not reported'}, in the record {self.recorded or 'not reported'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """What came of making a run again. `missing` says why it could not be made, or is not like its record; `differs` in
-    what it is other."""
+    """Whether a run came again. `missing` says why it could not be made, or is not like its record; `differs` in what
+    it is other."""
 
-    entry: str
+    id: str
     run: int
-    outcome: ReproductionOutcome
-    numbers: tuple[ReproducedNumber, ...] = ()
-    labels: tuple[ReproducedLabel, ...] = ()
+    outcome: Literal["reproduced", "differs", "cannot"]
     missing: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
+    numbers: tuple[ReproducedNumber, ...] = ()
+    labels: tuple[ReproducedLabel, ...] = ()
 
     def data(self) -> dict[str, object]:
-        return {
-            "id": self.entry,
-            "run": self.run,
-            "outcome": self.outcome,
-            "missing": list(self.missing),
-            "differs": list(self.differs),
-            "numbers": [
-                {
-                    "metric": n.metric,
-                    "unit": n.unit,
-                    "case": n.case,
-                    "recorded": n.recorded,
-                    "runs": n.runs,
-                    "value": n.value,
-                    "change": n.change,
-                    "scatter": n.scatter,
-                    "same": n.is_same,
-                }
-                for n in self.numbers
-            ],
-            "labels": [asdict(label) for label in self.labels],
-        }
+        return asdict(self)
 
     def lines(self) -> list[str]:
         """The outcome, then a line for each reason and number."""
         said = {"reproduced": "reproduced", "differs": "differs from its record", "cannot": "cannot be reproduced here"}
-        head = f"{self.entry}/{self.run}: {said[self.outcome]}"
         reasons = [*(f"missing: {text}" for text in self.missing), *self.differs]
         values = [*(number.text for number in self.numbers), *(label.text for label in self.labels)]
-        return [head, *(f"  {text}" for text in (*reasons, *values))]
+        return [f"{self.id}/{self.run}: {said[self.outcome]}", *(f"  {text}" for text in (*reasons, *values))]
 
 
 def held_against(record: Record, recorded: Run, made: Run, *, primary: Sequence[str], alone: bool) -> Reproduction:
-    """The run that was `made` beside its record, like for like; `primary` metrics come first. It is compared with the
-    median of the recorded runs that repeat it, or with the recorded run `alone`."""
-    differs = []
-    if _end(made.exit) != _end(recorded.exit):
-        differs.append(f"it ended with {_end(made.exit)}, in the record with {_end(recorded.exit)}")
-    before = [c for c in cases(record) if c.state in (_FINISHED, None) or c.run == recorded.run]
+    """The run that was `made`, compared like for like; `primary` metrics come first. It is compared with the median of
+    the recorded runs that repeat it, or with the `recorded` run `alone`."""
     # Numbered apart from the recorded ones.
     number = max(status.run.run for status in record.runs) + 1
     state = next(status.state for status in record.runs if status.run.run == recorded.run)
     status = RunStatus(run=replace(made, run=number), state=state)
     after = cases(Record(entry=record.entry, runs=(status,), state=record.state))
-    numbers: list[ReproducedNumber] = []
-    labels: list[ReproducedLabel] = []
-    matched = 0
+    before = [c for c in cases(record) if c.state in (_FINISHED, None) or c.run == recorded.run]
+    numbers, labels, matched = list[ReproducedNumber](), list[ReproducedLabel](), 0
     for group in repeats([*before, *after]):
         mine = [c for c in group.cases if c.run == number]
         own = [c for c in group.cases if c.run == recorded.run]
@@ -149,41 +112,44 @@ def held_against(record: Record, recorded: Run, made: Run, *, primary: Sequence[
     order = {name: place for place, name in enumerate(primary)}
     numbers.sort(key=lambda n: order.get(n.metric, len(order)))
     own_rows = [c for c in before if c.run == recorded.run]
-    missing: list[str] = []
-    if matched < len(own_rows) or len(after) != len(own_rows):
-        missing, more = _unmatched(own_rows, after)
-        differs += more
-    differs += [f"{n.metric} is not the same" for n in numbers if not n.is_same]
-    differs += [f"{one.label} is not the same" for one in labels if is_digest_name(one.label)]
-    outcome: ReproductionOutcome = "cannot" if missing else "differs" if differs else "reproduced"
+    missing, unmatched = _unmatched(own_rows, after) if not matched == len(own_rows) == len(after) else ([], [])
+    differs = [
+        *_ends(made.exit, recorded.exit),
+        *unmatched,
+        *(f"{n.metric} is not the same" for n in numbers if not n.same),
+        *(f"{one.label} is not the same" for one in labels if is_digest_name(one.label)),
+    ]
     return Reproduction(
-        entry=record.id,
+        id=record.id,
         run=recorded.run,
-        outcome=outcome,
-        numbers=tuple(numbers),
-        labels=tuple(labels),
+        outcome="cannot" if missing else "differs" if differs else "reproduced",
         missing=tuple(missing),
         differs=tuple(differs),
+        numbers=tuple(numbers),
+        labels=tuple(labels),
     )
 
 
-def _end(end: Exit | None) -> str:
-    if end is None:
-        return "no end"
-    if end.stalled:
-        return "silence"
-    return "its time limit" if end.timeout else f"signal {end.signal}" if end.signal else f"exit code {end.code}"
+def _ends(made: Exit | None, recorded: Exit | None) -> list[str]:
+    """In what the end of a run differs."""
+
+    def end(of: Exit | None) -> str:
+        if of is None or of.stalled:
+            return "no end" if of is None else "silence"
+        return "its time limit" if of.timeout else f"signal {of.signal}" if of.signal else f"exit code {of.code}"
+
+    now, before = end(made), end(recorded)
+    return [f"it ended with {now}, in the record with {before}"] if now != before else []
 
 
 def _unmatched(own: Sequence[Case], after: Sequence[Case]) -> tuple[list[str], list[str]]:
     """Why rows have no partner: facts of the machine that differ, and what else does."""
-    if not after or not own or len(own) != len(after):
+    if not after or len(own) != len(after):
         return [], [f"it reported {counted(len(after), 'row')}, in the record {len(own)}"]
-    found, known = residue([*own, *after]), {name for case in (*own, *after) for name in case.row.config}
-    config = [name for name in found if name in known]
-    facts = [name for name in found if name not in known and name != COMMAND]
-    said = [f"its rows differ from the recorded ones in {listed(config or ['their order'], 4)}"]
-    return [f"{name}: not that of the record" for name in facts], said if config or not facts else []
+    unlike, config = residue([*own, *after]), {name for case in (*own, *after) for name in case.row.config}
+    facts = [f"{name}: not that of the record" for name in unlike if name not in config and name != COMMAND]
+    said = [name for name in unlike if name in config] or ([] if facts else ["their order"])
+    return facts, [f"its rows differ from the recorded ones in {listed(said, 4)}"] if said else []
 
 
 def _labels(own: Case, made: Case, recorded: Sequence[Case]) -> list[ReproducedLabel]:
@@ -199,22 +165,26 @@ def _labels(own: Case, made: Case, recorded: Sequence[Case]) -> list[ReproducedL
 def _numbers(recorded: Sequence[Case], made: Sequence[Case], *, noise: Sequence[Case]) -> list[ReproducedNumber]:
     row = recorded[0].row
     found = []
-    for name in row.metrics:
-        values = [v for c in recorded if (v := value_of(c.row, name)) is not None]
-        scatter = [v for c in noise if (v := value_of(c.row, name)) is not None]
-        now = [v for c in made if (v := value_of(c.row, name)) is not None]
-        if values and now:
-            before, value = median(values), median(now)
-            found.append(
-                ReproducedNumber(
-                    metric=name,
-                    unit=row.metrics[name].unit,
-                    case=dict(row.config),
-                    recorded=before,
-                    runs=len(scatter),
-                    value=value,
-                    change=value / before - 1 if before > 0 < value and math.isfinite(value / before) else None,
-                    scatter=noise_floor([[v] for v in scatter]),
-                )
+    for name, metric in row.metrics.items():
+        values, now, all_values = (
+            [v for c in rows if (v := value_of(c.row, name)) is not None] for rows in (recorded, made, noise)
+        )
+        if not values or not now:
+            continue
+        before, value, scatter = median(values), median(now), noise_floor([[v] for v in all_values])
+        change = value / before - 1 if before > 0 < value and math.isfinite(value / before) else None
+        limit = max(MINIMUM_EFFECT, _DEVIATIONS * (scatter or 0.0))
+        found.append(
+            ReproducedNumber(
+                metric=name,
+                unit=metric.unit,
+                case=dict(row.config),
+                recorded=before,
+                runs=len(all_values),
+                value=value,
+                change=change,
+                scatter=scatter,
+                same=value == before if change is None else abs(math.log1p(change)) <= math.log1p(limit),
             )
+        )
     return found

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from logbook_agent.agents.citations import FORMS, CitedPlace, form, parsed, places, replaced
+from logbook_agent.agents.citations import FORMS, CitedPlace, form, places, replaced
 from logbook_agent.agents.citations import restored as restored
-from logbook_agent.agents.cited_files import findings_in
-from logbook_agent.agents.cited_numbers import cited, saying
+from logbook_agent.agents.cited_numbers import findings_in, saying
 from logbook_agent.findings.read import Findings
-from logbook_agent.model.entry import entry_of, id_number
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.entry import id_number
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
 
@@ -33,16 +32,12 @@ def shown(found: Findings, text: str, *, plain: bool = False) -> str:
 
 def check(workspace: Workspace, texts: Iterable[str]) -> None:
     """Raises UsageError for the first citation that cannot be filled in, with the nearest form that can."""
-    findings_of = findings_in(workspace)
+    say = saying(findings_in(workspace))
     for citation in dict.fromkeys(place.text for text in texts for place in places(text)):
-        try:
-            asked = parsed(citation)
-            problems, hint = cited(findings_of(entry_of(asked.reference)), asked).problems, ""
-        except LogbookError as error:
-            problems, hint = (error.message + (f": {error.cause}" if error.cause else ""),), error.hint
-        if problems:
+        said = say(citation)
+        if said.problems:
             raise UsageError(
                 f"[[{citation}]] cannot be filled in",
-                cause=problems[0],
-                hint=hint if hint.startswith("write [[") else f"cite another entry, or leave out the brackets; {FORMS}",
+                cause=said.problems[0],
+                hint=said.hint or f"cite another entry, or leave out the brackets; {FORMS}",
             )

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Mapping
 
 from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
-from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import BLOCK_PAIRS, CASE_AXIS, CODE_AXIS, Comparison, Invocation, code_hash
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, code_hash
 from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import is_own
-from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.executors import LOCAL
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, folder_of
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import list_text
-from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.shell_words import command_line
-
-_HIDDEN = "[redacted:"
-_SECRET = re.compile(r"(?P<before>(?:\S*=)?)\$(?P<name>[A-Za-z_]\w*)", re.ASCII)
 
 
 def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRequest, Comparison]:
@@ -49,8 +40,7 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
     if run is None or run.in_process:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
         raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
-    if _is_hidden(*question.values, run.setup or ""):
-        raise _secret(entry.id)
+    check_secrets(entry.id, *question.values, run.setup or "")
     is_code = question.axis == CODE_AXIS
     return dataclasses.replace(
         request,
@@ -59,7 +49,7 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
         setup=request.setup if request.setup is not None else run.setup,
         minimum_effect=question.minimum_effect,
         metrics=question.metrics,
-        run=_made_so(workspace, request.run, run, entry.id),
+        run=as_made(workspace, request.run, run, entry.id),
     ), comparison
 
 
@@ -67,17 +57,18 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options.
     Raises UsageError where it has no place for the axis, or cannot be run again."""
     reference, axis = request.like or "", request.axis.partition("=")[0]
+    entry_id, _, number = reference.partition("/")
     if request.run.argv:
         raise UsageError(
             "--like and a command cannot be used together",
             cause="--like takes the command of a run",
             hint="leave one of them out",
         )
-    entry = book.entry(book.resolve(reference.partition("/")[0]))
-    stated = entry.comparison.run if entry.comparison is not None and "/" not in reference else None
-    run = _run_named(book, reference) if stated is None else None
-    found = stated or _of_run(run, axis) if run is not None else stated
-    if found is None or found.in_process:
+    entry = book.entry(book.resolve(entry_id))
+    stated = entry.comparison.run if entry.comparison is not None and not number else None
+    run = run_named(book.record(entry.id), number) if stated is None else None
+    found = invocation_of(run, axis) if run is not None else stated
+    if found is None or found.in_process or not found.argv:
         raise UsageError(
             f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
         )
@@ -91,82 +82,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
                 hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
             )
         found = dataclasses.replace(found, argv=argv)
-    return dataclasses.replace(request, run=_made_so(workspace, request.run, found, reference))
-
-
-def _of_run(run: Run, axis: str) -> Invocation:
-    """How a run was made, without its value of an axis, and without the name of the side that it was."""
-    names = {axis, CODE_AXIS, CASE_AXIS} if run.part is not None else {axis}
-    return Invocation(
-        argv=run.argv,
-        shell=run.shell,
-        env={name: value for name, value in typed_env(run).items() if f"env:{name}" != axis},
-        config={name: value for name, value in run.config.items() if name not in names},
-        on=run.on if run.on != LOCAL else None,
-        read=run.read,
-        cwd=run.cwd or ".",
-        timeout_s=run.timeout_s,
-        stall_s=run.stall_s,
-    )
-
-
-def _made_so(workspace: Workspace, given: RunRequest, made: Invocation, of: str) -> RunRequest:
-    """A request for runs made as others; what is `given` beside comes first. Raises UsageError for a secret, which
-    nobody recorded."""
-    # A shell has the variables itself.
-    argv = made.argv if made.shell else tuple(_filled(word, workspace.environ) for word in made.argv)
-    env = {**{name: _filled(value, workspace.environ) for name, value in made.env.items()}, **given.env}
-    if _is_hidden(*argv, *env.values()):
-        raise _secret(of)
-    return dataclasses.replace(
-        given,
-        argv=argv,
-        shell=made.shell or given.shell,
-        env=env,
-        config={**made.config, **given.config},
-        on=given.on or made.on,
-        read=given.read or made.read,
-        cwd=given.cwd or str(folder_of(made.cwd, workspace)),
-        timeout_s=given.timeout_s or made.timeout_s,
-        stall_s=given.stall_s or made.stall_s,
-        keep=given.keep or made.keep,
-        inputs=given.inputs or made.inputs,
-    )
-
-
-def _filled(text: str, environ: Mapping[str, str]) -> str:
-    """A recorded text, in which a secret that is named by its variable has the value that it has here; marked where it
-    has none."""
-    match = _SECRET.fullmatch(text)
-    if match is None or not is_secret_name(match["name"]):
-        return text
-    return match["before"] + environ.get(match["name"], f"{_HIDDEN}{match['name']}]")
-
-
-def _is_hidden(*texts: str) -> bool:
-    return any(_HIDDEN in text for text in texts)
-
-
-def _secret(of: str) -> UsageError:
-    return UsageError(
-        f"the command of {of} holds a secret, which no record has",
-        cause="it was replaced when it was recorded",
-        hint="type the whole command, without --id and --like; pairs of the same question go to its entry",
-    )
-
-
-def _run_named(book: Book, reference: str) -> Run:
-    """The run `ID/RUN`, or the last of `ID` that finished. Raises NotFound and UsageError."""
-    entry, _, number = reference.partition("/")
-    runs = [s for s in book.record(book.resolve(entry)).runs if s.run.argv and not is_own(s.run)]
-    found = [s.run for s in runs if (str(s.run.run) == number if number else s.state == "finished")]
-    if not found:
-        raise UsageError(
-            f"--like {reference}: no such run",
-            cause=f"{entry} has no run {number}" if number else f"{entry} has no run that finished",
-            hint=f"logbook show {entry}",
-        )
-    return found[-1]
+    return dataclasses.replace(request, run=as_made(workspace, request.run, found, reference))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:

@@ -118,7 +118,7 @@ def in_trees(
                 if missing:
                     raise UsageError(
                         f"the code {tree.commit[:_COMMIT_CHARS]} cannot be brought back: {missing[0]}",
-                        cause="its pairs were made with changes that no commit holds",
+                        cause="it ran with changes that no commit holds",
                         hint=afresh,
                     )
             elif code == WORK:
@@ -180,7 +180,7 @@ def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
             commit = (code.commit or "")[:_COMMIT_CHARS]
             raise UsageError(
                 f"the code {commit} is not in this clone" if commit else "the code is in no commit",
-                cause="the pairs were made with other code than is here now",
+                cause="no branch or tag that was fetched holds it",
                 hint=f"git fetch {ORIGIN} {code.commit}" if commit and checkout.has_origin() else afresh,
             )
         return found

@@ -69,7 +69,7 @@ def cases(*records: Record) -> list[Case]:
             state=state,
             # Devices that a row does not report are this host's, unless a launcher ran it elsewhere.
             row=row if row.devices else dataclasses.replace(row, devices=run.own_devices),
-            facts=_facts(run, row, name),
+            facts=facts_of(run, row, name),
             # Where a launcher leads is a fact by itself, and what it passes on is the run's environment.
             command=run.command,
             cwd=run.cwd,
@@ -154,7 +154,8 @@ def short(digest: str) -> str:
     return digest[:7]
 
 
-def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
+def facts_of(run: Run, row: Row, code: str | None) -> dict[str, str]:
+    """What a row was measured with, beyond config and devices, by axis."""
     software = {n.lower().replace("_", "-"): version for n, version in (run.software | row.software).items()}
     software.pop(_TOOL, None)
     # Rows were measured where they say, else on this host, unless a launcher ran them elsewhere. Of equal machines one

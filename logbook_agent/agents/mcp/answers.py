@@ -6,7 +6,6 @@ Whoever reads an answer takes its words for ours; what a command printed may be 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.text import escapes
@@ -69,36 +68,22 @@ def fenced(text: str) -> str:
     return fence(text, LABEL)
 
 
-def fenced_lines(lines: Sequence[str]) -> list[str]:
-    """The same for lines; none stay none."""
-    return fenced("\n".join(lines)).split("\n") if lines else []
-
-
-def visible(data: Any) -> Any:
-    """Plain data in which what a terminal would obey is shown as text."""
+def as_shown(data: Any, under: str = "") -> Any:
+    """Plain data of an answer in which output is fenced: its lines, what a search found in it, and why something
+    failed; what a terminal would obey is shown as text. `under`: the key that the data stand under."""
     if isinstance(data, str):
         return escapes.visible(data)
-    if isinstance(data, dict):
-        return {visible(key): visible(value) for key, value in data.items()}
-    return [visible(value) for value in data] if isinstance(data, list) else data
+    if isinstance(data, list):
+        return [as_shown(value, under) for value in data]
+    if not isinstance(data, dict):
+        return data
+    is_found = str(data.get("where", "")).endswith(" output")
+    texts = {"text"} if is_found else {_WHY.get(under), _WHY.get(str(data.get("kind")))}
 
+    def marked(key: str, value: Any) -> Any:
+        if key in texts and isinstance(value, str):
+            return fenced(value)
+        is_output = key in _LINES and isinstance(value, list) and value and all(isinstance(one, str) for one in value)
+        return fenced("\n".join(value)).split("\n") if is_output else value
 
-def with_fences(data: Any, under: str = "") -> Any:
-    """Plain data of an answer in which output is fenced: its lines, what a search found in it, and why something
-    failed. `under`: the key that the data stand under."""
-    if isinstance(data, Mapping):
-        is_found = str(data.get("where", "")).endswith(" output")
-        texts = {"text"} if is_found else {_WHY.get(under), _WHY.get(str(data.get("kind")))}
-        return {
-            key: fenced_lines(value)
-            if key in _LINES and _is_lines(value)
-            else fenced(value)
-            if key in texts and isinstance(value, str)
-            else with_fences(value, key)
-            for key, value in data.items()
-        }
-    return [with_fences(value, under) for value in data] if isinstance(data, list | tuple) else data
-
-
-def _is_lines(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(line, str) for line in value)
+    return {escapes.visible(key): as_shown(marked(key, value), key) for key, value in data.items()}

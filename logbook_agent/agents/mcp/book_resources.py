@@ -13,21 +13,21 @@ from logbook_agent.cli.output import clean
 from logbook_agent.model.errors import NotFound
 from logbook_agent.store.reading import read_text
 
-_MARKDOWN = "text/markdown"
-# The forms of addresses: address, name, what it is, type.
-VIEW = ("logbook://{topic}/view", "view", "The logbook as Markdown. All views are listed.", _MARKDOWN)
-TEMPLATES = (
-    ("logbook://{topic}/entry/{id}", "entry", "An entry with its runs, as Markdown.", _MARKDOWN),
-    ("logbook://{topic}/log/{id}/{run}", "log", "What a run printed, fenced; of a long one the end.", _MARKDOWN),
-)
+MARKDOWN = "text/markdown"
+# The forms of addresses, and what they are.
+VIEW = ("logbook://{topic}/view", "The logbook as Markdown. All views are listed.")
+TEMPLATES = {
+    "entry": ("logbook://{topic}/entry/{id}", "An entry with its runs, as Markdown."),
+    "log": ("logbook://{topic}/log/{id}/{run}", "What a run printed, fenced; of a long one the end."),
+}
 LOG_BYTES = 200_000
 _VIEW_BYTES = 16_000_000
 
 
-def documents(desk: Desk) -> list[tuple[str, str, str, str]]:
-    """The view of each logbook in the order of their topics: address, name, title, type."""
+def views_of(desk: Desk) -> dict[str, str]:
+    """The address of the view of each logbook, by topic."""
     topics = [book.topic for book in Common(root=desk.root).space().books() if book.view_path.is_file()]
-    return [(f"logbook://{quote(t, safe='')}/view", t, f"The logbook {t}", _MARKDOWN) for t in topics]
+    return {topic: VIEW[0].replace("{topic}", quote(topic, safe="")) for topic in topics}
 
 
 async def text_of(desk: Desk, uri: str) -> str:
@@ -62,5 +62,5 @@ async def _shown(desk: Desk, uri: str, topic: str, *words: str) -> bytes:
 
 
 def _unknown(uri: str) -> NotFound:
-    forms = ", ".join(form[0] for form in (VIEW, *TEMPLATES))
+    forms = ", ".join(address for address, _ in (VIEW, *TEMPLATES.values()))
     return NotFound(f"no resource {uri}", cause=f"addresses are {forms}", hint="list the resources")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 from typing import Any
 
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 
 from logbook_agent import __version__
 from logbook_agent.agents.mcp.answers import MOST_BYTES, json_text
+from logbook_agent.agents.mcp.book_resources import MARKDOWN, TEMPLATES, text_of, views_of
 from logbook_agent.agents.mcp.tool_calls import Desk, answered
 from logbook_agent.agents.mcp.tool_table import tools
 from logbook_agent.cli.output import error_answer
@@ -42,51 +42,26 @@ def serve(desk: Desk) -> None:
 
 async def _serve(desk: Desk) -> None:
     server = made_server(desk)
-    async with stdio_server() as (reading, writing):
-        await server.run(_Messages(reading, writing), writing, server.create_initialization_options())
+    async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
+        sent, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        tasks.start_soon(_hand_on, reading, writing, sent)
+        await server.run(received, writing, server.create_initialization_options())
 
 
-class _Messages:
-    """The messages of a client. A line that is none is answered, so that nobody waits for it; half of a surrogate pair,
-    which JSON can hold and UTF-8 cannot, is replaced."""
-
-    def __init__(self, reading: Any, writing: Any) -> None:
-        self._reading, self._writing = reading, writing
-
-    @property
-    def last_context(self) -> Any:
-        return self._reading.last_context
-
-    async def receive(self) -> Any:
-        while isinstance(item := await self._reading.receive(), Exception):
-            message = _mended(item)
-            if isinstance(message, wire.JSONRPCError):
-                await self._writing.send(SessionMessage(message))
-            elif message is not None:
-                return SessionMessage(message)
-        return item
-
-    def __aiter__(self) -> _Messages:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def aclose(self) -> None:
-        await self._reading.aclose()
-
-    async def __aenter__(self) -> _Messages:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+async def _hand_on(reading: Any, writing: Any, sent: Any) -> None:
+    """Hand the messages of a client on; a line that is none is answered, so that nobody waits for it."""
+    async with sent:
+        async for item in reading:
+            mended = _mended(item) if isinstance(item, Exception) else item.message
+            if isinstance(mended, wire.JSONRPCError):
+                await writing.send(SessionMessage(mended))
+            elif mended is not None:
+                await sent.send(SessionMessage(mended))
 
 
 def _mended(error: Exception) -> wire.JSONRPCMessage | None:
-    """The message of a line that was refused, or the answer to one that is none; None for an empty line."""
+    """The message of a line that the SDK refused, with half of a surrogate pair, which JSON can hold and UTF-8 cannot,
+    replaced; or the answer to a line that is no message; None for an empty line."""
     found: Any = error.errors()[0] if isinstance(error, ValidationError) else {}
     code, said = wire.INVALID_REQUEST, "Invalid Request"
     if found.get("type") == "json_invalid":
@@ -101,10 +76,10 @@ def _mended(error: Exception) -> wire.JSONRPCMessage | None:
 
 def made_server(desk: Desk) -> Server[Any]:
     """The server of a desk."""
-    listed = [wire.Tool.model_validate(tool.listed()) for tool in tools(allow_run=desk.allow_run)]
+    offered = [wire.Tool.model_validate(tool.listed()) for tool in tools(allow_run=desk.allow_run)]
 
-    async def list_tools(_: _Context, __: wire.PaginatedRequestParams | None) -> wire.ListToolsResult:
-        return wire.ListToolsResult(tools=listed)
+    async def list_tools(_: _Context, __: Any) -> wire.ListToolsResult:
+        return wire.ListToolsResult(tools=offered)
 
     async def call_tool(_: _Context, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
         answer = await answered(desk, asked.name, asked.arguments or {})
@@ -114,25 +89,30 @@ def made_server(desk: Desk) -> Server[Any]:
             is_error="error" in answer,
         )
 
-    async def list_resources(_: _Context, __: wire.PaginatedRequestParams | None) -> wire.ListResourcesResult:
-        found = resources().documents(desk)
-        views = [wire.Resource(uri=uri, name=name, title=title, mime_type=kind) for uri, name, title, kind in found]
+    async def list_resources(_: _Context, __: Any) -> wire.ListResourcesResult:
+        views = [
+            wire.Resource(uri=uri, name=topic, title=f"The logbook {topic}", mime_type=MARKDOWN)
+            for topic, uri in views_of(desk).items()
+        ]
         return wire.ListResourcesResult(resources=views)
 
     async def list_templates(_: _Context, __: Any) -> wire.ListResourceTemplatesResult:
-        found = [
-            wire.ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=kind)
-            for uri, name, about, kind in resources().TEMPLATES
+        forms = [
+            wire.ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=MARKDOWN)
+            for name, (uri, about) in TEMPLATES.items()
         ]
-        return wire.ListResourceTemplatesResult(resource_templates=found)
+        return wire.ListResourceTemplatesResult(resource_templates=forms)
 
     async def read_resource(_: _Context, asked: wire.ReadResourceRequestParams) -> wire.ReadResourceResult:
         try:
-            text = await resources().text_of(desk, str(asked.uri))
+            text = await text_of(desk, str(asked.uri))
         except LogbookError as error:
-            raise _protocol_error(error) from error
-        contents = [wire.TextResourceContents(uri=asked.uri, mime_type="text/markdown", text=text)]
-        return wire.ReadResourceResult(contents=[*contents])
+            body: Any = error_answer(error, Redactor())["error"]
+            code = wire.INVALID_PARAMS if isinstance(error, NotFound | UsageError) else wire.INTERNAL_ERROR
+            raise MCPError(code, body["message"], body) from error
+        return wire.ReadResourceResult(
+            contents=[wire.TextResourceContents(uri=asked.uri, mime_type=MARKDOWN, text=text)]
+        )
 
     return Server(
         "logbook",
@@ -144,14 +124,3 @@ def made_server(desk: Desk) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-
-
-def resources() -> Any:
-    """The module of the resources, imported when it is needed: the server is ready soon."""
-    return importlib.import_module("logbook_agent.agents.mcp.book_resources")
-
-
-def _protocol_error(error: LogbookError) -> MCPError:
-    body: Any = error_answer(error, Redactor())["error"]
-    code = wire.INVALID_PARAMS if isinstance(error, NotFound | UsageError) else wire.INTERNAL_ERROR
-    return MCPError(code, body["message"], body)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
-from logbook_agent.agents.mcp.answers import cut, visible, with_fences
+from logbook_agent.agents.mcp.answers import as_shown, cut
 from logbook_agent.agents.mcp.tool_table import Tool, tools
 from logbook_agent.cli.output import error_answer
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
@@ -47,7 +47,7 @@ async def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> dict[str,
         answer = _parsed(*await printed(words, desk.cwd, may_end=tool.reads), words[0])
     except LogbookError as error:
         return error_answer(error, Redactor(secrets=secrets_in(os.environ)))
-    return dict(visible(with_fences(cut(answer, shlex.join(["logbook", *words])))))
+    return dict(as_shown(cut(answer, shlex.join(["logbook", *words]))))
 
 
 def _offered(name: str, *, allow_run: bool) -> Tool:

@@ -209,6 +209,21 @@ def test_other_places_than_the_checkout_are_refused(
     assert "diff --git" in campaign("patch", idea, "--show").out
 
 
+def test_a_diff_that_fits_is_applied_without_its_commit(
+    campaign: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A clone of a squashed branch has the files, and none of the commits."""
+    idea = measure(campaign, folder, 2)
+    monkeypatch.setenv("LOGBOOK_ROOT", str(folder / "logbooks"))
+    squashed = tmp_path / "squashed"
+    squashed.mkdir()
+    git("init", "-q", cwd=squashed)
+    (squashed / "bench.py").write_text("print('RESULT tflops=1')\n")
+    monkeypatch.chdir(squashed)
+    assert campaign("patch", idea, "--apply", "--json").data["changed"] == ["bench.py"]
+    assert (squashed / "bench.py").read_text() == "print('RESULT tflops=2')\n"
+
+
 def test_an_untracked_script_comes_and_goes(campaign: Cli, git: Git, folder: Path) -> None:
     script = "#!/bin/sh\nprintf 'RESULT tflops=9'"
     (folder / "new").mkdir()

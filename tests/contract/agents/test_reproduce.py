@@ -109,6 +109,7 @@ def _altered(r: Recorded) -> dict[str, tuple[str, Callable[[], Undo], str]]:
     diff = f"logbooks/moe/{r.data('MOE-001')['code']['diff_kept']}"
     other = (r.folder / diff).read_text().replace("+13.5", "+14.5")
     outside = r.folder.parent / "outside.sh"
+    lost = f"the code {one['code']['commit'][:9]} cannot be brought back: "
     low = json.loads(json.dumps(rows))
     low[0]["metrics"]["tflops"]["samples"] = [10.0]
 
@@ -116,24 +117,32 @@ def _altered(r: Recorded) -> dict[str, tuple[str, Callable[[], Undo], str]]:
         return lambda: r.record(entry, **changed)
 
     return {
-        "input": (first, lambda: r.file("data.bin", "y" * 1000), "input data.bin: its digest is"),
-        "folder": (first, lambda: r.file("more/a.txt", "c"), "input more: its digest is"),
-        "untracked": ("MOE-002", lambda: r.files((script, None), ("fresh.sh", "x\n")), "untracked file fresh.sh"),
-        "outside": ("MOE-003", lambda: r.file(outside, "echo x\n"), f"untracked file {outside}"),
-        "diff gone": ("MOE-001", lambda: r.file(diff, None), "diff code/"),
+        "input": (
+            first,
+            lambda: r.file("data.bin", "y" * 1000),
+            f"file data.bin: {one['inputs'][0]['sha256'][:7]} in the record, ",
+        ),
+        "folder": (first, lambda: r.file("more/a.txt", "c"), "file more: "),
+        "untracked": (
+            "MOE-002",
+            lambda: r.files((script, None), ("fresh.sh", "x\n")),
+            f"{lost}untracked file fresh.sh",
+        ),
+        "outside": ("MOE-003", lambda: r.file(outside, "echo x\n"), f"{lost}untracked file {outside}"),
+        "diff gone": ("MOE-001", lambda: r.file(diff, None), f"{lost}diff code/"),
         "diff altered": ("MOE-001", lambda: r.file(diff, other), "the code "),
-        "commit": (first, record(code__commit="1" * 40), "commit 111111111111: not in the repository"),
+        "commit": (first, record(code__commit="1" * 40), "the code 111111111 is not in this clone"),
         "identity": (first, record(code__identity="1" * 64), "the code "),
         "no code": (first, record(code=None), "the code: it was not in a git repository"),
-        "secret": (first, record(env__relevant={"JAX_KEY": "[redacted:token]"}), "variable JAX_KEY"),
+        "secret": (first, record(env__relevant={"JAX_KEY": "[redacted:token]"}), "variable JAX_KEY: "),
         "word": (first, record(argv=["sh", "bench.sh", "[redacted:aws-key]"]), "a word of the command"),
         "variable": ("MOE-004", lambda: r.unset("PLACE"), "variable PLACE: not set here"),
         "device": (first, record(devices=DEVICE), "devices: ? of 4 x TPU v5p in the record"),
         "host": (first, record(host__name="elsewhere"), "host: elsewhere in the record"),
-        "package": (first, record(software={**software, "jax": "0.1"}), "package jax 0.1: not found here"),
+        "package": (first, record(software={**software, "jax": "0.1"}), "package jax: 0.1 in the record, nothing here"),
         "executor": (first, record(executor="box"), "the place it ran on: box"),
-        "program": (first, record(argv=["no-such-program", "bench.sh"]), "program: command not found"),
-        "working folder": (first, record(cwd="nowhere"), "folder nowhere: not in commit"),
+        "program": (first, record(argv=["no-such-program", "bench.sh"]), "command not found: no-such-program"),
+        "working folder": (first, record(cwd="nowhere"), f"{one['code']['commit'][:9]} has no folder nowhere"),
         "number": (first, record(rows=low), "tflops is not the same"),
         "rows": (first, record(rows=[*rows, *rows]), "it reported 1 row, in the record 2"),
         "case": (first, record(rows=[{**rows[0], "config": {"k": 2}}]), "its rows differ from the recorded ones in k"),

@@ -95,3 +95,6 @@ def test_a_change_against_the_base_of_a_comparison(started: Cli, folder: Path) -
     change = started("compare", "MOE-000", "--json").data["answer"]["findings"][0]["change"]
     assert f"It gains +{100 * change:.3g}" in started("show", "MOE-000").out
     assert "vs base" in started("cite", "--help").out
+    # Two of its runs are no two sides: the answer is cited instead.
+    parts = started("note", "--title", "T", "--interpretation", "[[MOE-000/2 vs MOE-000/1 tflops]]")
+    assert (parts.code, "next:  write [[MOE-000 vs base tflops]]\n" in parts.err) == (2, True), parts.err

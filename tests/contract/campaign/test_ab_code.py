@@ -331,3 +331,13 @@ def test_changes_that_no_commit_holds_are_brought_back_by_id(ready: Cli, git: Gi
     kept.unlink()
     lost = ready("ab", "--id", "SPEED-000", "--max-pairs", "1")
     assert (lost.code, "cannot be brought back" in lost.err, "ab --id" in lost.err) == (2, True, False), lost.err
+
+
+@pytest.mark.slow
+def test_a_command_is_taken_from_a_checkout_that_is_gone(ready: Cli, folder: Path) -> None:
+    script = str(folder / "bench.py")
+    assert ready("ab", "--code", "main", "HEAD", "--pairs", "1", "--", "python3", script).code == 0
+    assert runs(folder)[0]["argv"][1] != script
+    like = ready("ab", "--axis", "env:N=1,2", "--like", "SPEED-000/1", "--pairs", "1", "--json")
+    assert like.code == 0, like.err
+    assert {run["argv"][1] for run in runs(folder, like.data["id"])} == {script}

@@ -34,7 +34,7 @@ WRITERS = {
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "agents/patching.py": "temporary files that git reads",
-    "agents/cited_files.py": "the mode of a file that the user named, as it was",
+    "agents/cite_command.py": "the mode of a file that the user named, as it was",
     "campaign/recorded_code.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
