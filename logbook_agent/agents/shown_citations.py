@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from logbook_agent.agents.citations import FORMS, CitedPlace, form, parsed, places, replaced
-from logbook_agent.agents.citations import restored as restored
 from logbook_agent.agents.cited_files import findings_in
 from logbook_agent.agents.cited_numbers import cited, saying
 from logbook_agent.findings.read import Findings

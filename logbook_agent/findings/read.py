@@ -37,7 +37,6 @@ from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
-from logbook_agent.text import marked
 
 
 def read(clock: Clock, records: Records, naming: Sequence[str] = ()) -> Findings:
@@ -287,16 +286,6 @@ class Findings:
         records = self.contents.records
         standing = standings(said_by(r.entry) for r in records)
         return [r for r in records if standing[r.id].counts]
-
-    # -- the view --------------------------------------------------------------------------------
-
-    @cached_property
-    def edited(self) -> list[str]:
-        """The names of the blocks of the view that were edited by hand."""
-        text = self.records.read_view()
-        if text is None or marked.has_conflict(text):
-            return []
-        return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
 
     @cached_property
     def listed(self) -> Statements[SaidByEntry]:
