@@ -28,4 +28,8 @@ def check_view(examination: Examination) -> Iterator[Trouble]:
             return "rendered"
 
         mend = f"logbook render, or {DOCTOR_FIX}"
-        yield Trouble("warning", "view", book.view_path, str(problem), mend, fix, items=problem.blocks)
+        # Where views are made on each machine, a new clone has none.
+        is_expected = problem.kind == "missing" and workspace.config.ignore_views
+        yield Trouble(
+            "note" if is_expected else "warning", "view", book.view_path, str(problem), mend, fix, items=problem.blocks
+        )

@@ -235,6 +235,9 @@ def test_views_can_be_left_out_of_git(git: Git, started: Cli, folder: Path) -> N
     view = folder / "logbooks/moe.md"
     assert started("note", "--title", "first").code == 0
     (folder / "logbook.toml").write_text("ignore_views = true\n")
+    view.unlink()
+    answer = started("doctor")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "note: logbooks/moe.md: the view is missing")
     assert started("render").code == 0
     commit(git, "all")
     assert "logbooks/moe.md" not in git("ls-files").splitlines()
