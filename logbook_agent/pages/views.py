@@ -90,7 +90,7 @@ def _refreshed(
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text if FOOTER in present else ""
     footer_changed = header_changed or FOOTER in citing
-    texts = {name: block.text for name, block in present.items()}
+    texts: dict[str, str] = {}
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
@@ -110,7 +110,7 @@ def _refreshed(
         texts[HEADER] = _header_block(found, blocks)
     if footer_changed:
         texts[FOOTER] = _footer_block(found, blocks)
-    _write(book, _in_order(texts, sources, found.order))
+    _write(book, _in_order(present, texts, sources, found.order))
     mark_due(workspace, book, (record.entry for record in seen))
     return seen, len(found.order)
 
@@ -152,8 +152,7 @@ def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | 
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
-    texts = {name: block.text for name, block in (present or {}).items()}
-    texts[HEADER] = _header_block(found, blocks)
+    texts = {HEADER: _header_block(found, blocks)}
     for entry_id in found.order:
         try:
             record = found.records.record(entry_id)
@@ -162,18 +161,18 @@ def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | 
             continue
         texts[entry_id] = _entry_block(found, blocks, record)
     texts[FOOTER] = _footer_block(found, blocks)
-    return _in_order(texts, sources, found.order)
+    return _in_order(present or {}, texts, sources, found.order)
 
 
-def _in_order(texts: Mapping[str, str], sources: Mapping[str, str], order: Sequence[str]) -> list[Block]:
-    """The blocks that have a text; the footer follows from the same file as the header."""
-    known = {**sources, FOOTER: sources[HEADER]}
-    # An entry that came after the digests were taken gets none, and is rendered by the next command.
-    return [
-        Block(name, known.get(name, "0" * 16), marked.written(texts[name]))
-        for name in (HEADER, *order, FOOTER)
-        if name in texts and (texts[name] or name != FOOTER)
-    ]
+def _in_order(
+    present: Mapping[str, Block], texts: Mapping[str, str], sources: Mapping[str, str], order: Sequence[str]
+) -> list[Block]:
+    """The blocks that are present, with those that have a new text; a footer without text is left out."""
+    # The footer follows from all files. An entry that came after the digests were taken is rendered by the next
+    # command.
+    new = {name: Block(name, sources.get(name, "0" * 16), marked.written(text)) for name, text in texts.items()}
+    blocks = {**present, **new}
+    return [blocks[n] for n in (HEADER, *order, FOOTER) if n in blocks and (blocks[n].text or n != FOOTER)]
 
 
 def _header_block(found: Findings, blocks: Blocks) -> str:
