@@ -131,11 +131,6 @@ def replaced(text: str, by: Callable[[CitedPlace], str | None]) -> str:
     return "".join([*made, text[at:]])
 
 
-def restored(text: str) -> str:
-    """The text as it is written in an entry: with citations in the place of their numbers."""
-    return replaced(text, lambda place: f"[[{place.text}]]") if "<abbr" in text else text
-
-
 def filled(text: str, say: Callable[[str], Cited]) -> tuple[str, list[Fault]]:
     """The text with the number of each citation, and what is wrong with some; one of which the record says nothing
     stays as it is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from logbook_agent.agents.citations import FORMS, CitedPlace, form, places, replaced
-from logbook_agent.agents.citations import restored as restored
 from logbook_agent.agents.cited_numbers import findings_in, saying
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import id_number

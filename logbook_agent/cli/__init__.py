@@ -45,7 +45,7 @@ DAILY = (
     Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.criteria_command", "Show which stop criteria are met; judge, add or drop one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
-    Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
+    Subcommand("render", "cli.render_command", "Render the whole view, or check that it is up to date."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 COMPARE = (

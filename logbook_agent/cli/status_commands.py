@@ -174,7 +174,6 @@ _LINES: dict[str, _Lines] = {
     "metrics": _plain("metric: {}"),
     "gates": _plain("gate: {}"),
     "constraints": _plain("constraint: {}"),
-    "edited_by_hand": _plain("edited by hand: {}"),
     "reserved": _plain("reserved, without an entry: {}"),
     "view": _plain("view: {}"),
     "issue": _plain("issue: {}"),

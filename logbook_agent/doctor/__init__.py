@@ -8,5 +8,5 @@ damaged        every record below a logbook; those that cannot be read
 runs           folders of runs: of no entry, without a record, in the wrong place; files of code that are gone
 unfinished     runs that nobody finished, and their markers; `--stop`
 leftovers      temporary files, logs that are not here; `--prune`
-view_check     the rendered document
+view_check     the view
 """

@@ -1,1 +1,1 @@
-"""What changes the record: entries, runs, the header from its start on, and edits taken over from the view."""
+"""What changes the record: entries, runs, and the header from its start on."""

@@ -39,7 +39,6 @@ def overview(
     workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
     here = OnMachine(
         view=str(book.view_path),
-        edited=_if_readable(workspace, lambda: found.edited),
         reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
         runs=open_runs(book.outgoing()),
         series=open_series(book),

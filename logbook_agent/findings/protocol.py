@@ -56,9 +56,6 @@ class Records(Protocol):
     def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
         """What `summarise` says of each record, kept from call to call while its files stay the same."""
 
-    def read_view(self) -> str | None:
-        """The text of the view; None where there is none."""
-
 
 class Clock(Protocol):
     """What knows the time: `store.workspace.Workspace`."""

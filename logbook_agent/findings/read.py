@@ -38,7 +38,6 @@ from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import Summary, TriedItem
-from logbook_agent.text import marked
 
 
 def read(clock: Clock, records: Records, naming: Sequence[str] = ()) -> Findings:
@@ -266,16 +265,6 @@ class Findings:
     def counting(self) -> list[Record]:
         """The records of the entries that count."""
         return [r for r in self.contents.records if self.standing(r.entry).counts]
-
-    # -- the view --------------------------------------------------------------------------------
-
-    @cached_property
-    def edited(self) -> list[str]:
-        """The names of the blocks of the view that were edited by hand."""
-        text = self.records.read_view()
-        if text is None or marked.has_conflict(text):
-            return []
-        return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
 
     @cached_property
     def listed(self) -> Thread:

@@ -37,12 +37,11 @@ _LISTS = ("answers", "decisions", "negative_results", "criteria", "running", "ne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMachine:
-    """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
-    that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
-    now, and the `claims` of plans in all worktrees of the clone."""
+    """What `status` says beside the records: where the `view` is, IDs that were `reserved` and never became an entry,
+    `runs` that have not ended, entries whose `series` of runs is made now, and the `claims` of plans in all worktrees
+    of the clone."""
 
     view: str
-    edited: Sequence[str] = ()
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
@@ -141,7 +140,6 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("metrics", [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics])
     yield _newest("gates", header.gates)
     yield _newest("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))
-    yield _newest("edited_by_hand", map(_name, here.edited))
     yield _newest("reserved", reversed(here.reserved))
     yield _Section(key="view", value=here.view)
     yield _Section(key="issue", value=header.issue.url if header.issue is not None else "")

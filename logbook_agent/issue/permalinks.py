@@ -140,7 +140,8 @@ def published(
 
     `folder` lies beside the view and holds `entries/` and `runs/`; `repository` is where the git remote called
     `remote` leads. An entry counts when its own file and all its run.json are as pushed, and the pushed view has its
-    block. Git's trouble is told in `why`, never raised: the documents then do without links.
+    block; where the view is not in git, the entry's own file is linked. Git's trouble is told in `why`, never raised:
+    the documents then do without links.
     """
     place = repository_of(view.parent)
     if place is None:
@@ -153,19 +154,23 @@ def published(
         view_path, folder_path = str(below / view.name), str(below / folder.name)
         commit = _last_change(place, commit, [view_path, folder_path], environ)
         text = file_at(commit, view, environ)
-        if text is None:
-            return Links(commit=commit)
         changed = _changed(place, commit, folder_path, environ)
     except StoreError as error:
         return Links(why=error.message)
-    lines = block_lines(text.decode("utf-8", "replace"))
+    lines = {} if text is None else block_lines(text.decode("utf-8", "replace"))
     others = {_entry_of(path) for path in changed}
     plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
     found = (path.relative_to(folder).as_posix() for path in folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
+
+    def place_of(entry_id: str) -> str:
+        if text is None:
+            return blob(repository, commit, f"{folder_path}/entries/{entry_id}.yaml")
+        return blob(repository, commit, view_path, lines[entry_id])
+
     return Links(
         commit=commit,
-        view=blob(repository, commit, view_path),
-        entries={i: blob(repository, commit, view_path, lines[i]) for i in entry_ids if i in lines and i not in others},
+        view=None if text is None else blob(repository, commit, view_path),
+        entries={i: place_of(i) for i in entry_ids if i not in others and (text is None or i in lines)},
         plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
         files={path: picture(repository, commit, f"{folder_path}/{path}") for path in found if path not in changed},
     )
@@ -194,7 +199,7 @@ def _entry_of(path: str) -> str | None:
 def block_lines(view: str) -> dict[str, int]:
     """The line, from 1 on, on which each block of a view starts."""
     lines, at, line = {}, 0, 1
-    for name, block in parse(view, []).items():
+    for name, block in parse(view).items():
         line += view.count("\n", at, block.start)
         at = block.start
         lines[name] = line

@@ -1,1 +1,1 @@
-"""Findings as Markdown: the view, its blocks, the templates, and what people edited in it."""
+"""Findings as Markdown: the view, its blocks, and the templates."""

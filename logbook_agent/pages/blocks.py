@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -12,11 +13,11 @@ from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import NAMED_KINDS
 from logbook_agent.model.header import STEP, Baseline, BaselineMove, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import known, with_unit
-from logbook_agent.pages.entry_text import heading_title
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
@@ -24,6 +25,9 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
+
+# What a heading may end in behind the title; a title that ends so gets a backslash before the bracket.
+_SUFFIX = re.compile(rf"\((?=(?:confidence:[^()]*|{'|'.join(NAMED_KINDS)})\)$)")
 
 
 class Blocks:
@@ -54,7 +58,7 @@ class Blocks:
         found = self.sections(record, later=later, compared=compared, plots=plots)
         values = {
             "id": entry.id,
-            "title": heading_title(entry.title),
+            "title": _SUFFIX.sub(r"\\(", md.one_line(entry.title)),
             "opened": md.one_line(minute(entry.opened, self._header.zone)),
             "kind": entry.kind,
             "state": record.state,

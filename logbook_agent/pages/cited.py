@@ -49,11 +49,3 @@ def opening_with_numbers(found: Findings) -> Opening:
         failed=texts(first.failed),
         next=with_numbers(found, first.next, plain=True),
     )
-
-
-def without_numbers(text: str) -> str:
-    """The text as people write it, with citations in the place of their numbers: the inverse of `with_numbers`."""
-    if _OPENS not in text or (cites := hook_module("cites")) is None:
-        return text
-    restored: str = cites.restored(text)
-    return restored

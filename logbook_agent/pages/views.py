@@ -1,26 +1,31 @@
-"""Brings the view up to date: the blocks that changed, or all of them."""
+"""Renders the view: the blocks whose records changed, or all of them."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
 
 from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.model.errors import LogbookError, NotFound, StoreError
+from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import cites, with_numbers
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.sources import HEADER, sources_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
+from logbook_agent.text.marked import Block
+from logbook_agent.text.phrases import listed
 
-HEADER = "header"
 FOOTER = "footer"
+_SHOWN = 6
 
 
 @contextmanager
@@ -34,12 +39,13 @@ def changing(workspace: Workspace, book: Book) -> Iterator[None]:
 
 
 def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> None:
-    """Splice the blocks of `changed` entries, of those that were written to the book, and of any that the view lacks,
-    into the view; where the header was written, also what it fills. The index of what was tried follows, too.
+    """Render the blocks of `changed` entries, of those that were written to the book, and of those whose files are not
+    the ones that their blocks show; where the header was written, also what it fills. The index of what was tried
+    follows, too.
 
-    What was edited by hand is left alone and warned about; so is a marker that does not pair. A view that is
-    missing is built; one with conflict markers is built from our side, after a backup. The records stand already
-    and the view follows from them, so trouble with it is a warning: whoever took it for a failure would record twice.
+    A view that is missing, or that something else than the tool has changed, is rendered as a whole. The records stand
+    already and the view follows from them, so trouble with it is a warning: whoever took it for a failure would record
+    twice.
     """
     names, header = {*changed, *book.changed}, book.header_changed
     book.changed.clear()
@@ -49,7 +55,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
         with book.lock():
             seen, entries = _refreshed(workspace, book, names, header_changed=header)
         _remember(book, seen, entries=entries, folder_ns=folder_ns)
-    except StoreError as error:
+    except (StoreError, UsageError) as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
         )
@@ -67,24 +73,24 @@ def _refreshed(
     workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
 ) -> tuple[Sequence[Record], int]:
     """The entries that were rendered, and how many there are."""
-    text = book.read_view()
-    if text is None:
-        _rebuild(workspace, book)
+    present = _standing(workspace, book)
+    # Taken first: what is rendered may be newer than that, but never older.
+    sources = sources_of(book)
+    is_other_header = HEADER not in present or (present[HEADER].source != sources[HEADER] and not header_changed)
+    if is_other_header or not present.keys() <= {*sources, FOOTER}:
+        _write(book, all_blocks(workspace, book, present))
         return (), 0
-    if marked.has_conflict(text):
-        _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
-        return (), 0
-    present = _parsed(workspace, book, text)
     found = read(workspace, book)
+    changed = changed | {i for i in found.order if i not in present or present[i].source != sources.get(i)}
     # What an entry says of a comparison follows from the rows of the others.
     compares = any(_compares(found, one) for one in changed)
     following = changed | found.comparisons.following(changed) if compares else changed
-    citing = {name for name, block in present.items() if cites(block.text(text), following)}
-    wanted = following | (set(found.order) - set(present)) | citing
+    citing = {name for name, block in present.items() if cites(block.text, following)}
+    wanted = following | citing
     blocks = Blocks(templates_of(workspace), found.header)
-    footer = present[FOOTER].text(text) if FOOTER in present else ""
+    footer = present[FOOTER].text if FOOTER in present else ""
     footer_changed = header_changed or FOOTER in citing
-    texts: dict[str, str | None] = {}
+    texts: dict[str, str] = {}
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
@@ -99,12 +105,12 @@ def _refreshed(
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
-    follows |= found.states_comparisons or HEADER not in present or HEADER in citing
+    follows |= found.states_comparisons or HEADER in citing
     if header_changed or follows or compares or found.records.header.plots:
-        texts[HEADER] = with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
+        texts[HEADER] = _header_block(found, blocks)
     if footer_changed:
-        texts[FOOTER] = with_numbers(found, blocks.footer(found.listed)) or None
-    _write(workspace, book, text, present, texts, found.order)
+        texts[FOOTER] = _footer_block(found, blocks)
+    _write(book, _in_order(present, texts, sources, found.order))
     mark_due(workspace, book, (record.entry for record in seen))
     return seen, len(found.order)
 
@@ -117,79 +123,64 @@ def _compares(found: Findings, entry_id: str) -> bool:
         return False  # its damage is reported where it is rendered
 
 
-def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:
-    """Render every block again (a template or the header changed). Hand edits of blocks stay unless discarded,
-    and then the view as it was is saved first; what stands between blocks stays in any case."""
+def render(workspace: Workspace, book: Book) -> None:
+    """Render every block again."""
     with book.lock():
-        text = book.read_view()
-        if text is None:
-            _rebuild(workspace, book)
-            return
-        if discard_edits:
-            _discard_edits(workspace, book, text)
-            return
-        whole = _without_conflict(workspace, book, text) if marked.has_conflict(text) else text
-        _render_over(workspace, book, whole, on_disk=text)
+        _write(book, all_blocks(workspace, book, _standing(workspace, book)))
 
 
-def _discard_edits(workspace: Workspace, book: Book, text: str) -> None:
-    """Render every block again, after a backup, also those edited by hand. The whole view is built again if its blocks
-    cannot be told apart (a marker does not pair, a merge left its own, there is no block)."""
-    strays: list[str] = []
-    if marked.has_conflict(text) or not marked.parse(text, strays) or strays:
-        _rebuild(workspace, book)
-        return
-    backup = book.backup_view(workspace.moment())
-    workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
-    _render_over(workspace, book, text, on_disk=text, over_edits=True)
-
-
-def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str, over_edits: bool = False) -> None:
-    """Render every block of a view again, but for those edited by hand unless `over_edits`."""
-    present = _parsed(workspace, book, text)
-    texts: dict[str, str | None] = dict(all_blocks(workspace, book))
-    order = book.entry_ids()
-    # A damaged entry keeps the block it had.
-    texts.update({name: None for name in present if name not in texts and name not in order})
-    _write(workspace, book, text, present, texts, order, on_disk, over_edits=over_edits)
-
-
-def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, marked.Block]:
-    """The blocks of a view. Markers that do not pair stay as text, with a warning."""
-    strays: list[str] = []
-    present = marked.parse(text, strays)
-    workspace.warnings += [
-        f"{book.view_path.name}: {stray}; left as it is, beside a new block: copy the words you need and remove it"
-        for stray in strays[:3]
-    ]
-    return present
-
-
-def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
-    """Our side of a view with conflict markers, after a backup."""
-    backup = book.backup_view(workspace.moment())
+def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
+    """The blocks of the view by name. None where there is no view, or where something else than the tool has changed
+    it: then its text is kept, with a warning."""
+    text = book.read_view()
+    if text is None or not text.strip():
+        return {}
+    if marked.is_generated(text):
+        return marked.parse(text)
+    kept = book.keep_view(text)
     workspace.warnings.append(
-        f"{book.view_path.name} was rebuilt from our side of the merge; hand edits of the other side are in {backup}"
+        f"{book.view_path.name} was changed by hand or by a merge, and is rendered again from the entries;"
+        f" the changed text is in {kept}"
     )
-    return marked.our_side(text)
+    return {}
 
 
-def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
-    """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
+def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | None = None) -> list[Block]:
+    """Every block of the view, rendered from the records. An entry that cannot be read keeps its block in `present`;
+    without that, a warning says so."""
+    sources = sources_of(book)
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
-
-    made = [(HEADER, with_numbers(found, blocks.header(plots_of_thread(found), found.answered)))]
+    texts = {HEADER: _header_block(found, blocks)}
     for entry_id in found.order:
         try:
             record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        made.append((entry_id, _entry_block(found, blocks, record)))
-    footer = with_numbers(found, blocks.footer(found.listed))
-    return [*made, (FOOTER, footer)] if footer else made
+        texts[entry_id] = _entry_block(found, blocks, record)
+    texts[FOOTER] = _footer_block(found, blocks)
+    return _in_order(present or {}, texts, sources, found.order)
+
+
+def _in_order(
+    present: Mapping[str, Block], texts: Mapping[str, str], sources: Mapping[str, str], order: Sequence[str]
+) -> list[Block]:
+    """The blocks that are present, with those that have a new text; a footer without text is left out."""
+    # The footer follows from all files. An entry that came after the digests were taken is rendered by the next
+    # command.
+    new = {name: Block(name, sources.get(name, "0" * 16), marked.written(text)) for name, text in texts.items()}
+    blocks = {**present, **new}
+    return [blocks[n] for n in (HEADER, *order, FOOTER) if n in blocks and (blocks[n].text or n != FOOTER)]
+
+
+def _header_block(found: Findings, blocks: Blocks) -> str:
+    return with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
+
+
+def _footer_block(found: Findings, blocks: Blocks) -> str:
+    return with_numbers(found, blocks.footer(found.listed))
 
 
 def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
@@ -198,37 +189,52 @@ def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
     return with_numbers(found, blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry)))
 
 
-def _rebuild(workspace: Workspace, book: Book) -> None:
-    text = marked.build(all_blocks(workspace, book))
-    if book.read_view() is not None:
-        backup = book.backup_view(workspace.moment())
-        workspace.warnings.append(
-            f"{book.view_path.name} was rebuilt, without the text between its blocks; the old one is {backup}"
-        )
-    book.write_view(text)
+def _write(book: Book, blocks: Iterable[Block]) -> None:
+    text = marked.build(book.topic, blocks)
+    if text != book.read_view():
+        book.write_view(text)
 
 
-def _write(
-    workspace: Workspace,
-    book: Book,
-    text: str,
-    present: dict[str, marked.Block],
-    texts: dict[str, str | None],
-    order: Sequence[str],
-    on_disk: str | None = None,
-    *,
-    over_edits: bool = False,
-) -> None:
-    """Splice the texts into the view and write it; `on_disk` is the file as it is, if `text` was made of it."""
-    new, kept = marked.splice(text, texts, (HEADER, *order, FOOTER), present, over_edits=over_edits)
-    for name in kept:
-        workspace.warnings.append(
-            f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            f" `{_render(workspace, book)} --absorb` copies the edit into the entry,"
-            f" `{_render(workspace, book)} --discard-edits` drops it, after a backup"
-        )
-    if new != (text if on_disk is None else on_disk):
-        book.write_view(new)
+# -- the view as it stands -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewProblem:
+    """In what the view is not as it would be rendered: it is `missing`, was `changed` by something else than the tool,
+    or some of its `blocks` are out of date."""
+
+    kind: Literal["missing", "changed", "outdated"]
+    blocks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "missing":
+            return "the view is missing"
+        if self.kind == "changed":
+            return "the view was changed by hand or by a merge"
+        return f"the view is out of date: {listed(self.blocks, _SHOWN)}"
+
+
+def view_problem(workspace: Workspace, book: Book) -> ViewProblem | None:
+    """How the view differs from what would be rendered; None where it does not. The block of an entry whose runs go on
+    is not compared: it is rendered when they end."""
+    text = book.read_view()
+    if text is None:
+        return ViewProblem(kind="missing")
+    if not marked.is_generated(text):
+        return ViewProblem(kind="changed")
+    blocks = marked.parse(text)
+    present = {name: block.text for name, block in blocks.items()}
+    wanted = {block.name: block.text for block in all_blocks(workspace, book, blocks)}
+    busy = {run.entry for run in book.open_runs() if _is_running(book, run.entry)}
+    names = [name for name in {**wanted, **present} if name not in busy and present.get(name) != wanted.get(name)]
+    return ViewProblem(kind="outdated", blocks=tuple(names)) if names else None
+
+
+def _is_running(book: Book, entry_id: str) -> bool:
+    try:
+        return book.record(entry_id).state in ("running", "submitted", "orphaned")
+    except StoreError:
+        return False
 
 
 def _render(workspace: Workspace, book: Book) -> str:

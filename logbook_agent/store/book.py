@@ -23,12 +23,14 @@ from logbook_agent.store.files import (
     copy,
     locked,
     make_folder,
+    write_atomic,
     write_text,
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.index import Index, Stamp, TriedIndex, stamp_of
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
+from logbook_agent.store.user_config import NO_PLACES, UserPlaces, made_folder
+from logbook_agent.text.marked import digest
 from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -338,8 +340,7 @@ class Book(BookRuns):
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):
             return None
-        # Some editors put a byte order mark in front, which would hide the first marker.
-        return read_text(self.view_path, within=self.root, limit=VIEW_BYTES).removeprefix("\ufeff")
+        return read_text(self.view_path, within=self.root, limit=VIEW_BYTES)
 
     def write_view(self, text: str) -> None:
         write_text(self.view_path, text, within=self.root, durable=self.durable, derived=True)
@@ -352,9 +353,13 @@ class Book(BookRuns):
             copy(path, kept, within=self.root)
         return kept
 
-    def backup_view(self, stamp: str) -> Path:
-        """Save the view as it is beside it, under a name that is git-ignored."""
-        backup = self.folder / "backups" / f"{self.topic}.{stamp}.md"
-        make_folder(backup.parent, within=self.root)
-        copy(self.view_path, backup, within=self.root, durable=self.durable)
-        return backup
+    def keep_view(self, text: str) -> Path:
+        """Keep a view that something else than the tool has changed, in the user's state; where it is kept. Raises
+        UsageError where there is no place for it."""
+        state = made_folder(self._state, "the text of a view that was changed")
+        data = text.encode("utf-8", "replace")
+        kept = state / ".views" / f"{self.topic}.{digest(data)}.md"
+        make_folder(kept.parent, within=state, private=True)
+        if not os.path.lexists(kept):
+            write_atomic(kept, data, within=state, durable=self.durable, private=True)
+        return kept

@@ -56,6 +56,7 @@ class Config:
         repository
     logbook: the default logbook of all commands, by topic or prefix
     templates: folder with templates of your own, in this repository
+    ignore_views: `true`: `start` and `render` list the views in the `.gitignore` of the root
     require: options that `run` and `note --plan` require: any of `hypothesis`, `title`, `label` (`run` alone),
         `interpretation`, `next`
     env: glob patterns of further variables to record; each begins with three literal characters
@@ -71,6 +72,7 @@ class Config:
     root: str | None = None
     logbook: str | None = None
     templates: str | None = None
+    ignore_views: bool = False
     require: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()

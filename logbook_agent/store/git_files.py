@@ -35,19 +35,27 @@ _GITATTRIBUTES = """\
 """
 
 
-def write_git_files(root: Path, *, durable: bool = True) -> None:
-    """Write both, or append the lines that those of an earlier version lack."""
-    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+def write_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+    """Write both, or append the lines for this topic, and those that the files of an earlier version lack."""
+    for name, text in _texts(topic, ignore_view=ignore_view).items():
+        if not os.path.lexists(root / name):
+            write_text(root / name, text, within=root, durable=durable)
+    complete_git_files(root, topic, ignore_view=ignore_view, durable=durable)
+
+
+def complete_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+    """Append the lines that are missing in those that are there."""
+    for name, text in _texts(topic, ignore_view=ignore_view).items():
         if os.path.lexists(root / name):
             _complete(root / name, text, root, durable=durable)
-        else:
-            write_text(root / name, text, within=root, durable=durable)
 
 
-def complete_gitignore(root: Path, *, durable: bool = True) -> None:
-    """Append the lines that the `.gitignore` of an earlier version lacks."""
-    if os.path.lexists(path := root / ".gitignore"):
-        _complete(path, _GITIGNORE, root, durable=durable)
+def _texts(topic: str, *, ignore_view: bool) -> dict[str, str]:
+    # The view is rendered after a merge, which need not stop at it.
+    return {
+        ".gitignore": _GITIGNORE + f"/{topic}.md\n" * ignore_view,
+        ".gitattributes": f"{_GITATTRIBUTES}/{topic}.md merge=union\n",
+    }
 
 
 def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:

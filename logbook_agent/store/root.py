@@ -20,6 +20,7 @@ def create(
     root: Path,
     header: Header,
     *,
+    ignore_view: bool = False,
     durable: bool = True,
     redactor: Callable[[], Redactor] = by_shape,
     places: UserPlaces = NO_PLACES,
@@ -50,7 +51,7 @@ def create(
         if not series.is_held():
             series.drop()
     make_folder(root, within=root)
-    write_git_files(root, durable=durable)
+    write_git_files(root, header.topic, ignore_view=ignore_view, durable=durable)
     book.write_header(header)
     return book
 

@@ -147,7 +147,8 @@ class Workspace:
 
     def create(self, header: Header) -> Book:
         """A new logbook in the root."""
-        return create(self.root, header, redactor=lambda: self.redactor, places=self.places)
+        ignore = self.config.ignore_views
+        return create(self.root, header, ignore_view=ignore, redactor=lambda: self.redactor, places=self.places)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -78,13 +78,8 @@ def cut_sentence(text: str, characters: int) -> str:
 
 
 def indent(text: str) -> str:
-    """Every line indented, empty lines left empty. (Lines of blanks alone keep them: `dedent` is the inverse.)"""
+    """Every line indented, empty lines left empty."""
     return "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
-
-
-def dedent(text: str) -> str:
-    """The inverse of `indent`; lines without its prefix are left as they are."""
-    return "\n".join(line.removeprefix("  ") for line in text.split("\n"))
 
 
 def _longest_ticks(text: str) -> int:
@@ -120,10 +115,7 @@ def command(text: str) -> str:
 
 
 def bullet(label: str, text: str) -> str:
-    """`- Label: text` on one line, or the text as an indented block below `- Label:`.
-
-    `markdown.entry` reads both back.
-    """
+    """`- Label: text` on one line, or the text as an indented block below `- Label:`."""
     label, text = _escaped_label(label), clean(text)
     if not text:
         return f"- {label}:"

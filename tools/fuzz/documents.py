@@ -58,14 +58,8 @@ _CHANGING: tuple[tuple[int, Words], ...] = (
     (3, ("edit", "MOE-001", "--hypothesis", "h", "--append")),
     (2, ("note", "--plan", "--title", "p", "--command", "true")),
     (2, ("status", "--summary", "s")),
-    (
-        3,
-        (
-            "render",
-            "--absorb",
-        ),
-    ),
-    (1, ("render",)),
+    (3, ("render",)),
+    (1, ("render", "--check")),
     (1, ("doctor", "--json")),
     (1, ("doctor", "--fix")),
     (1, ("sync", "--offline", "{top}/out")),
@@ -163,19 +157,11 @@ def _view(base: Base, random: Random) -> Document:
         else damaged(data, random)
     )
     some: tuple[tuple[int, Words], ...] = (
-        (
-            8,
-            (
-                "render",
-                "--absorb",
-            ),
-        ),
-        (4, ("render", "--absorb", "--dry-run", "--json")),
+        (4, ("render",)),
+        (4, ("render", "--check", "--json")),
         (3, ("note", "--title", "n")),
         (3, ("edit", "MOE-002", "--next", "x")),
         (4, ("status",)),
-        (1, ("render",)),
-        (1, ("render", "--discard-edits")),
         (1, ("doctor",)),
         (1, ("doctor", "--fix", "--json")),
     )

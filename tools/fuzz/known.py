@@ -13,10 +13,6 @@ _LIST: Words = ("list", "--json")
 _READ: tuple[Words, ...] = (_LIST, ("status",), ("show", "MOE-001"), ("list", "x"))
 _WRITE: tuple[Words, ...] = (
     ("note", "--title", "n"),
-    (
-        "render",
-        "--absorb",
-    ),
     ("doctor", "--json"),
     ("render",),
 )
@@ -92,11 +88,8 @@ KNOWN: tuple[Document, ...] = (
     _at(
         VIEW,
         b"<!-- logbook:end x -->\n" * 20_000,
-        (
-            "render",
-            "--absorb",
-        ),
-        ("status",),
+        ("render",),
+        ("render", "--check"),
         kind="view",
     ),
 )

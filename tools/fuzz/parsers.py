@@ -5,7 +5,6 @@ What is read can be written, and read again as the same; everything else is an e
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -23,7 +22,6 @@ from logbook_agent.issue.steps import Comment, Issue
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
-from logbook_agent.pages import entry_text
 from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
@@ -119,16 +117,11 @@ class Readers:
 
     def _view(self, document: Document) -> None:
         text = self._book.read_view() or ""
-        strays: list[str] = []
-        there = views.parse(text, strays)
-        if views.has_conflict(text):
-            views.parse(views.our_side(text), [])
-        for found in there.values():
-            with contextlib.suppress(entry_text.Unreadable):
-                entry_text.parse(found.text(text), ("Hypothesis",))
-        spliced, kept = views.splice(text, {"MOE-001": "new"}, ("MOE-000", "MOE-001"), there)
-        if "MOE-001" not in kept:
-            assert views.parse(spliced, strays)["MOE-001"].text(spliced) == "new"
+        views.is_generated(text)
+        blocks = [views.Block(name, "0" * 16, views.written(text)) for name in ("MOE-001", *views.parse(text))]
+        built = views.build("moe", blocks)
+        assert views.is_generated(built)
+        assert {block.text for block in views.parse(built).values()} == {views.written(text)}
 
     def _all(self) -> None:
         load_config(self._top / "work")

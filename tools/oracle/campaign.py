@@ -250,7 +250,7 @@ class Campaign:
         self.say("edit", entry, "--interpretation", "As expected.")
         view = self.book.with_suffix(".md")
         view.write_text(view.read_text().replace("As expected.", "Surprising."))
-        self.say("render", "--absorb")
+        self.say("render")
 
     # -- code and branches -------------------------------------------------------------------------
 

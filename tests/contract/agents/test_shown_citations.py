@@ -1,4 +1,4 @@
-"""Numbers where an entry cites them: in the view, on the page, in the issue; and hand edits of that view."""
+"""Numbers where an entry cites them: in the view, on the page, in the issue."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def test_prose_shows_the_number_and_keeps_the_citation(started: Cli, folder: Pat
     assert line in view.read_text()
     assert "It reaches 12.500 TF/s; `[[" in started("show", "MOE-001").out
     assert "It reaches [[MOE-000 tflops]]; `[[" in entry.read_text()
-    # An edit by hand goes into the entry without the number.
-    view.write_text(view.read_text().replace("It reaches", "It does reach"))
-    assert started("render", "--absorb").code == 0
+    # An edit of the entry's file is shown by the next command.
+    entry.write_text(entry.read_text().replace("It reaches", "It does reach"))
+    assert started("edit", "MOE-000", "--next", "x").code == 0
     assert "It does reach [[MOE-000 tflops]]; `[[" in entry.read_text()
     assert f"It does reach {CITED}; `[[" in view.read_text()
     assert started("doctor").code == 0

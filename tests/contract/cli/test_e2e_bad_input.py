@@ -183,7 +183,6 @@ def test_a_log_on_a_terminal_is_text_with_colours(started: Cli, folder: Path) ->
 TOGETHER = {
     "--met and --unmet": "criteria --met 1 --unmet 2",
     "--follow and --json": "wait MOE-000 --follow --json",
-    "--absorb and --discard-edits": "render --absorb --discard-edits",
     "--id and --new": "sweep int8-topk --id MOE-000 --new",
     "--retry-failed and --new": "sweep int8-topk --retry-failed --new",
     "--entry and --number": "baseline --entry MOE-000 --number tflops=1 --reason x",

@@ -42,7 +42,6 @@ CALLS: dict[str, list[str]] = {
     "agents": ["agents", "install", "--json"],
     "publish": ["publish", "--file", "moe.html", "--json"],
     "render": ["render", "--json"],
-    "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
     "mcp": ["mcp", "--json"],
     "prune": ["doctor", "--prune", "--json"],

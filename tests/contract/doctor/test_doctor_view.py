@@ -1,4 +1,4 @@
-"""The view: what was edited, what is out of date, what a merge left."""
+"""The view: changed, out of date, missing."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ def view(book: Path) -> Path:
     return book.parent / "moe.md"
 
 
-def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., Found]) -> None:
-    text = view.read_text().replace("MOE-001 entry 1", "MOE-001 mine")
-    view.write_text(text)
-    for options in ([], ["--fix"]):
-        [found] = findings(*options)
-        assert (found["check"], found["severity"], found["items"]) == ("edited-block", "warning", ["MOE-001"])
-        assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
-        assert "logbook render --absorb" in found["mend"]
-    assert view.read_text() == text
+def test_a_view_that_was_changed(three: Cli, view: Path, findings: Callable[..., Found]) -> None:
+    good = view.read_text()
+    view.write_text(good.replace("MOE-001 entry 1", "MOE-001 mine"))
+    [found] = findings()
+    assert (found["check"], found["severity"], found["message"]) == (
+        "view", "warning", "the view was changed by hand or by a merge",
+    )  # fmt: skip
+    answer = three("doctor", "--fix")
+    assert (answer.code, view.read_text()) == (0, good)
+    kept = Path(answer.err.rpartition(" is in ")[2].strip())
+    assert "MOE-001 mine" in kept.read_text()
 
 
 @pytest.mark.slow
 def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy: Callable[[], None]) -> None:
-    good = view.read_text()
     entry = book / "entries/MOE-001.yaml"
     entry.write_text(entry.read_text().replace("entry 1", "new words"))
     answer = three("doctor")
     assert answer.code == 1
-    line = good.split("<!-- logbook:block MOE-001")[0].count("\n") + 1
-    assert answer.out.startswith(f"warning: logbooks/moe.md:{line}: MOE-001: ")
+    assert answer.out.startswith("warning: logbooks/moe.md: the view is out of date: MOE-001\n")
     assert all(command in answer.out for command in ("logbook render", "logbook doctor --fix"))
     healthy()
     assert "MOE-001 new words" in view.read_text()
@@ -46,7 +46,7 @@ def test_whatever_a_block_follows_from_is_seen(
     three: Cli, book: Path, findings: Callable[..., Found], healthy: Callable[[], None]
 ) -> None:
     def stale() -> list[str]:
-        return [name for f in findings() if f["check"] == "view-block" for name in f["items"]]
+        return [name for f in findings() if f["check"] == "view" for name in f["items"]]
 
     entry = book / "entries/MOE-001.yaml"
     entry.write_text(entry.read_text().replace("entry 1", "new words"))
@@ -69,25 +69,9 @@ def test_whatever_a_block_follows_from_is_seen(
     assert stale() == ["MOE-000", "MOE-001", "MOE-002"]
 
 
-def test_a_view_with_conflict_markers_is_built_anew(
-    three: Cli, book: Path, view: Path, healthy: Callable[[], None]
-) -> None:
-    good = view.read_text()
-    view.write_text(good.replace("### ", "<<<<<<< ours\n### ", 1))
-    assert three("doctor").code == 1
-    healthy()
-    assert view.read_text() == good
-    assert len(list((book / "backups").glob("moe.*.md"))) == 1
-
-
 def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: Path) -> None:
-    assert started("note", "--title", "One").code == 0
     assert started("start", "other", "--prefix", "OTH").code == 0
-    view = folder / "logbooks/moe.md"
-    view.write_text(view.read_text().replace("One", "Two"))
-    [found] = started("doctor", "-L", "moe", "--json").data["findings"]
-    assert "logbook -L moe render --absorb copies" in found["mend"]
-    assert "`logbook -L moe render --absorb`" in started("edit", "MOE-000", "--title", "Three").err
-    view.unlink()
-    assert "logbook -L moe doctor --fix" in started("doctor", "-L", "moe").out
+    (folder / "logbooks/moe.md").unlink()
+    assert "logbook -L moe render, or logbook -L moe doctor --fix" in started("doctor", "-L", "moe").out
+    assert "next: logbook -L moe render" in started("render", "--check", "-L", "moe").err
     assert started("doctor", "-L", "moe", "--fix").code == 0

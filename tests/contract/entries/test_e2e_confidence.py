@@ -38,12 +38,3 @@ def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, fol
     assert computed in view.read_text()
     assert started("edit", "MOE-000", *reason).code == 2
     assert started("edit", "MOE-000", "--confidence", "computed", *reason).code == 2
-
-
-def test_one_that_was_written_into_the_view_is_taken_and_marked(started: Cli, folder: Path) -> None:
-    assert started("run", "--", "echo", "RESULT tflops=2.51").code == 0
-    view = folder / "logbooks/moe.md"
-    assert "- Confidence" not in view.read_text(), "one run is exploratory: the heading says it all"
-    view.write_text(view.read_text().replace("(confidence: exploratory)", "(confidence: stable)"))
-    assert started("render", "--absorb").code == 0
-    assert "- Confidence: stable (stated by hand without a reason; computed: exploratory)" in view.read_text()

@@ -188,7 +188,7 @@ def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: Fi
     assert (line["met"], line["computed"], line["reason"]) == (True, "met", reason)
     assert f"- [x] a pair (computed: met, {reason} [MOE-000, MOE-001])" in block(cli)
     incremental = view(folder)
-    assert cli("render", "--discard-edits").code == 0
+    assert cli("render").code == 0
     assert view(folder) == incremental
 
 

@@ -55,10 +55,10 @@ def test_findings_are_in_the_order_of_the_header_and_a_watched_metric_is_no_resu
     assert negative["id"] == "MOE-001"
     assert re.findall(r"time_ms|less time|tflops|loss", negative["text"]) == ["time_ms", "tflops"]
     view = (folder / "logbooks/moe.md").read_text()
-    top = view.partition("## Scope")[0].splitlines()
-    assert top[3] == "## Answers"
-    assert top[4:6] == ["Asked: Do they help?", ""]
-    assert top[6:8] == [f"- **{line['answer']}** ({line['id']} {line['title']})" for line in data["answers"]]
+    top = view[view.index("# ") :].partition("## Scope")[0].splitlines()
+    assert top[2] == "## Answers"
+    assert top[3:5] == ["Asked: Do they help?", ""]
+    assert top[5:7] == [f"- **{line['answer']}** ({line['id']} {line['title']})" for line in data["answers"]]
     assert f"- MOE-001 Seven: {negative['text']}" in view.partition("## Negative Results Index")[2]
     # What each command spliced is what is rendered from the records.
     assert thread("render").code == 0

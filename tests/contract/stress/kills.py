@@ -20,7 +20,6 @@ from tests.contract.stress.harness import (
     fork,
     kill_self,
 )
-from tests.contract.views import blocks
 
 
 def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None = None) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None
             finished = digests(folder)
             if name in TOUCH_FIRST:
                 finished.pop("logbooks/stress/entries/S-000.yaml", None)
-            edit = hand_edit(folder, killed) if name == "absorb" else None
+            edit = hand_edit(folder, killed) if name == "changed view" else None
             if chance.random() < 0.6:
                 at = at_event(1 + (number * 7 + killed) % 30, kill_self, count=counter)
                 status = fork(args, folder, prepare=at)
@@ -56,7 +55,7 @@ def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None
             if edit is not None and not _is_kept(folder, edit):
                 wrong.append(f"after {name} (kill {killed}): the hand edit {edit!r} is lost")
             if killed % 10 == 0:
-                fork(["render", "--absorb"], folder)
+                fork(["render"], folder)
                 if fork(["note", "--title", "next"], folder) != 0:
                     wrong.append(f"after {name} (kill {killed}): the next command fails")
                 wrong += [f"after {name} (kill {killed}): {text}" for text in check_view(folder)]
@@ -66,24 +65,17 @@ def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None
 
 
 def hand_edit(folder: Path, number: int) -> str:
-    """Write words of one's own into the block of S-000, as a person would; those words."""
+    """Write words of one's own into the view, as a person would; those words."""
     view = folder / "logbooks" / "stress.md"
-    words = f"by hand {number}"
-    text = view.read_text()
-    block = blocks(text)["S-000"]
-    inside = block.text.split("\n")
-    at = next((i for i, line in enumerate(inside) if line.startswith("- Next action:")), None)
-    if at is None:
-        inside.append(f"- Next action: {words}")
-    else:
-        inside[at] = f"- Next action: {words}"
-    view.write_text(text[: block.text_start] + "\n".join(inside) + text[block.text_end :])
+    words = f"by hand {number}."
+    view.write_text(f"{words}\n{view.read_text()}")
     return words
 
 
 def _is_kept(folder: Path, words: str) -> bool:
-    root = folder / "logbooks"
-    return words in (root / "stress.md").read_text() or words in (root / "stress/entries/S-000.yaml").read_text()
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
+    kept = state.glob("logbook-agent/*/.views/stress.*.md")
+    return any(words in path.read_text() for path in (folder / "logbooks/stress.md", *kept))
 
 
 def _settle(folder: Path) -> None:

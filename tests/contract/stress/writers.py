@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.stress.harness import PREFIX, answer, damaged, fork, number_of
-from tests.contract.views import blocks, edited
+from tests.contract.views import blocks, is_generated
 from tests.seams import logbook as main
 
 
@@ -75,7 +75,7 @@ def _whole(trees: list[Path], wanted: int) -> list[str]:
         wrong += [f"no run: {i}" for i, line in own.items() if line["title"].endswith(" 0") and not line["runs"]]
         text = (tree / "logbooks/stress.md").read_text()
         wrong += [f"{tree.name}: not in the view: {name}" for name in own.keys() - blocks(text).keys()]
-        wrong += [f"{tree.name}: looks edited: {name}" for name in edited(text)]
+        wrong += [] if is_generated(text) else [f"{tree.name}: the view looks edited"]
     if len(ids) != len(set(ids)):
         wrong.append("an ID was given out twice")
     numbers = sorted(map(number_of, ids))

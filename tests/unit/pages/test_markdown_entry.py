@@ -15,13 +15,13 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.entry_text import EntryText, parse
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.marked import build
+from logbook_agent.text.marked import Block, build, written
 from logbook_agent.text.marked import parse as parse_view
 from tests.breadth import examples
+from tests.unit.pages.entry_reader import EntryText, parse
 
 PIECES = [
     "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
@@ -66,11 +66,14 @@ RUNS = st.lists(HOSTILE, max_size=2).map(lambda texts: tuple(run_of(t, n) for n,
 RECORDS = st.builds(lambda entry, runs: record_of(entry, runs, lambda _: "gone"), ENTRIES, RUNS)
 
 
+def view_of(texts: Sequence[tuple[str, str]]) -> str:
+    return build("t", [Block(name, "0" * 16, written(text)) for name, text in texts])
+
+
 def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> EntryText:
     """The block of a record, through a whole view."""
-    known = {s.label for s in BLOCKS.sections(record, later=later)}
-    view = build([("header", BLOCKS.header()), (record.id, BLOCKS.entry(record, later=later))])
-    return parse(parse_view(view)[record.id].text(view), known)
+    view = view_of([("header", BLOCKS.header()), (record.id, BLOCKS.entry(record, later=later))])
+    return parse(parse_view(view)[record.id].text)
 
 
 @examples(300)
@@ -84,8 +87,8 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
     assert found.kind == (record.entry.kind if record.entry.kind in NAMED_KINDS else None)
     assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")
     sections = BLOCKS.sections(record, later=later)
-    assert [p.says for p in found.parts] == [(s.label, s.text) for s in sections]
-    prose = [p.says for p, s in zip(found.parts, sections, strict=True) if not s.computed]
+    assert [*found.parts] == [(s.label, s.text) for s in sections]
+    prose = [p for p, s in zip(found.parts, sections, strict=True) if not s.computed]
     fields = [f for f in record.entry.fields if clean(f.text).strip()]
     assert prose == [(one_line(f.label), clean(f.text)) for f in fields]
     labels = {one_line(f.label).casefold() for f in fields}
@@ -98,27 +101,5 @@ def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]
 def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None:
     blocks = [(f"X-{n:03d}", BLOCKS.entry(record)) for n, record in enumerate(records)]
     footer = BLOCKS.footer(Thread(HEADER, [said_by(r.entry) for r in records]))
-    view = build([("header", BLOCKS.header()), *blocks, ("footer", footer or "-")])
+    view = view_of([("header", BLOCKS.header()), *blocks, ("footer", footer or "-")])
     assert list(parse_view(view)) == ["header", *(name for name, _ in blocks), "footer"]
-
-
-HEADING = "### 2026-02-10 10:43 - X-000 t"
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("- A: 1\nloose\n\nmore\n- B: 2", [("A", "1\nloose\n\nmore"), ("B", "2")]),
-        ("- A: 1  \n  2\n- no label\n  - B: 3", [("A", "1  \n2\n- no label\n- B: 3")]),
-        ("- A: 1\n\n```sh\n- B: 2\n### x\n```\n- C: 3", [("A", "1\n\n```sh\n- B: 2\n### x\n```"), ("C", "3")]),
-        (
-            "- A: 1\n- `b`: 2\n- [ ] c: 3\n- http://d: 4\n- e:f",
-            [("A", "1\n- `b`: 2\n- [ ] c: 3\n- http://d: 4\n- e:f")],
-        ),
-        ("- A: 1\n#### B\n* c: d", [("A", "1\n#### B\n* c: d")]),
-    ],
-)
-def test_what_a_person_writes_belongs_to_the_field_above(text: str, parts: list[tuple[str, str]]) -> None:
-    found = parse(f"{HEADING}\n\n{text}")
-    assert [p.says for p in found.parts] == parts
-    assert "\n".join([found.head, *(p.raw for p in found.parts)]) == f"{HEADING}\n\n{text}", "no line is lost"

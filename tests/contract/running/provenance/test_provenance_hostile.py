@@ -124,7 +124,7 @@ COMMANDS = {
     "run --id MOE-000 -- python bench.py": 0,
     "status": 0,
     "show MOE-000": 0,
-    "render --absorb": 0,
+    "render --check": 0,
     "render": 0,
     "sync --offline ../offline": 0,
     "doctor --prune --dry-run": 0,

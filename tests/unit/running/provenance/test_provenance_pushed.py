@@ -9,7 +9,7 @@ import pytest
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import published, pushed_commit
 from logbook_agent.text.address import RepositoryAddress
-from logbook_agent.text.marked import build
+from logbook_agent.text.marked import Block, build
 
 pytestmark = pytest.mark.slow
 
@@ -46,8 +46,8 @@ def write_entry(root: Path, name: str, runs: int = 1) -> None:
 
 
 def write_view(root: Path, names: list[str]) -> None:
-    text = build([("header", "# MoE\n\nOf experts."), *((n, f"## {n}\n\nText") for n in names)])
-    (root / "moe.md").write_text(f"People's line\n\n{text}")
+    texts = [("header", "# MoE\n\nOf experts."), *((n, f"## {n}\n\nText") for n in names)]
+    (root / "moe.md").write_text(build("moe", [Block(name, "0" * 16, text) for name, text in texts]))
 
 
 def links(root: Path, names: list[str] | None = None, remote: str = "origin") -> Links:
@@ -112,6 +112,19 @@ def test_links_stay_when_other_work_is_pushed(root: Path, folder: Path, git: Git
     git("commit", "-qm", "Ours")
     git("push", "-q", "origin", "main")
     assert links(root).commit == git("rev-parse", "HEAD")
+
+
+def test_without_a_view_in_git_the_files_of_the_entries_are_linked(root: Path, git: Git) -> None:
+    git("rm", "-q", "--cached", "notes dir/logbooks/moe.md")
+    write_entry(root, "MOE-002", runs=3)
+    git("add", "notes dir/logbooks/moe")
+    git("commit", "-q", "-m", "Without the view")
+    git("push", "-q", "origin", "main")
+    write_entry(root, "MOE-003")
+    found = links(root, ["MOE-001", "MOE-002", "MOE-003"])
+    where = f"https://github.com/o/r/blob/{git('rev-parse', 'HEAD')}/notes%20dir/logbooks/moe/entries"
+    assert found.view is None
+    assert found.entries == {name: f"{where}/{name}.yaml" for name in ("MOE-001", "MOE-002")}
 
 
 def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
