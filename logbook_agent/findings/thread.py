@@ -119,7 +119,6 @@ def said_by(entry: Entry) -> SaidByEntry:
         "decides": entry.decides,
         "kept": entry.kept,
         "commit": entry.commit,
-        "aliases": list(entry.aliases),
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
     }
@@ -227,8 +226,8 @@ class Mentions:
     """What entries say of one another, from their files, in order. `read` parses an entry; that happens only where its
     text names a relation.
 
-    An entry speaks of earlier ones, so that of a new entry no other file is read; but one that was renumbered may be
-    older than those that its new number comes after. What cannot be read is reported where it is shown.
+    An entry speaks of earlier ones, so that of a new entry no other file is read. What cannot be read is reported where
+    it is shown.
     """
 
     def __init__(self, records: Records, order: Sequence[str], read: Callable[[str], Entry]) -> None:
@@ -240,7 +239,7 @@ class Mentions:
 
     def standing(self, entry: Entry) -> Standing:
         """The standing of an entry. Of `taken_up_by`, those that only continue it are not known."""
-        self._read_back_to(0 if entry.aliases else self._place.get(entry.id, -1) + 1)
+        self._read_back_to(self._place.get(entry.id, -1) + 1)
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
     def entries(self) -> list[Entry]:

@@ -22,7 +22,6 @@ from logbook_agent.issue.steps import (
     Render,
     Step,
     Wanted,
-    marked_name,
 )
 
 # How a comment shows an entry: with links and all its plots (p), with links (l), without since it was not pushed (n),
@@ -72,9 +71,8 @@ def ours_of(book: str, login: str, comments: Sequence[Comment]) -> list[Ours]:
 
 
 def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
-    """Entries by their names in markers, also by those from before they were renumbered."""
-    before = {marked_name(alias, entry.mark): entry for entry in reversed(entries) for alias in entry.aliases}
-    return before | {entry.name: entry for entry in entries}
+    """Entries by their names in markers."""
+    return {entry.name: entry for entry in entries}
 
 
 @dataclass(slots=True, kw_only=True)
