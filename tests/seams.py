@@ -29,6 +29,7 @@ from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.user_config import places_of
+from tests.stored import at
 
 __all__ = [
     "Facts",
@@ -256,7 +257,7 @@ class Store:
         return Facts(_facts(yaml.safe_load(self.entry_path(entry_id).read_text())))
 
     def run_folder(self, entry_id: str, number: int) -> Path:
-        return self.folder / "runs" / entry_id / f"{number:02}"
+        return at(self.folder / "runs" / entry_id / f"{number:02}")
 
     def run_path(self, entry_id: str, number: int) -> Path:
         return self.run_folder(entry_id, number) / "run.json"

@@ -21,6 +21,7 @@ from tests.contract.stress.harness import (
     kill_self,
 )
 from tests.contract.views import blocks
+from tests.stored import at
 
 
 def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None = None) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def hand_edit(folder: Path, number: int) -> str:
 
 def _is_kept(folder: Path, words: str) -> bool:
     root = folder / "logbooks"
-    return words in (root / "stress.md").read_text() or words in (root / "stress/entries/S-000.yaml").read_text()
+    return words in (root / "stress.md").read_text() or words in at(root / "stress/entries/S-000.yaml").read_text()
 
 
 def _settle(folder: Path) -> None:

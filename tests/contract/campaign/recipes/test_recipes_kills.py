@@ -16,6 +16,7 @@ import pytest
 from tests.breadth import wide
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import COMPARED, runs_of, write_recipe
+from tests.stored import at
 
 ENTRY = "logbooks/moe/entries/MOE-000.yaml"
 
@@ -27,7 +28,7 @@ def sweep(folder: Path) -> list[str]:
 
 def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
     """Whether a sweep was still going on when it was killed, a moment after it had begun so many more runs."""
-    records = folder / "logbooks/moe/runs/MOE-000"
+    records = at(folder / "logbooks/moe/runs/MOE-000")
     wanted = _count(records) + more_runs
     process = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", *sweep(folder)],
@@ -61,7 +62,7 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     assert resumed.code == 0, resumed.err
     assert f"{2 * sizes} of {2 * sizes} rows, none failed" in resumed.out
     assert f"best while exploring: size={sizes} mode=new: tflops {10 * sizes} TF/s" in resumed.out
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     cases = [(row["size"], row["mode"]) for row in rows]
     assert sorted(cases) == sorted((str(s), m) for s in range(1, sizes + 1) for m in ("old", "new"))
@@ -77,9 +78,9 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     assert (finding["outcome"], finding["notes"]) == ("open", ["all values are the same"])
     # A kill between a record and the removal of its marker leaves the marker; one before the record an empty folder,
     # which is somebody's at work until it is old.
-    for run in (folder / "logbooks/moe/runs/MOE-000").iterdir():
+    for run in at(folder / "logbooks/moe/runs/MOE-000").iterdir():
         if run.is_dir() and not (run / "run.json").exists():
             os.utime(run, (0, 0))
     assert started("doctor", "--fix").code == 0
     assert started("doctor").code == 0
-    assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
+    assert not at(folder / "logbooks/moe/entries/MOE-001.yaml").exists()

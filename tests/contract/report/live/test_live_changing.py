@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import logbook
 from tests.contract.report.live.live_support import serving
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ def test_entries_and_logs_go(started: Cli, folder: Path) -> None:
         # As `doctor --fix` gives an entry another ID.
         text = (entries / "MOE-001.yaml").read_text()
         (entries / "MOE-002.yaml").write_text(text.replace("MOE-001", "MOE-002", 1) + "aliases: [MOE-001]\n")
-        (folder / "logbooks/moe/runs/MOE-001").rename(folder / "away")
+        at(folder / "logbooks/moe/runs/MOE-001").rename(folder / "away")
         (entries / "MOE-001.yaml").unlink()
         assert 'id="MOE-001"' in page.until("MOE-002", "Second")
         page.until("MOE-001", None)

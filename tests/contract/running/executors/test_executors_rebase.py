@@ -14,6 +14,7 @@ from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import logbook
 from tests.contract.running.executors.conftest import exit_of, is_gone, samples, series, wait_for
 from tests.seams import Store
+from tests.stored import at
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"
 
@@ -76,7 +77,7 @@ def test_a_run_in_the_foreground_writes_its_end_to_its_new_place(
 ) -> None:
     words = [sys.executable, "-m", "logbook_agent", "run", "--title", "mine", "--", "sh", "-c", WAITS]
     tool = subprocess.Popen(words, cwd=folder, env=dict(os.environ), stdout=subprocess.DEVNULL)
-    log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
+    log = at(folder / "logbooks/moe/runs/MOE-000/01/output.log")
     wait_for(lambda: log.is_file() and log.read_text())
     rebased()
     (folder / "go").touch()
