@@ -9,6 +9,11 @@ from pathlib import Path
 _NUMBERED = re.compile(r"(?:[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-)?\d{2,}(?:\.yaml)?")
 
 
+def number_of(path: Path) -> int:
+    """The number of the run whose folder is `path`."""
+    return int(path.name.partition(".")[0])
+
+
 def at(path: Path) -> Path:
     """What `path` means: `entries/MOE-003.k3x9q.yaml` for `entries/MOE-003.yaml`, and alike for runs.
     `path` itself where there is none, or several."""
