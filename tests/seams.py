@@ -214,6 +214,9 @@ def _facts(value: Any) -> Any:
     return [_facts(one) for one in value] if isinstance(value, list) else value
 
 
+_RELATIONS = "continues", "completes", "supersedes", "decides"
+
+
 class Store:
     """The files of a logbook as plain data: where they lie, and what their YAML and JSON hold."""
 
@@ -254,7 +257,10 @@ class Store:
         return at(self.entries_folder / f"{entry_id}.yaml")
 
     def entry(self, entry_id: str) -> Facts:
-        return Facts(_facts({**yaml.safe_load(self.entry_path(entry_id).read_text()), "id": entry_id}))
+        """The facts of an entry; the entries that it speaks of are named by their numbers."""
+        data = yaml.safe_load(self.entry_path(entry_id).read_text())
+        relations = {key: data[key].partition(".")[0] for key in _RELATIONS if key in data}
+        return Facts(_facts({**data, **relations, "id": entry_id}))
 
     def run_folder(self, entry_id: str, number: int) -> Path:
         return at(self.folder / "runs" / entry_id / f"{number:02}")

@@ -39,17 +39,18 @@ def test_a_run_keeps_files(started: Cli, folder: Path, git: Callable[..., str]) 
     assert len(copies(folder)) == 3
 
     shown = started("show", "MOE-000").out
+    place = at(folder / "logbooks/moe/runs/MOE-000/01").relative_to(folder / "logbooks").as_posix()
     [png] = [name for name in copies(folder) if name.endswith(".png")]
-    assert f"[out/loss.png](moe/runs/MOE-000/01/artifacts/{png}) ({len(PNG)} B, image/png)" in shown
-    assert f"![out/loss.png](moe/runs/MOE-000/01/artifacts/{png})" in (folder / "logbooks/moe.md").read_text()
+    assert f"[out/loss.png]({place}/artifacts/{png}) ({len(PNG)} B, image/png)" in shown
+    assert f"![out/loss.png]({place}/artifacts/{png})" in (folder / "logbooks/moe.md").read_text()
     [data] = started("show", "MOE-000", "--json").data["runs"]
     assert data["artifacts"] == record["artifacts"]
     assert started("render", "--absorb").out == started("render", "--absorb", "--dry-run").out, "nothing was edited"
 
     git("add", "-A")
     assert "artifacts" not in git("ls-files", "logbooks")
-    git("add", "-f", "logbooks/moe/runs/MOE-000/01/artifacts")
-    assert f"logbooks/moe/runs/MOE-000/01/artifacts/{png}" in git("ls-files", "logbooks")
+    git("add", "-f", f"logbooks/{place}/artifacts")
+    assert f"logbooks/{place}/artifacts/{png}" in git("ls-files", "logbooks")
 
 
 def test_doctor_sees_a_copy_that_was_changed(started: Cli, folder: Path) -> None:
