@@ -32,9 +32,14 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
         [sys.executable, "-m", "logbook_agent", "run", "--", "sleep", "30"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    record = at(folder / "logbooks/moe/runs/MOE-003/01/run.json")
     until = time.monotonic() + 20
-    while not (record.exists() and '"child"' in record.read_text()) and time.monotonic() < until:
+    while (
+        not (
+            (record := at(folder / "logbooks/moe/runs/MOE-003/01/run.json")).exists()
+            and '"child"' in record.read_text()
+        )
+        and time.monotonic() < until
+    ):
         time.sleep(0.02)
     tool.send_signal(signal.SIGKILL)
     tool.wait()

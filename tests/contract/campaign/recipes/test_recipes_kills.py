@@ -23,18 +23,17 @@ ENTRY = "logbooks/moe/entries/MOE-000.yaml"
 
 def sweep(folder: Path) -> list[str]:
     """The command that begins the sweep, or goes on with it."""
-    return ["sweep", "--id", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
+    return ["sweep", "--id", "MOE-000"] if at(folder / ENTRY).exists() else ["sweep", "demo"]
 
 
 def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
     """Whether a sweep was still going on when it was killed, a moment after it had begun so many more runs."""
-    records = at(folder / "logbooks/moe/runs/MOE-000")
-    wanted = _count(records) + more_runs
+    wanted = _count(folder) + more_runs
     process = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", *sweep(folder)],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    while process.poll() is None and _count(records) < wanted:
+    while process.poll() is None and _count(folder) < wanted:
         time.sleep(0.002)
     time.sleep(delay_s)
     if process.poll() is not None:
