@@ -33,13 +33,8 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     until = time.monotonic() + 20
-    while (
-        not (
-            (record := at(folder / "logbooks/moe/runs/MOE-003/01/run.json")).exists()
-            and '"child"' in record.read_text()
-        )
-        and time.monotonic() < until
-    ):
+    record = folder / "logbooks/moe/runs/MOE-003/01/run.json"
+    while not (at(record).exists() and '"child"' in at(record).read_text()) and time.monotonic() < until:
         time.sleep(0.02)
     tool.send_signal(signal.SIGKILL)
     tool.wait()

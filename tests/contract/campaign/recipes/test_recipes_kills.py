@@ -43,8 +43,8 @@ def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
     return True
 
 
-def _count(records: Path) -> int:
-    return len(list(records.glob("*"))) if records.is_dir() else 0
+def _count(folder: Path) -> int:
+    return len(list(folder.glob("logbooks/moe/runs/MOE-000.*/*")))
 
 
 @pytest.mark.slow

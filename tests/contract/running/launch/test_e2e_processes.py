@@ -49,11 +49,8 @@ def spawn(started: Cli, folder: Path) -> Iterator[Callable[..., subprocess.Popen
         )
         begun.append(process)
         wait_for(lambda: len(list(folder.glob("*.pid"))) == 2 and all(p.read_text() for p in folder.glob("*.pid")))
-        wait_for(
-            lambda: (
-                (log := at(folder / "logbooks/moe/runs/MOE-000/01/output.log")).exists() and b"deep" in log.read_bytes()
-            )
-        )
+        log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
+        wait_for(lambda: at(log).exists() and b"deep" in at(log).read_bytes())
         return process
 
     yield run
