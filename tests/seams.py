@@ -214,6 +214,7 @@ def _facts(value: Any) -> Any:
     return [_facts(one) for one in value] if isinstance(value, list) else value
 
 
+_UID = re.compile(r"\b([A-Z][A-Z0-9-]*-\d{3,})\.[0-9a-hjkmnp-tv-z]{5}\b")
 _RELATIONS = "continues", "completes", "supersedes", "decides"
 
 
@@ -243,7 +244,8 @@ class Store:
 
     @property
     def header(self) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.header_path.read_text())))
+        """The facts of the header; entries are named by their numbers."""
+        return Facts(_facts(yaml.safe_load(_UID.sub(r"\1", self.header_path.read_text()))))
 
     def write(self, path: Path, data: Mapping[str, Any]) -> None:
         """Write a header, an entry or a run, as a person or another program may: JSON is YAML, too."""

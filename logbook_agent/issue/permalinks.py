@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from logbook_agent.issue.links import Links
+from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
 from logbook_agent.store.reading import ARTIFACTS
@@ -160,12 +161,13 @@ def published(
         return Links(why=error.message)
     lines = block_lines(text.decode("utf-8", "replace"))
     others = {_entry_of(path) for path in changed}
+    here = [i for i in entry_ids if bare_id(i) not in others]
     plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
     found = (path.relative_to(folder).as_posix() for path in folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
     return Links(
         commit=commit,
         view=blob(repository, commit, view_path),
-        entries={i: blob(repository, commit, view_path, lines[i]) for i in entry_ids if i in lines and i not in others},
+        entries={i: blob(repository, commit, view_path, lines[i]) for i in here if i in lines},
         plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
         files={path: picture(repository, commit, f"{folder_path}/{path}") for path in found if path not in changed},
     )
@@ -186,9 +188,9 @@ def _changed(place: Repository, commit: str, folder: str, environ: Mapping[str, 
 
 
 def _entry_of(path: str) -> str | None:
-    """The entry whose record a file is part of."""
+    """The number of the entry whose record a file is part of."""
     match = _RECORD.fullmatch(path)
-    return None if match is None else match[1] or match[2]
+    return None if match is None else bare_id(match[1] or match[2])
 
 
 def block_lines(view: str) -> dict[str, int]:

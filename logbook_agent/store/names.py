@@ -14,7 +14,7 @@ from typing import Any
 from logbook_agent.model.entry import RELATIONS, UID_CHARS, bare_id, parse_id, run_number
 
 # The keys of records that name entries.
-_NAMING = frozenset({*RELATIONS, "entry", "last_entry", "evidence"})
+_NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
 # What a person's own keys hold is no name of ours.
 _FREE = "extra"
 
@@ -67,6 +67,8 @@ def renamed(data: Any, name: Callable[[str], str]) -> Any:
 def _renamed_value(key: str, value: Any, name: Callable[[str], str]) -> Any:
     if key in _NAMING and isinstance(value, str):
         return name(value) if parse_id(value) is not None else value
+    if key in _NAMING and isinstance(value, list):
+        return [_renamed_value(key, one, name) for one in value]
     return renamed(value, name)
 
 

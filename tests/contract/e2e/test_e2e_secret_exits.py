@@ -111,7 +111,7 @@ def _planted(matrix: Matrix, cli: Cli, folder: Path) -> Matrix:
                 {"label": k, "text": v} for k, v in matrix.values(f"{path.name} label").items()
             ]
         path.write_text(yaml.safe_dump(data, sort_keys=False))
-    for path in there.glob("runs/*/01/run.json"):
+    for path in there.glob("runs/*/01.*/run.json"):
         data = _plant(matrix, path.parts[-3], json.loads(path.read_text()))
         data["problems"] = matrix.plant(f"{path.parts[-3]} problems")
         path.write_text(json.dumps(data))
@@ -129,8 +129,8 @@ def _damage(matrix: Matrix, there: Path) -> None:
     run = at(there / "runs/MOE-004/01/run.json")
     run.parent.mkdir(parents=True)
     plain = json.loads(at(there / "runs/MOE-000/01/run.json").read_text())
-    entry, number = matrix.plant("entry of a run", matrix.words[:1])[0], 1
-    run.write_text(json.dumps({**plain, "entry": entry, "run": number, "spool": None}))
+    duration = matrix.plant("duration of a run", matrix.words[:1])[0]
+    run.write_text(json.dumps({**plain, "duration_s": duration, "spool": None}))
 
 
 def said(*commands: str) -> Callable[[Cli, Path, Matrix], list[str]]:
