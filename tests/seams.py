@@ -29,6 +29,7 @@ from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.user_config import places_of
+from tests.stored import at, number_of
 
 __all__ = [
     "Facts",
@@ -213,6 +214,10 @@ def _facts(value: Any) -> Any:
     return [_facts(one) for one in value] if isinstance(value, list) else value
 
 
+_UID = re.compile(r"\b([A-Z][A-Z0-9-]*-\d{3,})\.[0-9a-hjkmnp-tv-z]{5}\b")
+_RELATIONS = "continues", "completes", "supersedes", "decides"
+
+
 class Store:
     """The files of a logbook as plain data: where they lie, and what their YAML and JSON hold."""
 
@@ -239,7 +244,8 @@ class Store:
 
     @property
     def header(self) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.header_path.read_text())))
+        """The facts of the header; entries are named by their numbers."""
+        return Facts(_facts(yaml.safe_load(_UID.sub(r"\1", self.header_path.read_text()))))
 
     def write(self, path: Path, data: Mapping[str, Any]) -> None:
         """Write a header, an entry or a run, as a person or another program may: JSON is YAML, too."""
@@ -247,16 +253,19 @@ class Store:
         path.write_text(json.dumps({"format": 1, **data}, ensure_ascii=False))
 
     def entry_ids(self) -> list[str]:
-        return sorted(path.stem for path in self.entries_folder.glob("*.yaml"))
+        return sorted(path.stem.partition(".")[0] for path in self.entries_folder.glob("*.yaml"))
 
     def entry_path(self, entry_id: str) -> Path:
-        return self.entries_folder / f"{entry_id}.yaml"
+        return at(self.entries_folder / f"{entry_id}.yaml")
 
     def entry(self, entry_id: str) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.entry_path(entry_id).read_text())))
+        """The facts of an entry; the entries that it speaks of are named by their numbers."""
+        data = yaml.safe_load(self.entry_path(entry_id).read_text())
+        relations = {key: data[key].partition(".")[0] for key in _RELATIONS if key in data}
+        return Facts(_facts({**data, **relations, "id": entry_id}))
 
     def run_folder(self, entry_id: str, number: int) -> Path:
-        return self.folder / "runs" / entry_id / f"{number:02}"
+        return at(self.folder / "runs" / entry_id / f"{number:02}")
 
     def run_path(self, entry_id: str, number: int) -> Path:
         return self.run_folder(entry_id, number) / "run.json"
@@ -266,13 +275,19 @@ class Store:
 
     def run_paths(self, entry_id: str) -> list[Path]:
         """The records of an entry's runs, by number."""
-        return sorted(self.folder.glob(f"runs/{entry_id}/*/run.json"), key=lambda path: int(path.parent.name))
+        found = at(self.folder / "runs" / entry_id).glob("*/run.json")
+        return sorted(found, key=lambda path: number_of(path.parent))
 
     def run(self, entry_id: str, number: int) -> Facts:
-        return Facts(_facts(json.loads(self.run_path(entry_id, number).read_text())))
+        return self._run(entry_id, self.run_path(entry_id, number))
 
     def runs(self, entry_id: str) -> list[Facts]:
-        return [Facts(_facts(json.loads(path.read_text()))) for path in self.run_paths(entry_id)]
+        return [self._run(entry_id, path) for path in self.run_paths(entry_id)]
+
+    @staticmethod
+    def _run(entry_id: str, path: Path) -> Facts:
+        known = {"entry": entry_id, "run": number_of(path.parent)}
+        return Facts(_facts({**json.loads(path.read_text()), **known}))
 
 
 # -- markers in an issue -------------------------------------------------------------------------------

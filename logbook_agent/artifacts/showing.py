@@ -66,7 +66,7 @@ def _named(run: Run, artifact: Artifact) -> NamedFile:
         name=artifact.name,
         about=", ".join(_about(artifact)),
         digest=artifact.sha256,
-        path=None if name is None else f"runs/{run.entry}/{run.run:02d}/{ARTIFACTS}/{name}",
+        path=None if name is None else f"runs/{run.name}/{ARTIFACTS}/{name}",
         is_picture=name is not None and artifact.media_type in (*PICTURES, SVG),
     )
 

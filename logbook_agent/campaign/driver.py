@@ -61,7 +61,7 @@ def driving(
     when a command of an earlier one still runs. `advice`: what to do where the machine is busy.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
-        known = book.entry_names() if book.header.limits != NO_BUDGET else None
+        known = book.names.ids if book.header.limits != NO_BUDGET else None
         entry = found()
         if another is not None:
             _lock(book, entry, another, stack)

@@ -59,7 +59,7 @@ def sweep(
     """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
     become warnings.
     """
-    known = workspace.book(request.entry_id).entry_names()
+    known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     workspace, book, chosen, request = prepared.workspace, prepared.book, prepared.chosen, prepared.request
     if book is None:  # `needs_logbook` has raised
@@ -84,7 +84,7 @@ def _found_or_new(
 ) -> Entry:
     """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
     with book.lock():
-        if not request.new and set(book.entry_names()) != set(known):
+        if not request.new and set(book.names.ids) != set(known):
             found = prepare_sweep(workspace, request, needs_logbook=True).entry
             if found is not None:
                 return found

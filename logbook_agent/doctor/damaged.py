@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,45 +18,21 @@ from logbook_agent.store.trouble import Trouble
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRuns:
-    """A record by the names of its two folders; `run` is the error of one that cannot be read."""
+    """A record; `run` is the error of one that cannot be read."""
 
-    book: Book
     entry: str
-    number: str
+    number: int
+    path: Path
     run: Run | LogbookError
-
-    @property
-    def path(self) -> Path:
-        return self.book.runs_folder / self.entry / self.number / "run.json"
-
-    @property
-    def is_in_place(self) -> bool:
-        """Whether the record can be read and says the entry and run that its folders do."""
-        run = self.run
-        return isinstance(run, Run) and (run.entry, f"{run.run:02d}") == (self.entry, self.number)
 
 
 def every_run(book: Book) -> Iterator[FoundRuns]:
     """All records, by the names of their folders."""
-    for entry in names(book, book.runs_folder):
-        yield from runs_in(book, entry)
-
-
-def runs_in(book: Book, entry: str) -> Iterator[FoundRuns]:
-    """The records in one folder of runs, by name."""
-    folders = names(book, book.runs_folder / entry)
-    known = {f"{number:02d}": run for number, run in book.each_run(entry)}
-    for name in folders:
-        run: Run | LogbookError | None = known.get(name)
-        if run is None:
-            path = book.runs_folder / entry / name / "run.json"
-            if not os.path.lexists(path):
-                continue
-            try:
-                run = records.read_run(path)
-            except StoreError as error:
-                run = error
-        yield FoundRuns(book=book, entry=entry, number=name, run=run)
+    for whole_name in names(book, book.runs_folder):
+        entry = book.names.id_of(whole_name)
+        for number, run in book.each_run(entry):
+            path = book.run_folder(entry, number) / "run.json"
+            yield FoundRuns(entry=entry, number=number, path=path, run=run)
 
 
 def names(book: Book, folder: Path) -> list[str]:
@@ -84,7 +59,7 @@ def check_records(examination: Examination) -> Iterator[Trouble]:
         if path in examination.reported:
             continue
         try:
-            entry = records.read_entry(path)
+            entry = book.entry(entry_id)
         except StoreError as error:
             yield unreadable(path, error, check="entry")
             continue
@@ -100,11 +75,6 @@ def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Tr
     book, target = examination.book, getattr(entry, name)
     own, other = (id_number(i or "", book.header.prefix) for i in (entry.id, target))
     if own is None or other is None or other < own or not book.has_entry(target):
-        return
-    try:
-        if records.read_entry(book.entry_path(target)).aliases:
-            return  # it was renumbered, and may be older than its number
-    except StoreError:
         return
     message = f"{entry.id} {name} {target}, which is no earlier entry"
     mend = f"logbook edit {entry.id} --{name} '' takes it back"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TypedDict
 
 from logbook_agent.doctor.damaged import check_header, check_records
-from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
+from logbook_agent.doctor.entry_files import check_names, check_twins, check_voids
 from logbook_agent.doctor.examination import Check, Examination
 from logbook_agent.doctor.leftovers import check_logs, check_moved, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
@@ -31,7 +31,7 @@ CHECKS: tuple[Check, ...] = (
     check_runs,
     check_records,
     check_code,
-    check_aliases,
+    check_twins,
     check_moved,
     check_detached,
     check_unfinished,

@@ -21,7 +21,7 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.files import relocate, remove
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.reading import LOG, read_text
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -105,7 +105,7 @@ def check_logs(examination: Examination) -> Iterator[Trouble]:
             if run.output is None or not run.output.log_bytes:
                 continue
             try:
-                size = os.lstat(f"{book.runs_folder}/{entry_id}/{run.run:02d}/output.log").st_size
+                size = os.lstat(book.run_folder(entry_id, run.run) / LOG).st_size
             except OSError:
                 missing += 1
                 continue
@@ -178,17 +178,14 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
 
 def _logs(book: Book) -> list[Log]:
     """Logs of runs that have ended. What has no readable record is left alone."""
-    found = []
-    for path in book.runs_folder.glob("*/*/output.log"):
-        try:
-            run: Run = records.read_run(path.parent / "run.json")
-            size = path.lstat().st_size
-        except (StoreError, OSError):
-            continue
-        if run.exit is not None:
-            ended = run.ended or run.started
-            found.append(Log(path=path, entry=run.entry, run=run.run, bytes=size, ended=ended))
-    return found
+    logs = []
+    for found in every_run(book):
+        path, run = found.path.with_name(LOG), found.run
+        with contextlib.suppress(OSError):
+            if isinstance(run, Run) and run.exit is not None:
+                ended, size = run.ended or run.started, path.lstat().st_size
+                logs.append(Log(path=path, entry=run.entry, run=run.run, bytes=size, ended=ended))
+    return logs
 
 
 def _copy(book: Book, log: Log) -> list[Log]:

@@ -1,17 +1,16 @@
-"""Folders of runs: of no entry, without a record, or saying that they belong elsewhere."""
+"""Folders of runs: of no entry, or without a record."""
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.damaged import every_run, names, runs_in
+from logbook_agent.doctor.damaged import every_run, names
 from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
-from logbook_agent.model.entry import Entry, id_number, run_number
+from logbook_agent.model.entry import id_number, run_number
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
@@ -41,10 +40,8 @@ def check_runs(examination: Examination) -> Iterator[Trouble]:
             if lost is not None:
                 yield lost
             continue
-        good = {found.number for found in runs_in(book, entry_id) if found.is_in_place}
         for name in names(book, folder):
-            if name not in good:
-                yield from _check_run(examination, entry_id, folder / name)
+            yield from _check_run(examination, entry_id, folder / name)
 
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Trouble:
@@ -76,25 +73,17 @@ def _of_no_entry(examination: Examination, folder: Path) -> Trouble | None:
     book = examination.book
     entry_id = folder.name
     message = f"runs of {entry_id}, but there is no such entry"
-    heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) is not None and entry_id in e.aliases]
-    if len(heirs) == 1 and not (book.runs_folder / heirs[0]).exists():
-        fix = functools.partial(move_runs, examination, folder, heirs[0])
-        return _lost(folder, f"{message}: it is now {heirs[0]}", f"{DOCTOR_FIX} moves them there", fix)
-    if in_head(book.entry_path(entry_id)):
-        return _lost(folder, message, f"git restore -- {examination.workspace.shown(book.entry_path(entry_id))}")
-    runs = [run for path in sorted(folder.glob("*/run.json")) if (run := run_at(path.parent)) is not None]
+    path = book.entries_folder / f"{entry_id}.yaml"
+    shown = examination.workspace.shown(path)
+    if in_head(path):
+        return _lost(folder, message, f"git restore -- {shown}")
+    runs = [run for _, run in book.each_run(book.names.id_of(entry_id)) if not isinstance(run, LogbookError)]
     if not runs:
         if age_s(folder) < OLD_S:
             return None
         return _lost(folder, f"{message}, and they hold no record", "check the folder, then delete it")
-    mend = f"{DOCTOR_FIX} writes an entry for them, titled after their command"
-    return _lost(folder, message, mend, lambda: _new_entry(examination, entry_id, runs[0]))
-
-
-def _new_entry(examination: Examination, entry_id: str, first: Run) -> str:
-    entry = Entry(id=entry_id, title=title_of(first.command) or entry_id, opened=first.started)
-    examination.book.write_entry(entry)
-    return f"entry {entry_id} written: {entry.title}"
+    title = title_of(runs[0].command) or entry_id
+    return _lost(folder, message, f"write {shown} with two lines: `title: {title}` and `opened: {runs[0].started}`")
 
 
 # -- single runs -------------------------------------------------------------------------------------
@@ -105,7 +94,7 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
     if number is None or folder.is_symlink() or not folder.is_dir():
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
-            message = f"{folder.name} is not a run: runs are folders 01, 02 ..."
+            message = f"{folder.name} is not a run: those are folders such as 01.p2m4a"
             yield Trouble("warning", "run-name", folder, message, "move it out of runs/")
         return
     path = folder / "run.json"
@@ -113,11 +102,6 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
         return
     if not os.path.lexists(path):
         yield from _without_record(examination, folder)
-        return
-    run = run_at(folder)  # of what cannot be read the check of records tells
-    if run is not None and (run.entry, run.run) != (entry_id, number):
-        examination.reported.add(path)
-        yield _misplaced(examination, folder, run)
 
 
 def _without_record(examination: Examination, folder: Path) -> Iterator[Trouble]:
@@ -143,34 +127,3 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Trouble]
 
         message = "a run that was cut off before anything started"
         yield Trouble("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
-
-
-def _misplaced(examination: Examination, folder: Path, run: Run) -> Trouble:
-    """A run.json that says another entry or run than its place."""
-    book = examination.book
-    entry_id, number = folder.parent.name, int(folder.name)
-    said = f"it says run {run.run} of {run.entry}"
-    path = folder / "run.json"
-    known = id_number(run.entry, book.header.prefix) is not None and book.has_entry(run.entry)
-    place = book.run_folder(run.entry, run.run) if known else None
-    here = readable(book.entry_path(entry_id))
-    formerly = here is not None and run.entry in here.aliases
-    if place is not None and not place.exists() and not formerly:
-
-        def move() -> str:
-            examination.rename(folder, place)
-            return f"moved to {examination.workspace.shown(place)}"
-
-        return _place(path, said, f"{DOCTOR_FIX} moves it to {examination.workspace.shown(place)}", move)
-    if not known or formerly:
-
-        def correct() -> str:
-            readdress(examination, folder, entry_id, number)
-            return f"it now says run {number} of {entry_id}"
-
-        return _place(path, said, f"{DOCTOR_FIX} changes it to run {number} of {entry_id}", correct)
-    return _place(path, f"{said}, which also exists", "a copy: delete this folder, or the other one", None)
-
-
-def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Trouble:
-    return Trouble("error", "run-place", path, message, mend, fix)

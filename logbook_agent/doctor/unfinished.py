@@ -33,8 +33,8 @@ def check_unfinished(examination: Examination) -> Iterator[Trouble]:
     elsewhere = 0
     for found in every_run(book):
         run = found.run
-        # (Of what is damaged or misplaced other checks tell.)
-        if not isinstance(run, Run) or run.exit is not None or not found.is_in_place:
+        # (Of what is damaged other checks tell.)
+        if not isinstance(run, Run) or run.exit is not None:
             continue
         state = book.life(run)
         elsewhere += state == "elsewhere"

@@ -74,7 +74,7 @@ def _is_indexed(workspace: Workspace, book: Book) -> bool:
     folder_ns = book.entries_changed_ns()
     if hints.is_complete(folder_ns):
         return True
-    names = book.entry_names()
+    names = book.names.ids
     unseen, gone = hints.unseen(names)
     if gone:
         hints.forget(gone)

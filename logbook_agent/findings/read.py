@@ -138,10 +138,8 @@ class Findings:
 
     @cached_property
     def _standings(self) -> dict[str, Standing]:
-        """The standing of every entry, by each name that it ever had."""
-        entries = self._summarised.entries
-        found = standings(entries)
-        return {name: found[s["id"]] for s in entries for name in s["aliases"]} | found
+        """The standing of every entry."""
+        return standings(self._summarised.entries)
 
     @property
     def unreadable(self) -> list[str]:

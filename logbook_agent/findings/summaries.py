@@ -13,7 +13,7 @@ from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
 from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Header, Metric, metric_named
-from logbook_agent.model.record import WARM_UP, Record, digest, record_digest
+from logbook_agent.model.record import WARM_UP, Record, record_digest
 from logbook_agent.model.run import Measurement
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import EntryLine, Summary
@@ -43,7 +43,7 @@ def summary_of(record: Record, header: Header) -> Summary:
         "next_after": entry.next_after,
         "settled": settled(record.state),
         "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
-        "mark": digest(entry.opened)[:4],
+        "name": entry.name,
         "comparison": compared.data() if (compared := tried(record)) is not None else None,
         "tried": items_of(record),
         "finished": finished(record),

@@ -122,7 +122,6 @@ def said_by(entry: Entry) -> SaidByEntry:
         "decides": entry.decides,
         "kept": entry.kept,
         "commit": entry.commit,
-        "aliases": list(entry.aliases),
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
     }

@@ -96,8 +96,7 @@ def _entry(
     refers = [later[entry_id]] if entry_id in later else []
     return EntryWanted(
         id=entry_id,
-        mark=summary["mark"],
-        aliases=tuple(summary["aliases"]),
+        name=summary["name"],
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], *refers) if refers else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",

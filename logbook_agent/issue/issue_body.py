@@ -117,8 +117,8 @@ class IssueValues:
 
     def _uncounted(self, entry_id: str | None) -> str:
         """Why an entry does not count."""
-        named = (s["id"] for s in self.summaries if entry_id in (s["id"], *s["aliases"]))
-        return next((self.thread.standing[i].why for i in named), "")
+        standing = self.thread.standing.get(entry_id or "")
+        return standing.why if standing is not None else ""
 
     def criteria(self) -> list[dict[str, object]]:
         return [self._criterion(c) for c in self.header.stop_criteria]

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from logbook_agent.issue.links import Links
+from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
+from logbook_agent.store.names import EntryNames
 from logbook_agent.store.reading import ARTIFACTS
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
@@ -159,18 +161,21 @@ def published(
         return Links(why=error.message)
     lines = {} if text is None else block_lines(text.decode("utf-8", "replace"))
     others = {_entry_of(path) for path in changed}
+    here = [i for i in entry_ids if bare_id(i) not in others]
     plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
     found = (path.relative_to(folder).as_posix() for path in folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
 
+    names = EntryNames(path.stem for path in folder.glob("entries/*.yaml"))
+
     def place_of(entry_id: str) -> str:
         if text is None:
-            return blob(repository, commit, f"{folder_path}/entries/{entry_id}.yaml")
+            return blob(repository, commit, f"{folder_path}/entries/{names.whole(entry_id)}.yaml")
         return blob(repository, commit, view_path, lines[entry_id])
 
     return Links(
         commit=commit,
         view=None if text is None else blob(repository, commit, view_path),
-        entries={i: place_of(i) for i in entry_ids if i not in others and (text is None or i in lines)},
+        entries={i: place_of(i) for i in here if text is None or i in lines},
         plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
         files={path: picture(repository, commit, f"{folder_path}/{path}") for path in found if path not in changed},
     )
@@ -191,9 +196,9 @@ def _changed(place: Repository, commit: str, folder: str, environ: Mapping[str, 
 
 
 def _entry_of(path: str) -> str | None:
-    """The entry whose record a file is part of."""
+    """The number of the entry whose record a file is part of."""
     match = _RECORD.fullmatch(path)
-    return None if match is None else match[1] or match[2]
+    return None if match is None else bare_id(match[1] or match[2])
 
 
 def block_lines(view: str) -> dict[str, int]:

@@ -148,27 +148,16 @@ LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryWanted:
     """One entry as it stands now. `linked`: it can be read at a pushed commit. `pictured`: so can all the plots that it
-    names, or pictures that its runs left, of which there are some. `mark` tells it from an entry that another clone
-    gave the same ID; `aliases` are IDs that it had before it was renumbered.
+    names, or pictures that its runs left, of which there are some. `name`: its whole name, which markers have.
     """
 
     id: str
     digest: str
-    mark: str = ""
-    aliases: tuple[str, ...] = ()
+    name: str
     stage: Stage = "settled"
     linked: bool = False
     pictured: bool = False
     supersedes: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the entry in markers."""
-        return marked_name(self.id, self.mark)
-
-
-def marked_name(entry_id: str, mark: str) -> str:
-    return f"{entry_id}.{mark}" if mark else entry_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from logbook_agent.issue.steps import (
     Render,
     Step,
     Wanted,
-    marked_name,
 )
+from logbook_agent.model.entry import UID, bare_id
 
 # How a comment shows an entry: with links and all its plots (p), with links (l), without since it was not pushed (n),
 # or before it was settled (o).
@@ -45,7 +45,12 @@ class Mention(NamedTuple):
 
 def mentions_of(marked: marking.Marked) -> tuple[Mention, ...]:
     words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
-    return tuple(Mention(*w) for w in words if len(w) == 3)
+    return tuple(Mention(_name_in(w[0]), *w[1:]) for w in words if len(w) == 3)
+
+
+def _name_in(word: str) -> str:
+    """The name that a marker has; earlier versions wrote four other characters behind the ID."""
+    return word if UID.fullmatch(word.partition(".")[2]) is not None else bare_id(word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +77,8 @@ def ours_of(book: str, login: str, comments: Sequence[Comment]) -> list[Ours]:
 
 
 def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
-    """Entries by their names in markers, also by those from before they were renumbered."""
-    before = {marked_name(alias, entry.mark): entry for entry in reversed(entries) for alias in entry.aliases}
-    return before | {entry.name: entry for entry in entries}
+    """Entries by their names in markers: their whole names, or, as earlier versions wrote them, their IDs."""
+    return {entry.id: entry for entry in entries} | {entry.name: entry for entry in entries}
 
 
 @dataclass(slots=True, kw_only=True)

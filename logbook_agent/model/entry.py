@@ -1,5 +1,6 @@
-"""An entry: one experiment, note, decision or incident. Prose; people may edit it. And its ID:
-`PREFIX-NNN`, three digits and more when needed."""
+"""An entry: one experiment, note, decision or incident. Prose; people may edit it. And its ID: `PREFIX-NNN`, three
+digits and more when needed. Its whole name has five characters behind, `PREFIX-NNN.k3x9q`, which tell entries of two
+clones apart that gave out one number; the ID is the whole name where another entry has the number, too."""
 
 from __future__ import annotations
 
@@ -149,12 +150,11 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
-    states another one.
+    """entries/NAME.yaml, which does not repeat `id` and `name`: the whole name, empty until the entry is written.
+    `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person states another one.
 
-    `comparison` is the question that its runs answer, with their design. `aliases` are IDs this entry had before it was
-    renumbered; commands accept them. `noise`: its runs repeat one command, to tell how far they scatter. `plots`: those
-    that its page shows, as `parse_plot` reads them.
+    `comparison` is the question that its runs answer, with their design. `noise`: its runs repeat one command,
+    to tell how far they scatter. `plots`: those that its page shows, as `parse_plot` reads them.
 
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
@@ -162,8 +162,8 @@ class Entry:
     holds it. `next_after`: the last run when the next action was written.
     """
 
-    format: int = 1
     id: str
+    name: str = ""
     title: str
     opened: str
     kind: Kind = "experiment"
@@ -177,7 +177,6 @@ class Entry:
     kept: bool | None = None
     commit: str | None = None
     next_after: int | None = None
-    aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
     comparison: Comparison | None = None
@@ -212,8 +211,12 @@ def settled(state: State) -> bool:
 
 
 PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
-ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}})")
-_TYPED = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{1,9}})", re.ASCII | re.IGNORECASE)
+# Behind a number: what tells it from the same number of another clone. (Base 32 without i, l, o and u.)
+UID_CHARS = "0123456789abcdefghjkmnpqrstvwxyz"
+UID = re.compile(rf"[{UID_CHARS}]{{5}}")
+_UID_END = rf"(?P<uid>\.{UID.pattern})?"
+ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}}){_UID_END}")
+_TYPED = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{1,9}}){_UID_END}", re.ASCII | re.IGNORECASE)
 _RUN_DIGITS = 9
 TOPIC = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -224,12 +227,22 @@ def format_id(prefix: str, number: int) -> str:
 
 
 def parse_id(text: str) -> tuple[str, int] | None:
-    """Prefix and number of an ID; None when the text is not exactly one (`X-0003` is not `X-003`)."""
+    """Prefix and number of an ID or a whole name; None when the text is not exactly one (`X-0003` is not `X-003`)."""
     match = ID.fullmatch(text)
     if match is None:
         return None
     prefix, number = match["prefix"], int(match["number"])
-    return (prefix, number) if format_id(prefix, number) == text else None
+    return (prefix, number) if format_id(prefix, number) == bare_id(text) else None
+
+
+def bare_id(name: str) -> str:
+    """`MOE-003` of the whole name `MOE-003.k3x9q`."""
+    return name.partition(".")[0]
+
+
+def ids_in_order(names: Iterable[str]) -> list[str]:
+    """IDs of one prefix by number; those of one number by what follows it."""
+    return sorted(names, key=lambda name: (len(bare_id(name)), name))
 
 
 def is_up_to(entry_id: str, last: str | None) -> bool:
@@ -241,31 +254,36 @@ def is_up_to(entry_id: str, last: str | None) -> bool:
 def typed_id(text: str) -> str:
     """An ID as people type it, in its one form: `s-2` is `S-002`. Other texts as they are."""
     match = _TYPED.fullmatch(text)
-    return format_id(match["prefix"].upper(), int(match["number"])) if match is not None else text
+    if match is None:
+        return text
+    return format_id(match["prefix"].upper(), int(match["number"])) + (match["uid"] or "").lower()
 
 
 def id_number(entry_id: str, prefix: str) -> int | None:
     """The number of an ID that belongs to `prefix`, else None. (No pattern: it is asked ten thousand times.)"""
     head, _, digits = entry_id.rpartition("-")
-    if head != prefix or not (digits.isascii() and digits.isdigit()):
+    digits, dot, uid = digits.partition(".")
+    if head != prefix or not (digits.isascii() and digits.isdigit()) or (dot and UID.fullmatch(uid) is None):
         return None
     number = int(digits)
     return number if digits == f"{number:03d}" else None
 
 
 def run_number(name: str) -> int | None:
-    """The number of a run from the name of its folder: two digits and more, from 01 on. None for any other name."""
-    if not (name.isascii() and name.isdigit()) or len(name) > _RUN_DIGITS:
+    """The number of a run from the name of its folder: two digits and more, from 01 on, alone or with five characters
+    behind (`01.p2m4a`). None for any other name."""
+    digits, dot, uid = name.partition(".")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > _RUN_DIGITS or (dot and not UID.fullmatch(uid)):
         return None
-    number = int(name)
-    return number if number and name == f"{number:02d}" else None
+    number = int(digits)
+    return number if number and digits == f"{number:02d}" else None
 
 
 def sorted_ids(names: Iterable[str], prefix: str) -> list[str]:
-    """Those of `names` that are IDs of `prefix`, by number."""
-    start = f"{prefix}-"
-    found = sorted((n for n in names if n.startswith(start)), key=lambda n: (len(n), n))
+    """Those of `names` that are IDs of `prefix`, in order."""
+    found = ids_in_order(name for name in names if name.startswith(f"{prefix}-"))
     # One pattern over all of them, instead of ten thousand questions one by one.
-    if re.fullmatch(rf"(?:{re.escape(start)}(?:\d{{3}}|[1-9]\d{{3,}})\n)*", "\n".join([*found, ""])):
+    one = rf"{re.escape(prefix)}-(?:\d{{3}}|[1-9]\d{{3,}})(?:\.{UID.pattern})?\n"
+    if re.fullmatch(rf"(?:{one})*", "\n".join([*found, ""])):
         return found
-    return [n for n in found if id_number(n, prefix) is not None]
+    return [name for name in found if id_number(name, prefix) is not None]

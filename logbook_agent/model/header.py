@@ -15,9 +15,6 @@ from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
-FORMAT = 1
-
-
 # The key that numbers the points of a curve, unless its metric declares another one.
 STEP = "step"
 _MEAN = re.compile(r"mean=([1-9]\d{0,6})")
@@ -242,7 +239,6 @@ class Header:
     between the sides of a comparison.
     """
 
-    format: int = FORMAT
     topic: str
     title: str
     prefix: str

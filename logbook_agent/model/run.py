@@ -257,19 +257,21 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """runs/ID/NN/run.json, written by the tool alone. `ended` None: still running, or cut off.
+    """runs/NAME/run.json, written by the tool alone. `name` is the whole name of the entry and that of the run, empty
+    until the run is written; neither it nor `entry` and `run` stand in the file. `ended` None: still running, or cut
+    off.
 
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
     the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
     tool whose results it has, as --read named them. `executor` names what started the worker;
     None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
     machines, this one among them, that the user declared equal. `spool`: random name of the run's marker in open/,
-    which is there until the run's end is recorded; it does not change when the entry or the run is renumbered.
+    which is there until the run's end is recorded.
     """
 
-    format: int = 1
     entry: str
     run: int
+    name: str = ""
     label: str | None = None
     repeat: int | None = None
     part: Part | None = None

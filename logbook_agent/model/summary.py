@@ -23,7 +23,6 @@ class SaidByEntry(TypedDict):
     decides: str | None
     kept: bool | None
     commit: str | None
-    aliases: list[str]
     decision: str | None
     negative: str | None
 
@@ -151,7 +150,7 @@ class Summary(SaidByEntry):
     next_after: int | None
     settled: bool
     stated: StatedConfidence
-    mark: str
+    name: str
     comparison: dict[str, Any] | None
     tried: list[TriedItem]
     finished: dict[str, tuple[int, str]]

@@ -11,10 +11,8 @@ Either way the work is done by `perform`, which knows no logbook.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process, Run
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors import LOCAL
@@ -24,8 +22,6 @@ from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import move
-from logbook_agent.store.reading import ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.workspace import Workspace
 
 
@@ -95,7 +91,7 @@ class _Recorder:
         self._run = self._book.write_run(with_facts(self._run, facts))
 
     def started(self, child: Process) -> None:
-        self._run = self._book.write_run(dataclasses.replace(self._placed(), child=child))
+        self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
 
     def output(self, stream: Stream, data: bytes) -> None:
         self._display.output(stream, data)
@@ -108,20 +104,4 @@ class _Recorder:
 
     def finish(self, end: End) -> Run:
         """Write the end of the run, and return its record."""
-        before, run = self._run, self._placed()
-        old, new = (self._book.run_folder(one.entry, one.run) for one in (before, run))
-        for name in (LOG, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART) if run != before else ():
-            if os.path.lexists(old / name):
-                move(old / name, new / name, within=self._book.root)
-        return self._book.write_run(with_end(run, end))
-
-    def _placed(self) -> Run:
-        """The run under its present entry and number, which `doctor` may have changed."""
-        book, run = self._book, self._run
-        try:
-            now = book.reread(run)
-        except StoreError:
-            # Nobody's record is overwritten: the place may be another run's by now, or in conflict.
-            is_free = not os.path.lexists(book.run_folder(run.entry, run.run) / "run.json")
-            return run if is_free else dataclasses.replace(run, run=book.new_run(run.entry))
-        return dataclasses.replace(run, entry=now.entry, run=now.run)
+        return self._book.write_run(with_end(self._run, end))

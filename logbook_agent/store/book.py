@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -10,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from logbook_agent.model.entry import Entry, id_number, parse_id, sorted_ids, typed_id
-from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
+from logbook_agent.model.entry import RELATIONS, Entry, bare_id, id_number, parse_id, sorted_ids, typed_id
+from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
@@ -28,6 +29,7 @@ from logbook_agent.store.files import (
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.index import Index, Stamp, TriedIndex, stamp_of
+from logbook_agent.store.names import new_uid
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces, made_folder
 from logbook_agent.text.marked import digest
@@ -61,7 +63,6 @@ class Book(BookRuns):
         super().__init__(root, topic, durable=durable, redactor=redactor, places=places)
         self.header_path = self.folder / "logbook.yaml"
         self.view_path = root / f"{topic}.md"
-        self.entries_folder = self.folder / "entries"
         self.index_path = None if places.cache is None else places.cache / f"{topic}.sqlite"
         # Whether the header was written here and the view does not show it yet.
         self.header_changed = False
@@ -75,7 +76,7 @@ class Book(BookRuns):
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
             with self._without_secrets():
-                self._header = self._redacted(records.read_header(self.header_path))
+                self._header = self._redacted(records.read_header(self.header_path, self.names.id_of))
         return self._header
 
     def outgoing(self) -> Self:
@@ -114,23 +115,11 @@ class Book(BookRuns):
     # -- entries ---------------------------------------------------------------------------------
 
     def entry_path(self, entry_id: str) -> Path:
-        return self.entries_folder / f"{entry_id}.yaml"
+        return self.entries_folder / f"{self.whole_name(entry_id)}.yaml"
 
     def entry_ids(self) -> list[str]:
         """IDs of all entries in order of their numbers."""
-        return sorted_ids(self.entry_names(), self.header.prefix)
-
-    def entry_names(self) -> list[str]:
-        """Names of the entry files, without their ending, in no order."""
-        names = names_in(self.entries_folder, within=self.root)
-        return [name[:-5] for name in names if name.endswith(".yaml")]
-
-    def entries_changed_ns(self) -> int:
-        """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
-        try:
-            return os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
-        except FileNotFoundError:
-            return 0
+        return sorted_ids(self.names.ids, self.header.prefix)
 
     @property
     def tried(self) -> TriedIndex:
@@ -141,7 +130,7 @@ class Book(BookRuns):
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
         place = reservations_of(self.root, self.header.prefix)
         data = json.dumps(owner).encode()
-        found = reserve(place, self.header.prefix, self.entry_names(), data, runs=self.runs_folder)
+        found = reserve(place, self.header.prefix, self.names.ids, data)
         return found, place.warning
 
     @property
@@ -159,17 +148,20 @@ class Book(BookRuns):
         return os.path.lexists(self.entry_path(entry_id))
 
     def resolve(self, entry_id: str) -> str:
-        """The ID of the entry that is, or once was, called `entry_id`. Raises NotFound with the nearest IDs."""
+        """The ID of the entry that is called `entry_id`. Raises NotFound with the nearest IDs, and UsageError where two
+        entries have the number."""
         entry_id = typed_id(entry_id)
         # An ID is part of a path: only what looks like one of ours may be.
-        if id_number(entry_id, self.header.prefix) is not None:
-            if self.has_entry(entry_id):
-                return entry_id
-            for other in self.entry_ids():
-                with contextlib.suppress(StoreError):  # another entry's damage is told elsewhere
-                    text = self.entry_text(other)
-                    if entry_id in text and "\naliases:" in text and entry_id in self.entry(other).aliases:
-                        return other
+        if id_number(entry_id, self.header.prefix) is None:
+            raise self._unknown(entry_id)
+        if self.has_entry(entry_id):
+            return self.names.id_of(entry_id)
+        if len(twins := self.names.twins(entry_id)) > 1 and entry_id == bare_id(entry_id):
+            raise UsageError(
+                f"{len(twins)} entries are called {entry_id}: {', '.join(twins)}",
+                cause="two clones gave out one number",
+                hint=f"logbook show {twins[0]}",
+            )
         raise self._unknown(entry_id)
 
     def entry_text(self, entry_id: str) -> str:
@@ -181,17 +173,29 @@ class Book(BookRuns):
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
         with self._without_secrets():
-            return self._redacted(records.read_entry(self.entry_path(entry_id)))
+            found = records.read_entry(self.entry_path(entry_id))
+        return self._redacted(self._naming(found, self.names.id_of, entry_id))
+
+    @staticmethod
+    def _naming(entry: Entry, name: Callable[[str], str], own: str) -> Entry:
+        """The entry under its own name, with those of the entries that it speaks of."""
+        relations: dict[str, Any] = {
+            key: name(other) for key in RELATIONS if (other := getattr(entry, key)) is not None
+        }
+        return dataclasses.replace(entry, id=own, **relations)
 
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
         make_folder(self.entries_folder, within=self.root)
-        path = self.entry_path(entry.id)
-        if os.path.lexists(path):
+        if self.has_entry(entry.id):
             with contextlib.suppress(StoreError):
-                self.changed.update(records.load_entry(path).touches)
-        records.write_entry(path, entry, durable=self.durable)
+                self.changed.update(self.entry(entry.id).touches)
+        else:
+            self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
+        stored = self._naming(entry, self.whole_name, entry.id)
+        records.write_entry(self.entry_path(entry.id), stored, durable=self.durable)
+        entry = dataclasses.replace(entry, name=self.whole_name(entry.id))
         self.changed.update(entry.touches)
         return entry
 
@@ -206,7 +210,7 @@ class Book(BookRuns):
         """Write the header without its secrets; returns what was written."""
         header = clean_record(header, self.redactor)
         make_folder(self.folder, within=self.root)
-        records.write_header(self.header_path, header, durable=self.durable)
+        records.write_header(self.header_path, header, self.whole_name, durable=self.durable)
         self.header_changed = True
         self._header, self._header_stamp = header, self._stamp_of_header()
         return header
@@ -223,7 +227,7 @@ class Book(BookRuns):
         if id_number(entry_id, self.header.prefix) is not None and self.run_numbers(entry_id):
             cause, hint = (
                 "its file was removed, but its runs are there",
-                "logbook doctor --fix writes an entry for them",
+                "logbook doctor",
             )
         elif (reservations_of(self.root, self.header.prefix).folder / entry_id).exists():
             cause = "its ID is taken, but its file is not here: another worktree made it, or a command that just began"
@@ -307,7 +311,8 @@ class Book(BookRuns):
         for entry_id in ids:
             known = functools.partial(index.runs_known, entry_id)
             try:
-                stamp = stamp_of(f"{entries}{entry_id}.yaml", f"{runs}{entry_id}", known)
+                whole = self.whole_name(entry_id)
+                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}", known)
                 summary = index.get(entry_id, stamp)
                 if summary is None:
                     summary, is_over = self._summary(entry_id, summarise)

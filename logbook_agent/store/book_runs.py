@@ -1,16 +1,17 @@
 """The runs of a logbook on disk: their records, and what marks those that go on.
 
 A run that has not ended has a marker in `open/`, or a spool in the user's state if a worker makes it. Its name is
-random and recorded in run.json, so a run that is renumbered keeps it. Both hold a hint: the entry and run that they
-were made for, which is wrong once the run is renumbered.
+random and recorded in run.json. Both hold a hint: the entry and run that they were made for.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from logbook_agent.model.record import Life
 from logbook_agent.store import records
 from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_folder, write_text
 from logbook_agent.store.git_files import complete_git_files
+from logbook_agent.store.names import EntryNames, new_uid, run_names
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import CODE, LOG, names_in, read_text
 from logbook_agent.store.user_config import UserPlaces, made_folder
@@ -35,6 +37,8 @@ SERIES = ".series"
 # The file in the user's state that names the root it is for, and that of a spool with its hint.
 ROOT_NOTE, HINT = ".root", "run"
 _HINT_BYTES = 1000
+# Longer than a tick of the clock of any kernel.
+_TICK_NS = 20_000_000
 
 
 def new_spool_name() -> str:
@@ -91,6 +95,35 @@ class BookRuns:
         self.state_folder = None if places.state is None else places.state / topic
         # Entries that were written here and the view does not show yet, with those that they speak of.
         self.changed: set[str] = set()
+        self.entries_folder = self.folder / "entries"
+        # What was found in the folder of entries, and when that had changed last; and the folders of each entry's runs.
+        self._names: tuple[int, EntryNames] | None = None
+        self._run_names: dict[Path, Mapping[int, str]] = {}
+        # The entries that were written here: an entry with the same number may come in from another clone meanwhile.
+        self._own: dict[str, str] = {}
+
+    @property
+    def names(self) -> EntryNames:
+        """The entries that there are now."""
+        changed_ns = self.entries_changed_ns()
+        if self._names is None or self._names[0] != changed_ns:
+            there = names_in(self.entries_folder, within=self.root)
+            names = EntryNames(name[:-5] for name in there if name.endswith(".yaml"))
+            if time.time_ns() - changed_ns < _TICK_NS:
+                return names  # a second change within a tick of the clock could not be told from the first
+            self._names = changed_ns, names
+        return self._names[1]
+
+    def entries_changed_ns(self) -> int:
+        """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
+        try:
+            return os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
+        except FileNotFoundError:
+            return 0
+
+    def whole_name(self, entry_id: str) -> str:
+        """What the file of an entry and the folder of its runs are called; of one that is not here, its ID."""
+        return self._own.get(entry_id) or self.names.whole(entry_id) or entry_id
 
     @property
     def redactor(self) -> Redactor:
@@ -107,13 +140,26 @@ class BookRuns:
                 raise error from None  # what it came from quotes the same
             raise
 
+    def entry_runs_folder(self, entry_id: str) -> Path:
+        """The folder of the runs of an entry."""
+        return self.runs_folder / self.whole_name(entry_id)
+
     def run_folder(self, entry_id: str, run: int) -> Path:
-        return self.runs_folder / entry_id / f"{run:02d}"
+        folder = self.entry_runs_folder(entry_id)
+        known = self._run_names.get(folder)
+        if known is None or run not in known:
+            known = self._list_runs(folder)
+        return folder / (known.get(run) or f"{run:02d}")
+
+    def _list_runs(self, folder: Path) -> Mapping[int, str]:
+        found = self._run_names[folder] = run_names(names_in(folder, within=self.root))
+        return found
 
     def run(self, entry_id: str, number: int) -> Run:
         """The record of one run."""
         with self._without_secrets():
-            run = records.read_run(self.run_folder(entry_id, number) / "run.json")
+            found = records.read_run(self.run_folder(entry_id, number) / "run.json")
+        run = dataclasses.replace(found, entry=entry_id, run=number)
         return clean_run(run, self.redactor) if self.is_outgoing else run
 
     def log_path(self, entry_id: str, run: int) -> Path:
@@ -127,19 +173,24 @@ class BookRuns:
 
     def sweep_csv(self, entry_id: str) -> Path:
         """The rows of a sweep, beside the records of its runs."""
-        return self.runs_folder / entry_id / "sweep.csv"
+        return self.entry_runs_folder(entry_id) / "sweep.csv"
 
     def sweep_log(self, entry_id: str) -> Path:
         """The logs of all runs of a sweep, one after another."""
-        return self.runs_folder / entry_id / "sweep.log"
+        return self.entry_runs_folder(entry_id) / "sweep.log"
 
     def new_run(self, entry_id: str) -> int:
-        """The next run number of an entry; its folder is created exclusively."""
-        make_folder(self.runs_folder / entry_id, within=self.root)
-        number = max(self._run_numbers(entry_id), default=0) + 1
-        while not create_folder(self.run_folder(entry_id, number), within=self.root):
-            number += 1
-        return number
+        """The next run number of an entry; its folder is created."""
+        folder = self.entry_runs_folder(entry_id)
+        make_folder(folder, within=self.root)
+        while True:
+            number = max(map(int, self._list_runs(folder)), default=0) + 1
+            own = folder / f"{number:02d}.{new_uid()}"
+            create_folder(own, within=self.root)
+            # Another process may have taken the number at the same moment: whoever sees another's folder tries again.
+            if number in self._list_runs(folder):
+                return number
+            remove_folder(own, within=self.root)
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
@@ -148,18 +199,19 @@ class BookRuns:
     def write_runs(self, runs: Sequence[Run]) -> list[Run]:
         """`write_run` for many, together."""
         runs = [clean_run(run, self.redactor) for run in runs]
-        for run in runs:
-            self._share_code(run)
-        records.write_runs(
-            [(self.run_folder(run.entry, run.run) / "run.json", run) for run in runs], durable=self.durable
-        )
+        folders = [self.run_folder(run.entry, run.run) for run in runs]
+        for folder in folders:
+            self._share_code(folder)
+        records.write_runs([(f / "run.json", run) for f, run in zip(folders, runs, strict=True)], durable=self.durable)
+        named = (f.relative_to(self.runs_folder).as_posix() for f in folders)
+        runs = [dataclasses.replace(run, name=name) for run, name in zip(runs, named, strict=True)]
         for run in runs:
             self._wrote(run)
         return runs
 
-    def _share_code(self, run: Run) -> None:
+    def _share_code(self, folder: Path) -> None:
         """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
-        own = self.run_folder(run.entry, run.run) / CODE
+        own = folder / CODE
         if not own.is_dir():
             return
         make_folder(self.folder / CODE, within=self.root)
@@ -208,8 +260,8 @@ class BookRuns:
         write_text(spool.folder / HINT, run.hint, within=spool.within, durable=False)
 
     def run_of(self, marker: str) -> Run | None:
-        """The run whose record names this marker, also after it was renumbered. None if there is none, for example
-        because its record is on another branch. Raises StoreError if the record cannot be read."""
+        """The run whose record names this marker. None if there is none, for example because its record is on another
+        branch. Raises StoreError if the record cannot be read."""
         hint = self.hint(marker)
         place = _place_of_hint(hint) or _place_of_hint(marker)
         damage: StoreError | None = None
@@ -220,8 +272,9 @@ class BookRuns:
                     return run
             except StoreError as error:
                 damage = error
-        for entry_id in sorted(names_in(self.runs_folder, within=self.root)):
-            for _, found in self.each_run(entry_id):
+        names = self.names
+        for whole_name in sorted(names_in(self.runs_folder, within=self.root)):
+            for _, found in self.each_run(names.id_of(whole_name)):
                 if not isinstance(found, LogbookError) and found.marker == marker:
                     return found
         if damage is not None:
@@ -229,7 +282,7 @@ class BookRuns:
         return None
 
     def reread(self, run: Run) -> Run:
-        """The current record of a run, also after it was renumbered. Raises StoreError if it is gone."""
+        """The current record of a run. Raises StoreError if it is gone."""
         with contextlib.suppress(StoreError):
             found = self.run(run.entry, run.run)
             if found.marker == run.marker:
@@ -360,17 +413,13 @@ class BookRuns:
 
     def run_stamps(self, entry_id: str) -> dict[int, tuple[int, int]]:
         """By number, when (ns) each record of an entry's runs last changed in any way, and its size; in order."""
-        folder, found = self.runs_folder / entry_id, {}
-        for number in self.run_numbers(entry_id):
+        folder, found = self.entry_runs_folder(entry_id), {}
+        for number, name in self._list_runs(folder).items():
             with contextlib.suppress(OSError):  # cut off before it had a record
-                state = os.lstat(f"{folder}/{number:02d}/run.json")
+                state = os.lstat(f"{folder}/{name}/run.json")
                 found[number] = (state.st_ctime_ns, state.st_size)
         return found
 
     def run_numbers(self, entry_id: str) -> list[int]:
         """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
-        return sorted(self._run_numbers(entry_id))
-
-    def _run_numbers(self, entry_id: str) -> list[int]:
-        names = names_in(self.runs_folder / entry_id, within=self.root)
-        return [number for name in names if (number := run_number(name)) is not None]
+        return list(self._list_runs(self.entry_runs_folder(entry_id)))

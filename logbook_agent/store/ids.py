@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.entry import format_id, id_number, sorted_ids
+from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.files import create_exclusive, make_folder
 from logbook_agent.store.parse import parse_json
@@ -56,7 +56,7 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
 def highest(names: Iterable[str], prefix: str) -> int:
     """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
     start = f"{prefix}-"
-    candidates = [name for name in names if name.startswith(start)]
+    candidates = [bare_id(name) for name in names if name.startswith(start)]
     longest = max(map(len, candidates), default=0)
     top = max((name for name in candidates if len(name) == longest), default="")
     number = id_number(top, prefix)
@@ -67,17 +67,14 @@ def highest(names: Iterable[str], prefix: str) -> int:
     return -1 if not found else id_number(found[-1], prefix) or 0
 
 
-def reserve(place: Reservations, prefix: str, taken: Iterable[str], owner: bytes, *, runs: Path) -> str:
+def reserve(place: Reservations, prefix: str, taken: Iterable[str], owner: bytes) -> str:
     """The next free ID after every one in `taken` and every reservation; it is never given out again.
 
     `owner` (who reserves, as JSON) is kept in the reservation, so that one whose owner died is known.
     """
     make_folder(place.folder, within=place.within)
     number = max(highest(taken, prefix), highest(names_in(place.folder, within=place.within), prefix)) + 1
-    # An entry may have been deleted, and its runs must not become another's.
-    while os.path.lexists(runs / format_id(prefix, number)) or not create_exclusive(
-        place.folder / format_id(prefix, number), owner, within=place.within
-    ):
+    while not create_exclusive(place.folder / format_id(prefix, number), owner, within=place.within):
         number += 1
     return format_id(prefix, number)
 
@@ -93,7 +90,7 @@ class Void:
 def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) -> list[Void]:
     """Reservations made from `root` that have no entry and whose owner is gone. (Other worktrees keep their
     entries, so what they reserved is no business of this one.)"""
-    have = set(taken)
+    have = set(map(bare_id, taken))
     found = []
     for name in sorted(names_in(place.folder, within=place.within), key=lambda n: id_number(n, prefix) or 0):
         if name in have or id_number(name, prefix) is None:

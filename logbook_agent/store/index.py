@@ -147,14 +147,14 @@ def _stamps(folder: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """When (ns) an entry's files last changed, and their sizes; `runs` are (number, time, size).
+    """When (ns) an entry's files last changed, and their sizes; `runs` are (folder, time, size).
 
     The time is that of the last change of any kind (ctime): a modification time can be set to anything.
     """
 
     entry: tuple[int, int]
     folder: int | None
-    runs: tuple[tuple[int, int, int], ...]
+    runs: tuple[tuple[str, int, int], ...]
 
     @property
     def newest_ns(self) -> int:
@@ -195,8 +195,8 @@ class Index:
         found = self.known.get(entry_id)
         return found[1] if found is not None and found[0] == stamp else None
 
-    def runs_known(self, entry_id: str, folder: int | None) -> tuple[int, ...] | None:
-        """The numbers of an entry's runs, as long as its folder of runs is the one that was seen."""
+    def runs_known(self, entry_id: str, folder: int | None) -> tuple[str, ...] | None:
+        """The folders of an entry's runs, as long as its folder of runs is the one that was seen."""
         found = self.known.get(entry_id)
         if found is None or folder is None or found[0].folder != folder:
             return None
@@ -227,25 +227,24 @@ class Index:
         used(self.path, act, None)
 
 
-def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:
-    """The stamp of an entry's files. `known_runs(folder_mtime)` gives the run numbers without listing the
+def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[str, ...] | None]) -> Stamp:
+    """The stamp of an entry's files. `known_runs(folder_mtime)` gives the folders of runs without listing the
     folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
     state = os.lstat(entry)
     try:
         folder = os.lstat(runs).st_ctime_ns
     except (FileNotFoundError, NotADirectoryError):
         return Stamp((state.st_ctime_ns, state.st_size), None, ())
-    numbers = known_runs(folder)
-    if numbers is None:
-        found_numbers = (run_number(e.name) for e in os.scandir(runs))
-        numbers = tuple(sorted(number for number in found_numbers if number is not None))
+    names = known_runs(folder)
+    if names is None:
+        names = tuple(sorted(e.name for e in os.scandir(runs) if run_number(e.name) is not None))
     found = []
-    for number in numbers:
+    for name in names:
         try:
-            run = os.lstat(f"{runs}/{number:02d}/run.json")
+            run = os.lstat(f"{runs}/{name}/run.json")
         except (FileNotFoundError, NotADirectoryError):
             continue
-        found.append((number, run.st_ctime_ns, run.st_size))
+        found.append((name, run.st_ctime_ns, run.st_size))
     return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))
 
 

@@ -15,24 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id, run_number
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.index import RACY_NS
+from logbook_agent.store.names import renamed
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
-from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
+from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
 
 T = TypeVar("T")
-FORMAT = 1
+FORMAT = 2
 # Device, inode, time of the last change of any kind (ns), size.
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
 _read: dict[Path, tuple[Stamp, Any]] = {}
-# What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
 _SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -43,14 +43,20 @@ _MOST_CHARS = 200
 _KEPT_BYTES = 2**21
 
 
-def read_header(path: Path) -> Header:
-    """The header of the logbook in whose folder `path` lies."""
+def read_header(path: Path, id_of: Callable[[str], str] = str) -> Header:
+    """The header of the logbook in whose folder `path` lies; `id_of` calls the entries that it names."""
     text = read_text(path, within=path.parents[1])
-    return _decode(Header, parse_yaml(text, path), path, text, lambda header: check_header(header, path.parent.name))
+    return _decode(
+        Header,
+        renamed(parse_yaml(text, path), id_of),
+        path,
+        text,
+        lambda header: check_header(header, path.parent.name),
+    )
 
 
-def load_entry(path: Path) -> Entry:
-    """An entry whatever its file is called."""
+def read_entry(path: Path) -> Entry:
+    """An entry, with the names of its file and of other entries as they stand there."""
     return _once(path, _load_entry)
 
 
@@ -81,19 +87,8 @@ def _stamp(path: Path) -> Stamp | None:
     return state.st_dev, state.st_ino, state.st_ctime_ns, state.st_size
 
 
-def read_entry(path: Path) -> Entry:
-    entry = load_entry(path)
-    if entry.id != path.stem:
-        raise RecordError(
-            f"{path.name} holds entry {entry.id}",
-            cause="the file was renamed or copied by hand",
-            hint=f"rename it to {entry.id}.yaml, or correct its id",
-        )
-    return entry
-
-
-def load_run(path: Path) -> Run:
-    """A run whatever its place is."""
+def read_run(path: Path) -> Run:
+    """A run, which is the one that its folders name."""
     return _once(path, _load_run)
 
 
@@ -101,53 +96,46 @@ def _load_run(path: Path) -> Run:
     return _run_in(read_text(path, within=path.parents[4], limit=RUN_BYTES), path)
 
 
-def read_run(path: Path) -> Run:
-    """A run that stands where its names say."""
-    run = load_run(path)
-    try:
-        check_run_place(run, path)
-    except CodecError as error:
-        raise RecordError(
-            f"{place_of(path)}: {error}",
-            cause="the file was moved or copied by hand, or a merge joined two runs",
-            hint="logbook doctor",
-        ) from error
-    return run
-
-
-def entry_of(data: bytes, path: Path) -> Entry:
-    """An entry of bytes that stand elsewhere, in git for example; `path` is named in errors."""
-    return _entry_in(data.decode("utf-8", "replace"), path)
-
-
 def _entry_in(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
     match data:
         case {"comparison": {"question": {"guards": _} as question}}:
             del question["guards"]  # of earlier versions: every declared metric is judged
+    if isinstance(data, dict):
+        data.pop("aliases", None)  # of earlier versions: no entry gets another ID any more
+        data["id"] = data["name"] = path.stem
     return _decode(Entry, data, path, text, check_entry)
-
-
-def run_of(data: bytes, path: Path) -> Run:
-    """A run of bytes that stand elsewhere."""
-    return _run_in(text_of(data, path), path)
 
 
 def _run_in(text: str, path: Path) -> Run:
     # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 
-    return _decode(Run, parse_json(text, path), path, text, check_run)
+    data = parse_json(text, path)
+    if isinstance(data, dict):
+        entry, run = path.parts[-3:-1]
+        data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
+    return _decode(Run, data, path, text, check_run)
 
 
-def write_header(path: Path, header: Header, *, durable: bool = True) -> None:
+def write_header(path: Path, header: Header, whole_name: Callable[[str], str] = str, *, durable: bool = True) -> None:
     _check_readable(path, header, lambda header: check_header(header, path.parent.name))
-    _write(path, dump_yaml(encode(header)).encode(), path.parents[1], PROSE_BYTES, durable=durable)
+    _write(
+        path, dump_yaml(renamed(_stored(header), whole_name)).encode(), path.parents[1], PROSE_BYTES, durable=durable
+    )
 
 
 def write_entry(path: Path, entry: Entry, *, durable: bool = True) -> None:
     _check_readable(path, entry, check_entry)
-    _write(path, dump_yaml(encode(entry)).encode(), path.parents[2], PROSE_BYTES, durable=durable)
+    _write(path, dump_yaml(_stored(entry)).encode(), path.parents[2], PROSE_BYTES, durable=durable)
+
+
+def _stored(record: Any) -> dict[str, Any]:
+    """A record as its file holds it: the file's own place says which entry and run it is."""
+    data = encode(record)
+    for key in ("id", "name", "entry", "run"):
+        data.pop(key, None)
+    return {"format": FORMAT, **data}
 
 
 def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
@@ -169,7 +157,7 @@ def write_runs(runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> Non
 
 def _run_bytes(path: Path, run: Run) -> bytes:
     _check_readable(path, run, check_run)
-    return json.dumps(encode(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    return json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) -> None:
@@ -231,6 +219,8 @@ def _dumper() -> Any:
 def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T], None]) -> T:
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
+    if isinstance(data, dict):
+        data.pop("format", None)
     try:
         value = decode(cls, data)
         check(value)
@@ -254,7 +244,7 @@ def check_format(data: Any, path: Path) -> None:
             cause="a newer logbook-agent wrote it",
             hint="upgrade with: pip install --upgrade logbook-agent",
         )
-    if isinstance(number, int) and number < FORMAT:
+    if isinstance(number, int) and number < 1:
         raise RecordError(
             f"{place_of(path)} has format {number}, which no version writes",
             cause="the number was changed by hand",
@@ -282,8 +272,6 @@ def check_entry(entry: Entry) -> None:
             _check(key, target, _is_id, "the ID of an entry, PREFIX-NNN")
     if entry.commit is not None:
         _check("commit", entry.commit, _is_commit, "the SHA of a commit")
-    for place, alias in enumerate(entry.aliases):
-        _check(f"aliases[{place}]", alias, _is_name, "the ID of an entry, PREFIX-NNN")
     if entry.recipe is not None:
         _check("recipe.name", entry.recipe.name, _is_name, "the name of a recipe")
 
@@ -304,15 +292,6 @@ def check_run(run: Run) -> None:
                 raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
     for kept in run.code.kept if run.code is not None else ():
         _check("code", kept, _is_kept, "kept files beside the record")
-
-
-def check_run_place(run: Run, path: Path) -> None:
-    """Raise CodecError unless a record says the entry and the run that its place does."""
-    entry_id, number = path.parts[-3:-1]
-    if run.entry != entry_id:
-        raise CodecError(f"expected {entry_id}, the name of its folder, got {run.entry}", ".entry")
-    if f"{run.run:02d}" != number:
-        raise CodecError(f"expected {number}, the name of its folder, got {run.run}", ".run")
 
 
 def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) -> None:

@@ -72,6 +72,6 @@ def _has_prefix(book: Book, prefix: str) -> bool:
     except StoreError:
         pass
     try:
-        return bool(sorted_ids(book.entry_names(), prefix))
+        return bool(sorted_ids(book.names.ids, prefix))
     except StoreError:
         return False

@@ -18,8 +18,8 @@ def sources_of(book: Book) -> dict[str, str]:
     """The digests for the header and each entry. Of a run, which no person edits, its number and size count; what
     cannot be read counts as empty."""
     found = {}
-    for entry_id in book.entry_names():
-        runs = sorted(_runs(f"{book.runs_folder}/{entry_id}"))
+    for entry_id in book.names.ids:
+        runs = sorted(_runs(f"{book.entry_runs_folder(entry_id)}"))
         found[entry_id] = digest(_content(book, book.entry_path(entry_id)) + repr(runs).encode())
     found[HEADER] = digest(_content(book, book.header_path))
     return found

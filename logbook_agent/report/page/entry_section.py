@@ -90,7 +90,6 @@ def entry_values(
     parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]
     return {
         "id": entry.id,
-        "aliases": entry.aliases,
         "title": one_line(entry.title),
         "state": record.state,
         "kind": entry.kind,

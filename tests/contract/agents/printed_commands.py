@@ -212,7 +212,7 @@ class Campaign:
     def read(self) -> None:
         """Ask for what is open, and for each entry."""
         topics = sorted(path.stem for path in (self.folder / "logbooks").glob("*.md"))
-        entries = sorted(path.stem for path in (self.folder / "logbooks").glob("*/entries/*.yaml"))
+        entries = sorted(path.stem.partition(".")[0] for path in (self.folder / "logbooks").glob("*/entries/*.yaml"))
         for topic in topics:
             named = f"-L {topic} " if len(topics) > 1 else ""
             for question in _QUESTIONS:

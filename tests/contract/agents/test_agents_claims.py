@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Answer, Cli
+from tests.stored import at
 
 JOB = """
 import sys, time
@@ -91,7 +92,7 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
     refusal(second)
-    child = json.loads((first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
+    child = json.loads(at(first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
     os.kill(child, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while within(first, "list", "--json").data[0]["state"] in ("running", "orphaned"):

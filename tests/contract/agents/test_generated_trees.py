@@ -14,6 +14,7 @@ import pytest
 from tests.breadth import wide
 from tests.conftest import Cli
 from tests.contract.agents.generated_trees import State, Tree, git, killed, snapshot, state
+from tests.stored import at
 
 # So many in `make test`, and 60 in `make test-long`.
 _FEW, _ALL = 6, 60
@@ -121,7 +122,7 @@ def test_a_decision_changes_no_file_of_the_code(started: tuple[random.Random, Tr
     kept = choice.random() < 0.5
     command = ["keep", "MOE-001"] if kept else ["discard", "MOE-001", "--why", "slower"]
     first, runs = snapshot(tree.top, without=[root]), snapshot(root / "moe/runs")
-    earlier = (root / "moe/entries/MOE-001.yaml").read_bytes()
+    earlier = at(root / "moe/entries/MOE-001.yaml").read_bytes()
     killed(command, choice.randrange(150))
     assert snapshot(tree.top, without=[root]) == first
     decided = [line["id"] for line in cli("list", "--kind", "decision", "--json").data]
@@ -129,7 +130,7 @@ def test_a_decision_changes_no_file_of_the_code(started: tuple[random.Random, Tr
         assert cli(*command).code == 0
     assert snapshot(tree.top, without=[root]) == first
     assert snapshot(root / "moe/runs") == runs
-    assert (root / "moe/entries/MOE-001.yaml").read_bytes() == earlier
+    assert at(root / "moe/entries/MOE-001.yaml").read_bytes() == earlier
     status = cli("status", "--json").data
     assert len(cli("list", "--kind", "decision", "--json").data) == 1
     assert status["next_actions"] == []

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Cli, FixedClock
 from tests.contract.agents.generated_trees import snapshot
 from tests.seams import Store
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -261,7 +262,7 @@ def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None
 def test_the_decision_is_in_the_entry_file(campaign: Cli, folder: Path) -> None:
     entry = Store(folder).entry("MOE-001")
     assert (entry.kind, entry.decides, entry.kept) == ("decision", "MOE-000", True)
-    path = folder / "logbooks/moe/entries/MOE-001.yaml"
+    path = at(folder / "logbooks/moe/entries/MOE-001.yaml")
     path.write_text(path.read_text().replace(entry.commit or "", "$(touch x)"))
     assert campaign("show", "MOE-001").code == 3
     assert os.path.lexists(folder / "bench.py")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ class Recorded:
         return found
 
     def _path(self, entry: str) -> Path:
-        return self.folder / f"logbooks/moe/runs/{entry}/01/run.json"
+        return at(self.folder / f"logbooks/moe/runs/{entry}/01/run.json")
 
     def record(self, entry: str, **changed: Any) -> Undo:
         """Alter the record of a run: `code__commit` is the commit of its code."""

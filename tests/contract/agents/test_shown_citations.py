@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 CITED = '<abbr title="[[MOE-000 tflops]]">12.500 TF/s</abbr>'
@@ -16,7 +17,7 @@ def test_prose_shows_the_number_and_keeps_the_citation(started: Cli, folder: Pat
     assert started("run", "--", "echo", "METRIC tflops=12.5 TF/s").code == 0
     text = "Interpretation=It reaches [[MOE-000 tflops]]; `[[MOE-000 tflops]]` cites it."
     assert started("note", "--title", "T", "--field", text).code == 0
-    view, entry = folder / "logbooks/moe.md", folder / "logbooks/moe/entries/MOE-001.yaml"
+    view, entry = folder / "logbooks/moe.md", at(folder / "logbooks/moe/entries/MOE-001.yaml")
     line = f"- Interpretation: It reaches {CITED}; `[[MOE-000 tflops]]` cites it."
     assert line in view.read_text()
     assert "It reaches 12.500 TF/s; `[[" in started("show", "MOE-001").out

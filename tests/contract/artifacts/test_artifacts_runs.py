@@ -16,15 +16,16 @@ from tests.conftest import Cli
 from tests.contract.artifacts.left_files import PNG, script
 from tests.contract.running.executors.conftest import is_gone, wait_for
 from tests.seams import Store
+from tests.stored import at
 
 
 def run_of(folder: Path, number: int = 1, entry: str = "MOE-000") -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / f"logbooks/moe/runs/{entry}/{number:02d}/run.json").read_text())
+    found: dict[str, object] = json.loads(at(folder / f"logbooks/moe/runs/{entry}/{number:02d}/run.json").read_text())
     return found
 
 
 def copies(folder: Path, number: int = 1, entry: str = "MOE-000") -> list[str]:
-    return sorted(p.name for p in (folder / f"logbooks/moe/runs/{entry}/{number:02d}/artifacts").glob("*"))
+    return sorted(p.name for p in at(folder / f"logbooks/moe/runs/{entry}/{number:02d}/artifacts").glob("*"))
 
 
 def test_a_run_keeps_files(started: Cli, folder: Path, git: Callable[..., str]) -> None:
@@ -38,24 +39,25 @@ def test_a_run_keeps_files(started: Cli, folder: Path, git: Callable[..., str]) 
     assert len(copies(folder)) == 3
 
     shown = started("show", "MOE-000").out
+    place = at(folder / "logbooks/moe/runs/MOE-000/01").relative_to(folder / "logbooks").as_posix()
     [png] = [name for name in copies(folder) if name.endswith(".png")]
-    assert f"[out/loss.png](moe/runs/MOE-000/01/artifacts/{png}) ({len(PNG)} B, image/png)" in shown
-    assert f"![out/loss.png](moe/runs/MOE-000/01/artifacts/{png})" in (folder / "logbooks/moe.md").read_text()
+    assert f"[out/loss.png]({place}/artifacts/{png}) ({len(PNG)} B, image/png)" in shown
+    assert f"![out/loss.png]({place}/artifacts/{png})" in (folder / "logbooks/moe.md").read_text()
     [data] = started("show", "MOE-000", "--json").data["runs"]
     assert data["artifacts"] == record["artifacts"]
     assert started("render", "--check").code == 0
 
     git("add", "-A")
     assert "artifacts" not in git("ls-files", "logbooks")
-    git("add", "-f", "logbooks/moe/runs/MOE-000/01/artifacts")
-    assert f"logbooks/moe/runs/MOE-000/01/artifacts/{png}" in git("ls-files", "logbooks")
+    git("add", "-f", f"logbooks/{place}/artifacts")
+    assert f"logbooks/{place}/artifacts/{png}" in git("ls-files", "logbooks")
 
 
 def test_doctor_sees_a_copy_that_was_changed(started: Cli, folder: Path) -> None:
     started("run", "--keep", "*.txt", "--", *script(folder))
     assert started("doctor").code == 0
     [name] = copies(folder)
-    path = folder / "logbooks/moe/runs/MOE-000/01/artifacts" / name
+    path = at(folder / "logbooks/moe/runs/MOE-000/01/artifacts" / name)
     path.write_bytes(path.read_bytes() + b"x")
     answer = started("doctor")
     assert answer.code == 1
@@ -95,7 +97,7 @@ def test_a_detached_run_a_sweep_of_pairs_and_a_secret(
     )
     assert started("wait").code == 3
     assert copies(folder) == [name for name in copies(folder) if name.endswith(".txt")] != []
-    kept = folder / "logbooks/moe/runs/MOE-000/01/artifacts" / copies(folder)[0]
+    kept = at(folder / "logbooks/moe/runs/MOE-000/01/artifacts" / copies(folder)[0])
     assert kept.read_text() == "lr=0.1\n$HF_TOKEN\n"
 
     argv = ("--axis", "mode=a,b", "--pairs", "1", "--keep", "x-*.txt", "--")
@@ -118,7 +120,7 @@ def test_what_was_not_copied_at_a_kill_is_absent(started: Cli, folder: Path) -> 
         (folder / f"big/{number}.bin").write_bytes(bytes([number]) * 9_000_000)
     argv = [sys.executable, "-m", "logbook_agent", "run", "--keep", "big/*", "--", "true"]
     process = subprocess.Popen(argv, cwd=folder)
-    left = folder / "logbooks/moe/runs/MOE-000/01/artifacts"
+    left = at(folder / "logbooks/moe/runs/MOE-000/01/artifacts")
     deadline = time.monotonic() + 60
     while not whole_in(left) and time.monotonic() < deadline:
         time.sleep(0.002)

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.artifacts.left_files import HTML, PNG, SVG, script
 from tests.contract.report.live.live_support import serving
+from tests.stored import at
 
 RECORD = Path("logbooks/moe/runs/MOE-000/01/run.json")
 COPIES = RECORD.parent / "artifacts"
@@ -34,9 +35,9 @@ def page_of(cli: Cli, folder: Path) -> str:
 
 def forge(folder: Path, **changed: object) -> None:
     """A record that a branch brought: its first file is changed so."""
-    record = json.loads((folder / RECORD).read_text())
+    record = json.loads(at(folder / RECORD).read_text())
     record["artifacts"][0] |= changed
-    (folder / RECORD).write_text(json.dumps(record))
+    at(folder / RECORD).write_text(json.dumps(record))
 
 
 def test_the_page_shows_pictures_and_runs_nothing(left: Cli, folder: Path) -> None:
@@ -73,7 +74,7 @@ def test_a_text_leaves_without_what_became_a_secret(
 ) -> None:
     value = "correct-horse-battery"
     assert started("run", "--", *script(folder, f"echo uses {value} > notes.txt")).code == 3
-    assert any(value in path.read_text() for path in (folder / COPIES).iterdir())
+    assert any(value in path.read_text() for path in at(folder / COPIES).iterdir())
     monkeypatch.setenv("MY_API_KEY", value)
     page_of(started, folder)
     [copy] = (folder / "site/moe/artifacts").iterdir()
@@ -92,7 +93,7 @@ def test_a_text_leaves_without_what_became_a_secret(
 )
 def test_a_forged_record_leads_nowhere(left: Cli, folder: Path, changed: dict[str, object]) -> None:
     (folder / "secret.txt").write_text("mine")
-    (folder / COPIES / "0123456789abcdef.html").symlink_to(folder / "secret.txt")
+    at(folder / COPIES / "0123456789abcdef.html").symlink_to(folder / "secret.txt")
     forge(folder, name="<b>x\x1b[2J</b>](javascript:alert(1))", media_type="text/html", **changed)
     page = page_of(left, folder)
     assert "<b>x" not in page

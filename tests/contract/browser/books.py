@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from tests.contract.typing_in import in_folder
+from tests.stored import at
 
 # -- a thousand entries ------------------------------------------------------------------------------
 
@@ -45,7 +46,7 @@ def thousand(folder: Path, entries: int = 1000) -> None:
     words = [word for option in texts.items() for word in option]
     typed("run", "--repeat", "2", *words, "--", "sh", "many.sh")
     store = folder / "logbooks/many"
-    files = [store / "entries/MANY-000.yaml", *sorted(store.glob("runs/MANY-000/*/run.json"))]
+    files = [at(store / "entries/MANY-000.yaml"), *sorted(store.glob("runs/MANY-000/*/run.json"))]
     assert len(files) == 3
     texts_of = {path: path.read_text() for path in files}
     for number in range(entries):
@@ -133,13 +134,13 @@ def hostile(folder: Path) -> None:
     store = folder / "logbooks/evil"
     header_path = store / "logbook.yaml"
     header_path.write_text(yaml.safe_dump(_infected(yaml.safe_load(header_path.read_text()), _TEXTS)))
-    entry = yaml.safe_load((store / "entries/EVIL-000.yaml").read_text())
-    run = json.loads((store / "runs/EVIL-000/01/run.json").read_text())
+    entry = yaml.safe_load(at(store / "entries/EVIL-000.yaml").read_text())
+    run = json.loads(at(store / "runs/EVIL-000/01/run.json").read_text())
     for number, one in enumerate(HOSTILE):
         entry_id = f"EVIL-{number:03d}"
         flat = {**_TEXTS, "EVIL-000": entry_id, "zqONE": one.replace("\n", " ")}
-        (store / f"entries/{entry_id}.yaml").write_text(yaml.safe_dump(_infected(entry, flat)))
-        place = store / f"runs/{entry_id}/01"
+        at(store / f"entries/{entry_id}.yaml").write_text(yaml.safe_dump(_infected(entry, flat)))
+        place = at(store / f"runs/{entry_id}/01")
         place.mkdir(parents=True, exist_ok=True)
         # What the machine says of itself is as hostile as what the command says.
         texts_of = {**_TEXTS, "EVIL-000": entry_id, "zqONE": one, os.uname().nodename: one}

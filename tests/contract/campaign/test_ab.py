@@ -17,6 +17,7 @@ from tests.conftest import Answer, Cli, FixedClock
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.findings.kept import once
 from tests.seams import Logbook, Store, order_of_pair
+from tests.stored import at
 
 # int8 is 6% faster; the noise is the number of the run, and as large as the third word says.
 BENCH = """\
@@ -79,7 +80,7 @@ def test_the_comparison_is_stated_first_and_settled_after_a_block(ready: Cli, fo
     assert " more tflops than none (95%: " in found["sentence"]
     assert found["sentence"].endswith("%; 10 pairs)")
     assert values(folder)[:6] == ["none", "int8", "int8", "none", "int8", "none"]
-    stated = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    stated = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
     assert "comparison:\n  question:\n    axis: quant_mode\n    base: none\n    sides:\n    - int8\n" in stated
     assert "seed: 3" in stated
     parts = [r.part for r in Store(folder).runs("MOE-000") if r.part is not None]
@@ -284,7 +285,7 @@ def test_what_the_entry_states_is_not_typed_beside_its_id(ready: Cli, folder: Pa
     how = ("--max-pairs", "1", "--max-time", "1h", "--discard", "1", "--env", "X=1", "--timeout", "60", "--stall", "60")
     answer = ready("ab", "--id", "MOE-000", *how, "--gate", "tflops > 1", "--free", "digest", "--json")
     assert (answer.code, answer.data["ran"]) == (0, 4), answer.err
-    stated = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    stated = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
     assert "gates:\n- tflops > 1\nfree:\n- digest\n" in stated
 
 
@@ -352,7 +353,7 @@ def test_pairs_under_other_conditions_are_left_out_by_name(ready: Cli) -> None:
 def test_other_versions_of_packages_between_pairs_are_noted(ready: Cli, folder: Path) -> None:
     assert ready(*AB, *SEED, "--max-pairs", "2", *COMMAND).code == 0
     for number, version in ((1, "2.0"), (2, "2.0"), (3, "2.1"), (4, "2.1")):
-        path = folder / f"logbooks/moe/runs/MOE-000/{number:02d}/run.json"
+        path = at(folder / f"logbooks/moe/runs/MOE-000/{number:02d}/run.json")
         run = json.loads(path.read_text())
         path.write_text(json.dumps(run | {"software": {**run.get("software", {}), "numpy": version}}))
     found = ready("compare", "MOE-000", "--json").data["answer"]
@@ -363,21 +364,20 @@ def test_other_versions_of_packages_between_pairs_are_noted(ready: Cli, folder: 
 @pytest.mark.slow
 def test_another_config_command_variable_or_effect_is_another_question(ready: Cli, folder: Path) -> None:
     ask = (*AB, "--max-pairs", "1")
-    for at, (words, more) in enumerate((
+    for place, (words, more) in enumerate((
         ((), ()), (("--config", "size=1"), ()), (("--config", "size=2"), ()), (("--env", "MODE=x"), ()),
         (("--min-effect", "2%"), ()), (("--cwd", ".."), ()), ((), ("--fast",)), (("--new",), ()),
     )):  # fmt: skip
         command = ("--", "sh", str(folder / "bench.sh"), *COMMAND[3:])
         made = ready(*ask, *words, "--json", *command, *more)
-        assert (made.data["id"], made.data["answer"]["pairs"]) == (f"MOE-{at:03d}", 1), made.err
+        assert (made.data["id"], made.data["answer"]["pairs"]) == (f"MOE-{place:03d}", 1), made.err
     assert ready(*ask, "--config", "size=1", "--json", *command).data["answer"]["pairs"] == 2
     # As `--k=v` and `--k v`, and with another limit and text.
     same = ("--", "sh", str(folder / "bench.sh"), "--quant-mode={axis}")
     assert ready(*ask, "--config", "size=1", "--timeout", "60", "--json", *same).data["id"] == "MOE-001"
     assert ready(*ask, "--json", *command).data["id"] == "MOE-007"
-    path = folder / "logbooks/moe/runs/MOE-001/03/run.json"
-    for at in ("03", "04"):
-        path = path.parent.with_name(at) / "run.json"
+    for number in ("03", "04"):
+        path = at(folder / f"logbooks/moe/runs/MOE-001/{number}/run.json")
         run = json.loads(path.read_text())
         path.write_text(json.dumps(run | {"argv": [*run["argv"], "--fast"]}))
     answer = ready("show", "MOE-001", "--json").data["answer"]

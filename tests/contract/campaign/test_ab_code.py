@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.stored import at
 
 Git = Callable[..., str]
 
@@ -59,7 +60,7 @@ def state(git: Git, folder: Path) -> list[str]:
 
 
 def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
-    paths = sorted((folder / "logbooks/speed/runs" / entry_id).glob("*/run.json"))
+    paths = sorted(at(folder / "logbooks/speed/runs" / entry_id).glob("*/run.json"))
     return [json.loads(path.read_text()) for path in paths]
 
 

@@ -18,6 +18,7 @@ import yaml
 
 from tests.conftest import Answer, Cli, FixedClock
 from tests.contract.e2e.e2e_support import LOGBOOK, logbook
+from tests.stored import at
 
 Git = Callable[..., str]
 
@@ -53,7 +54,7 @@ def state(git: Git, folder: Path) -> list[str]:
 
 
 def runs(folder: Path, entry_id: str = "MOE-000") -> list[dict[str, Any]]:
-    paths = sorted((folder / "logbooks/moe/runs" / entry_id).glob("*/run.json"))
+    paths = sorted(at(folder / "logbooks/moe/runs" / entry_id).glob("*/run.json"))
     return [json.loads(path.read_text()) for path in paths]
 
 
@@ -84,7 +85,7 @@ def refused(answer: Answer, *named: str) -> str:
 
 def test_the_id_alone_goes_on_in_place(ready: Cli, git: Git, folder: Path) -> None:
     made = added(ready(*ASK, "--title", "Both", "--json", *COMMAND), 1)
-    stated = yaml.safe_load((folder / "logbooks/moe/entries/MOE-000.yaml").read_text())["comparison"]
+    stated = yaml.safe_load(at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text())["comparison"]
     assert stated["run"]["argv"] == ["sh", "bench.sh", "--mode", "{axis}"]
     assert stated["code"]["base"]["commit"] == git("rev-parse", "HEAD")
     assert made["stopped"]["why"].endswith("; to continue: logbook ab --id MOE-000 --max-pairs 9")
@@ -363,7 +364,7 @@ def test_a_variable_and_a_shell_command(ready: Cli, folder: Path) -> None:
     ask = ("ab", "--shell", "--env", "X=two words", "--axis", "env:LR=,1e-3", "--max-pairs", "1", "--json")
     added(ready(*ask, "--", script), 1)
     added(ready(*MORE), 2)
-    logs = [path.read_text() for path in (folder / "logbooks/moe/runs/MOE-000").glob("*/output.log")]
+    logs = [path.read_text() for path in at(folder / "logbooks/moe/runs/MOE-000").glob("*/output.log")]
     lines = sorted(line for log in logs for line in log.splitlines() if "lr=" in line)
     assert [line[line.index("lr=") :] for line in lines] == ["lr= x=two words"] * 2 + ["lr=1e-3 x=two words"] * 2
 
@@ -506,9 +507,9 @@ def test_another_build_is_another_question(ready: Cli, git: Git, folder: Path) -
     (folder / ".gitignore").write_text("built\n")
     commit(git, "A build")
     ask = (*ASK, "--json", "--setup")
-    for at, speed in enumerate((100, 300, 300)):
+    for place, speed in enumerate((100, 300, 300)):
         made = ready(*ask, f"sh -c 'echo speed={speed} > built'", *COMMAND)
-        assert made.data["id"] == f"MOE-{min(at, 1):03d}", made.err
+        assert made.data["id"] == f"MOE-{min(place, 1):03d}", made.err
     assert (speeds(folder), speeds(folder, "MOE-001")) == ({100}, {300})
 
 
@@ -518,7 +519,7 @@ def test_another_program_that_was_written_into_the_entry_is_another_command(read
     (folder / "sub/bench.sh").write_text(BENCH)
     commit(git, "Two benchmarks")
     assert ready(*ASK, *COMMAND).code == 0
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path = at(folder / "logbooks/moe/entries/MOE-000.yaml")
     path.write_text(path.read_text().replace("- bench.sh", "- sub/bench.sh"))
     found = ready(*MORE).data["answer"]
     assert (found["pairs"], found["left_out"]) == (1, ["1 pair: the command is another than that of the first pair"])

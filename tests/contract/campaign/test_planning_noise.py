@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.seams import Store
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
     # The entry says what was measured.
     assert entry_says in ready("show", "MOE-000").out
     assert entry_says in (folder / "logbooks/moe.md").read_text()
-    assert said not in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    assert said not in at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
     # And what it says is what an A/B finds.
     answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
     assert [f["outcome"] for f in answer["findings"]] == ["better"]

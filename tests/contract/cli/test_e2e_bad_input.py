@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Answer, Cli
 from tests.contract.e2e.e2e_support import LOGBOOK, picture
+from tests.stored import at
 
 # (words, exit code, code of the error, what the message names)
 BAD: dict[str, tuple[list[str], int, str, str]] = {
@@ -157,7 +158,7 @@ def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, t
 
 def test_json_holds_nothing_that_a_terminal_obeys(started: Cli, folder: Path) -> None:
     assert started("note", "plain").code == 0
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path = at(folder / "logbooks/moe/entries/MOE-000.yaml")
     path.write_text(path.read_text().replace("plain", '"a\\u009bb\\u202ec\\x1bd"', 1))
     for words in (("show", "MOE-000"), ("list",), ("status",)):
         answer = started(*words, "--json")
@@ -168,7 +169,7 @@ def test_json_holds_nothing_that_a_terminal_obeys(started: Cli, folder: Path) ->
 def test_a_log_on_a_terminal_is_text_with_colours(started: Cli, folder: Path) -> None:
     odd = b"\x1b[31mred\x1b[0m \x1b]52;c;eA==\x07 \xc2\x9b2J \xe2\x80\xaeend"
     assert started("run", "--", "true").code == 0
-    (folder / "logbooks/moe/runs/MOE-000/01/output.log").write_bytes(odd + b"\n")
+    at(folder / "logbooks/moe/runs/MOE-000/01/output.log").write_bytes(odd + b"\n")
     there, here = pty.openpty()
     with subprocess.Popen([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, stdout=here, stderr=here) as shown:
         assert shown.wait(60) == 0

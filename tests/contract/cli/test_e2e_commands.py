@@ -11,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.conftest import Cli
+from tests.stored import at
 
 # A program that shows its words and one variable exactly.
 SHOW = (
@@ -65,7 +66,7 @@ def outcome(command: str, folder: Path) -> list[str]:
 
 
 def recorded(folder: Path, entry_id: str, run: int = 1) -> list[str]:
-    return (folder / f"logbooks/moe/runs/{entry_id}/{run:02d}/output.log").read_text().split("\n")
+    return at(folder / f"logbooks/moe/runs/{entry_id}/{run:02d}/output.log").read_text().split("\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -128,4 +129,4 @@ def test_a_stripped_environment_keeps_rows_config_and_devices(started: Cli, fold
     assert "8 × tpu (TPU v5p), 4 used; host far-away" in view
     assert "software: jax 0.7.1" in view
     assert "`quant_mode=int8 topk=2`" in view
-    assert "env: none" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert "env: none" in at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +89,7 @@ def test_json(filled: Cli, name: str) -> None:
 
 
 def test_warnings_are_part_of_the_json(filled: Cli, folder: Path) -> None:
-    (folder / "logbooks/moe/entries/MOE-000.yaml").write_text("title: [")
+    at(folder / "logbooks/moe/entries/MOE-000.yaml").write_text("title: [")
     for name in ("list", "status", "render", "note"):
         answer = filled(*CALLS[name])
         [warning] = json.loads(answer.out)["warnings"] or [""]

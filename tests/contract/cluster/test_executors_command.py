@@ -28,6 +28,7 @@ from tests.contract.running.executors.conftest import (
     wait_for,
 )
 from tests.seams import Facts, Store, set_size
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +99,7 @@ def test_a_typed_submission_is_submitted_then_collected(iris: Cli, folder: Path,
     assert job["job"] == run.job
     assert job["job"].split("/")[2].startswith("moe-000-01-")
     assert job["env"]["WANDB_API_KEY"] == SECRET, "the job had it"
-    assert "$WANDB_API_KEY" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert "$WANDB_API_KEY" in at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     kept = [path for path in (folder / "logbooks").rglob("*") if path.is_file()]
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
 

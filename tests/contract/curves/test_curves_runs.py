@@ -56,8 +56,7 @@ def test_a_run_whose_tool_and_command_were_killed_keeps_its_curve(cli: Cli, fold
     argv = [sys.executable, "-m", "logbook_agent", "run", "--", sys.executable, "train.py", "50", "60"]
     tool = subprocess.Popen(argv, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     store = Store(folder)
-    log = store.log_path("MOE-000", 1)
-    wait_for(lambda: log.exists() and "step=49 " in log.read_text())
+    wait_for(lambda: (log := store.log_path("MOE-000", 1)).exists() and "step=49 " in log.read_text())
     child = store.run("MOE-000", 1).child.pid
     os.kill(tool.pid, signal.SIGKILL)
     tool.wait()

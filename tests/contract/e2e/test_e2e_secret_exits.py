@@ -22,6 +22,7 @@ from tests.conftest import Cli
 from tests.contract.e2e.secret_matrix_support import FEW, Matrix, sizes
 from tests.contract.report.live.live_support import serving
 from tests.seams import Logbook
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +111,7 @@ def _planted(matrix: Matrix, cli: Cli, folder: Path) -> Matrix:
                 {"label": k, "text": v} for k, v in matrix.values(f"{path.name} label").items()
             ]
         path.write_text(yaml.safe_dump(data, sort_keys=False))
-    for path in there.glob("runs/*/01/run.json"):
+    for path in there.glob("runs/*/01.*/run.json"):
         data = _plant(matrix, path.parts[-3], json.loads(path.read_text()))
         data["problems"] = matrix.plant(f"{path.parts[-3]} problems")
         path.write_text(json.dumps(data))
@@ -120,16 +121,16 @@ def _planted(matrix: Matrix, cli: Cli, folder: Path) -> Matrix:
 
 def _damage(matrix: Matrix, there: Path) -> None:
     """A log with secrets; an entry and a run in which they stand where they make the record unreadable."""
-    with (there / "runs/MOE-000/01/output.log").open("a") as log:
+    with at(there / "runs/MOE-000/01/output.log").open("a") as log:
         log.write("\n".join(["", *matrix.plant("log"), "end"]))
-    damaged = there / "entries/MOE-005.yaml"
-    data = {**yaml.safe_load((there / "entries/MOE-004.yaml").read_text()), "id": "MOE-005", "title": "damaged"}
+    damaged = at(there / "entries/MOE-005.yaml")
+    data = {**yaml.safe_load(at(there / "entries/MOE-004.yaml").read_text()), "id": "MOE-005", "title": "damaged"}
     damaged.write_text(yaml.safe_dump({**data, "kind": matrix.plant("kind", matrix.words[:1])[0]}, sort_keys=False))
-    run = there / "runs/MOE-004/01/run.json"
+    run = at(there / "runs/MOE-004/01/run.json")
     run.parent.mkdir(parents=True)
-    plain = json.loads((there / "runs/MOE-000/01/run.json").read_text())
-    entry, number = matrix.plant("entry of a run", matrix.words[:1])[0], 1
-    run.write_text(json.dumps({**plain, "entry": entry, "run": number, "spool": None}))
+    plain = json.loads(at(there / "runs/MOE-000/01/run.json").read_text())
+    duration = matrix.plant("duration of a run", matrix.words[:1])[0]
+    run.write_text(json.dumps({**plain, "duration_s": duration, "spool": None}))
 
 
 def said(*commands: str) -> Callable[[Cli, Path, Matrix], list[str]]:
@@ -175,8 +176,8 @@ def from_python(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
 
 def issue(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     """An issue is opened of a logbook that can be read alone."""
-    (folder / "logbooks/moe/entries/MOE-005.yaml").unlink()
-    shutil.rmtree(folder / "logbooks/moe/runs/MOE-004")
+    at(folder / "logbooks/moe/entries/MOE-005.yaml").unlink()
+    shutil.rmtree(at(folder / "logbooks/moe/runs/MOE-004"))
     return written("sync --offline issue", "issue/**/*")(cli, folder, matrix)
 
 

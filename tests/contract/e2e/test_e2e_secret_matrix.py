@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
 from tests.contract.text.redaction.kinds_support import FORMS, Maker
+from tests.stored import at
 
 
 @pytest.fixture(params=sizes(FEW))
@@ -74,7 +75,7 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     read_all(cli, matrix, "MOE-000", "MOE-001", "MOE-002", "MOE-003", "MOE-004")
     offline(cli, matrix, folder)
     matrix.nothing_leaked(folder)
-    assert (folder / "logbooks/moe/entries/MOE-001.yaml").read_text().count("keep") >= 5 * (len(matrix.kinds) - 2)
+    assert at(folder / "logbooks/moe/entries/MOE-001.yaml").read_text().count("keep") >= 5 * (len(matrix.kinds) - 2)
 
 
 @pytest.mark.slow
@@ -111,7 +112,7 @@ def test_words_of_a_command(started: Cli, folder: Path, matrix: Matrix, monkeypa
     read_all(started, matrix, "MOE-000", "MOE-005")
     offline(started, matrix, folder)
     matrix.nothing_leaked(folder)
-    assert "keep999" in (folder / "logbooks/moe/runs/MOE-001/01/run.json").read_text()
+    assert "keep999" in at(folder / "logbooks/moe/runs/MOE-001/01/run.json").read_text()
 
 
 OUTPUT = """
@@ -186,7 +187,7 @@ def test_output_and_rows(started: Cli, folder: Path, matrix: Matrix, capfd: pyte
     read_all(started, matrix, *(["MOE-000"] if matrix.kinds is EVERY else ["MOE-000", "MOE-001"]))
     offline(started, matrix, folder)
     matrix.nothing_leaked(folder)
-    log = (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    log = at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     assert log.count("keep ") >= 2 * (len(matrix.kinds) - 12)
 
 
@@ -208,5 +209,5 @@ def test_values_of_variables_in_every_form(
     assert started("run", "--title", title, *given, "--", *command, "given.txt").code == 0
     read_all(started, matrix, "MOE-000")
     matrix.nothing_leaked(folder)
-    log = (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    log = at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     assert log.count("keep ") == len(printed)

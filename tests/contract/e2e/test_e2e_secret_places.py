@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
 from tests.contract.e2e.test_e2e_secret_matrix import matrix
+from tests.stored import at
 
 __all__ = ["matrix"]
 
@@ -85,7 +86,7 @@ def test_recipes_and_sweeps(cli: Cli, folder: Path, matrix: Matrix) -> None:
     read_all(cli, matrix, "MOE-000")
     offline(cli, matrix, folder)
     matrix.nothing_leaked(folder)
-    assert (folder / "logbooks/moe/runs/MOE-000/sweep.csv").is_file()
+    assert at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").is_file()
     pair = [f"--axis=api_key={','.join(list(matrix.values('--axis').values())[:2])}", "--pairs", "2"]
     said = cli("ab", *pair, "--json", "--", "sh", "-c", "echo RESULT tflops=1", "--api_key={api_key}")
     matrix.said.append(("ab", said.out))
@@ -154,4 +155,4 @@ def test_a_secret_written_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatc
     subprocess.run([*tool, "run", "--", sys.executable, "-c", script], check=True, capture_output=True)
     files = [p for p in (folder / "logbooks").rglob("*") if p.is_file()]
     assert not [p for p in files if secret.encode() in p.read_bytes()]
-    assert "$API_TOKEN" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert "$API_TOKEN" in at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()

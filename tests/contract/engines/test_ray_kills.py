@@ -25,6 +25,7 @@ from tests.contract.engines.ray_engine import Ray
 from tests.contract.engines.ray_place import LEASE_S, place_on
 from tests.contract.engines.test_ray_faults import coordinators
 from tests.contract.running.executors.conftest import assert_each_once, is_cut_off, wait_for
+from tests.stored import at
 
 CASES, CLIENTS = (40, 50) if STRESS else (8, 4)
 SEED = int(os.environ.get("LOGBOOK_SEED", "1"))
@@ -107,7 +108,7 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
         assert time.monotonic() - began < MOST_S, (folder / "said").read_text()[-2000:]
         with (folder / "said").open("ab") as said:
             # One that was killed after its last run is taken up again, and begins no second sweep.
-            words = AGAIN if (folder / "logbooks/moe/entries/MOE-000.yaml").exists() else WORDS
+            words = AGAIN if at(folder / "logbooks/moe/entries/MOE-000.yaml").exists() else WORDS
             client = subprocess.Popen([*LOGBOOK, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=said)
         while left and client.poll() is None:
             if chance.random() < AT_WORK:

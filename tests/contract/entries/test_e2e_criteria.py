@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Answer, Cli, FixedClock
+from tests.stored import at
 
 STOPS = ["no speed-up at any shape", "p < 0.05\non two machines", "two weeks"]
 
@@ -201,7 +202,7 @@ def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folde
         said = judging("edit", "MOE-000", "--state", how).err
         assert all(word in said for word in ("criterion 1", doubt, "--met 1", "logbook criteria --help"))
     else:
-        (folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
+        at(folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
         assert judging("render").code == 0
     text = f"[x] {STOPS[0]} (met: MOE-000, ada; {doubt})\n"
     assert f"- {text}" in view(folder)

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from tests.seams import Store, order_of_pair
+from tests.stored import at, number_of
 
 Data = dict[str, Any]
 TOPIC, PREFIX = "campaign", "CMP"
@@ -210,8 +211,8 @@ def read(folder: Path) -> Said:
 def _entry(path: Path) -> Data:
     """An entry with its runs, `is`: its state, and `says`: its fields."""
     entry: Data = yaml.load(path.read_text(), yaml.CSafeLoader)
-    runs = (path.parent.parent / "runs" / entry["id"]).glob("*/run.json")
-    entry["runs"] = [json.loads(run.read_text()) for run in sorted(runs, key=lambda run: int(run.parent.name))]
+    runs = at(path.parent.parent / "runs" / entry["id"]).glob("*/run.json")
+    entry["runs"] = [json.loads(run.read_text()) for run in sorted(runs, key=lambda run: number_of(run.parent))]
     good = all(run["exit"] == {"code": 0} for run in entry["runs"])
     entry["is"] = entry.get("state") or ("noted" if not entry["runs"] else "finished" if good else "failed")
     entry["says"] = {one["label"]: one["text"] for one in entry.get("fields") or ()}

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.findings.kept import once
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +63,7 @@ def pair(bench: Cli, folder: Path, kept: Path) -> Cli:
 @pytest.mark.sample(1)
 def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, folder: Path, seed: int) -> None:
     ab(bench, "none", "int8", pairs=12, seed=seed)
-    first = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["part"]["side"]
+    first = json.loads(at(folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["part"]["side"]
     assert first == {1: "none", 8: "int8"}[seed], "the seeds differ in the side that runs first"
     shown = bench("show", "MOE-000", "--json").data["answer"]
     for words in (["MOE-000"], ["MOE-000", "--axis", "mode"], ["MOE-000", "--axis", "mode", "--base", "none"]):

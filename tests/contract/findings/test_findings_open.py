@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 
 @pytest.fixture
 def interrupted(started: Cli, folder: Path) -> Cli:
     """A logbook with MOE-000, an A/B that was stopped."""
     assert started("run", "--next", "The other half.", "--", "echo", "RESULT tflops=1").code == 0
-    path = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    path = at(folder / "logbooks/moe/runs/MOE-000/01/run.json")
     run = json.loads(path.read_text())
     run["exit"] = {"signal": "SIGINT", "interrupted": True}
     path.write_text(json.dumps(run))

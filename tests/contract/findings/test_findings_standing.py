@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +132,7 @@ def test_relations_that_were_written_by_hand(cli: Cli, folder: Path) -> None:
     for title in ("one", "two"):
         cli("note", "--title", title)
     entries = folder / "logbooks/moe/entries"
-    first, second = (entries / f"MOE-00{n}.yaml" for n in (0, 1))
+    first, second = (at(entries / f"MOE-00{n}.yaml") for n in (0, 1))
     whole = second.read_text()
     second.write_text(whole + '"supersedes": MOE-000\n')
     assert cli("show", "MOE-000", "--json").data["superseded_by"] == ["MOE-001"]

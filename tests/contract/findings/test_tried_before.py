@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -90,9 +91,9 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
 @pytest.mark.slow
 def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Path) -> None:
     started("run", "--", *FAILS)
-    whole = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    whole = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
     for number in range(1, 130):
         name = f"MOE-{number:03d}"
-        (folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
+        at(folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
     answer = started("run", "--json", "--", "true")
     assert "129 entries" in json.loads(answer.out)["warnings"][0]

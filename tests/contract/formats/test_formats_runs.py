@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 FILES = Path(__file__).parent / "files"
 HYPERFINE = str(FILES / "hyperfine-1.15.0-parameters.json")
@@ -26,7 +27,7 @@ def bench(cli: Cli) -> Cli:
 
 
 def run_of(folder: Path, entry: str, number: int = 1) -> Any:
-    return json.loads((folder / f"logbooks/bench/runs/{entry}/{number:02d}/run.json").read_text())
+    return json.loads(at(folder / f"logbooks/bench/runs/{entry}/{number:02d}/run.json").read_text())
 
 
 def test_a_file_becomes_rows(bench: Cli, folder: Path) -> None:

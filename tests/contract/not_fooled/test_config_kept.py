@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.seams import Store
+from tests.stored import at
 
 MD5, OTHER = "0cc175b9c0f1b6a831c399e269772661", "92eb5ffee6ae2fec3ad71c777531578f"
 SHA1, SHA256 = "3f2a9c01d4e5b6a7988f7e6d5c4b3a2910ffee00", MD5 + OTHER
@@ -60,7 +61,7 @@ def options(values: dict[str, Any]) -> list[str]:
 
 
 def record(folder: Path, entry: str = "MOE-000") -> dict[str, Any]:
-    [path] = (folder / f"logbooks/moe/runs/{entry}").glob("*/run.json")
+    [path] = at(folder / f"logbooks/moe/runs/{entry}").glob("*/run.json")
     read: dict[str, Any] = json.loads(path.read_text())
     return read
 
@@ -85,7 +86,7 @@ def test_kept_as_it_was_written(started: Cli, folder: Path, group: str) -> None:
     assert run["argv"] == words
     assert run["config"] == values
     assert [row["config"] for row in run["rows"]] == [values]
-    [path] = (folder / "logbooks/moe/runs/MOE-000").glob("*/output.log")
+    [path] = at(folder / "logbooks/moe/runs/MOE-000").glob("*/output.log")
     assert path.read_text() == printed + "\n"
     view = (folder / "logbooks/moe.md").read_text()
     assert "redacted" not in view + started("show", "MOE-000", "--json").out

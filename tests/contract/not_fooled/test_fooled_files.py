@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 HERE = Path(__file__).parent
 REAL = HERE.parent / "formats/files"
@@ -30,7 +31,7 @@ def run_of(cli: Cli, folder: Path) -> Run:
         [entry] = json.loads(cli("list", "--json").out)["data"][-1:]
         assert done.code == 0, done.err
         (folder / "out.json").unlink()
-        return json.loads((folder / f"logbooks/t/runs/{entry['id']}/01/run.json").read_text())
+        return json.loads(at(folder / f"logbooks/t/runs/{entry['id']}/01/run.json").read_text())
 
     return run
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 Run = Callable[..., Any]
 METRICS = ("loss:min", "val_bpb:min", "time_s:min:s", "train/CrossEntropyLoss:min")
@@ -27,7 +28,7 @@ def run_of(cli: Cli, folder: Path) -> Run:
         done = cli("run", "--json", "--", "sh", "-c", f"cat out; cat err >&2; exit {code}")
         assert done.code == code, done.err
         [entry] = json.loads(cli("list", "--json").out)["data"][-1:]
-        return json.loads((folder / f"logbooks/t/runs/{entry['id']}/01/run.json").read_text())
+        return json.loads(at(folder / f"logbooks/t/runs/{entry['id']}/01/run.json").read_text())
 
     return run
 
@@ -251,4 +252,4 @@ def test_a_file_of_results_may_begin_with_a_mark(run_of: Run, cli: Cli, folder: 
     run_of("METRIC loss=1")
     script = r"""printf '\357\273\277{"metrics": {"loss": 2}}' > $LOGBOOK_RESULT_FILE"""
     assert cli("run", "--", "sh", "-c", script).code == 0
-    assert values(json.loads((folder / "logbooks/t/runs/T-001/01/run.json").read_text()), "loss") == [[2]]
+    assert values(json.loads(at(folder / "logbooks/t/runs/T-001/01/run.json").read_text()), "loss") == [[2]]

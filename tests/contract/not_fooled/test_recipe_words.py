@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.seams import Store
+from tests.stored import at
 
 # As a campaign wrote it.
 WORDS = """\
@@ -79,7 +80,7 @@ def test_a_value_that_is_set_goes_to_the_command_as_typed(started: Cli, folder: 
 
 
 def test_an_entry_that_somebody_wrote(started: Cli, folder: Path) -> None:
-    entry = folder / "logbooks/moe/entries/MOE-000.yaml"
+    entry = at(folder / "logbooks/moe/entries/MOE-000.yaml")
     entry.parent.mkdir()
     entry.write_text(
         "format: 1\nid: MOE-000\ntitle: by hand\nopened: 2026-02-10T10:43:00+00:00\nnoise: no\nstate: planned\n"

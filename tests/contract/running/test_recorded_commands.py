@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def pulled(started: Cli, folder: Path) -> Cli:
     """A planned entry as a branch would bring it."""
     command = "K='a b' sh -c 'echo METRIC tflops=$(echo $K | wc -w)'"
     assert started("note", "--plan", "--title", "x", "--command", f"A: {command}", "--command", "true one").code == 0
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path = at(folder / "logbooks/moe/entries/MOE-000.yaml")
     text = path.read_text()
     assert "one" in text
     path.write_text(text.replace("one", "two"))

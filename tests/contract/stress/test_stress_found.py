@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -31,9 +32,9 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
         [sys.executable, "-m", "logbook_agent", "run", "--", "sleep", "30"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    record = folder / "logbooks/moe/runs/MOE-003/01/run.json"
     until = time.monotonic() + 20
-    while not (record.exists() and '"child"' in record.read_text()) and time.monotonic() < until:
+    record = folder / "logbooks/moe/runs/MOE-003/01/run.json"
+    while not (at(record).exists() and '"child"' in at(record).read_text()) and time.monotonic() < until:
         time.sleep(0.02)
     tool.send_signal(signal.SIGKILL)
     tool.wait()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.views import blocks, is_generated
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -93,4 +94,4 @@ def test_a_folder_that_may_not_be_written(git: Git, started: Cli, folder: Path, 
     else:
         assert done.returncode == 3
         assert "error: cannot write" in done.stderr
-        assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
+        assert not at(folder / "logbooks/moe/entries/MOE-001.yaml").exists()

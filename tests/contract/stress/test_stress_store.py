@@ -17,6 +17,7 @@ import pytest
 
 from tests.breadth import wide
 from tests.conftest import REPOSITORY
+from tests.stored import at
 
 SCALE = int(os.environ.get("LOGBOOK_STRESS", "1"))
 
@@ -70,7 +71,7 @@ def test_a_file_size_limit_in_a_real_process(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert done.returncode == 0, done.stderr[-2000:]
-    record = json.loads((tmp_path / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
+    record = json.loads(at(tmp_path / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
     assert record["exit"] == {"code": 0}
     assert [row["metrics"]["answer"]["samples"] for row in record["rows"]] == [[42.0]]
     assert any("log" in problem["text"] for problem in record["problems"]), record["problems"]

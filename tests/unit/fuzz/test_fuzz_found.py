@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 ENTRY = "format: 1\nid: MOE-000\ntitle: t\nopened: '2026-02-10T10:43:00+00:00'\n"
 
@@ -30,7 +31,7 @@ def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(
 ) -> None:
     secret = "fzQ8xk2Lm9vT4wR7pZc6"
     monkeypatch.setenv("FUZZ_API_KEY", secret)
-    (two / "entries" / "MOE-000.yaml").write_text(ENTRY.replace("2026-02-10T10:43:00+00:00", secret))
+    at(two / "entries" / "MOE-000.yaml").write_text(ENTRY.replace("2026-02-10T10:43:00+00:00", secret))
     there, warnings = listed(cli)
     assert there == ["MOE-001"]
     assert "a secret rule hides a value that MOE-000 needs: opened is $FUZZ_API_KEY" in warnings[0]

@@ -11,6 +11,7 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.store import records
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.records import check_format, dump_yaml, run_of, write_entry
+from tests.stored import at
 
 
 @pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r", "\t", " "])
@@ -20,7 +21,7 @@ def test_text_with_another_end_of_line_comes_back(end: str) -> None:
 
 
 def test_what_is_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "moe/entries/MOE-000.yaml"
+    path = at(tmp_path / "moe/entries/MOE-000.yaml")
     path.parent.mkdir(parents=True)
     entry = Entry(id="MOE-000", title="t", opened="2026-02-10T10:43:00+00:00")
     write_entry(path, entry)

@@ -14,6 +14,7 @@ from tests.conftest import Cli
 from tests.contract.agents.mcp.test_mcp_tools import call
 from tests.contract.report.live.live_support import wait_for
 from tests.seams import mcp_document, mcp_tools
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def test_a_wait_returns_the_answer_of_a_comparison(started: Cli, folder: Path) -
     assert waited["answers"] == [started("compare", entry, "--json").data["answer"]]
     assert waited["answers"][0]["findings"]
     assert len(waited["ended"][0]["runs"]) + waited["ended"][0]["runs_left_out"] == 16
-    stated = (folder / f"logbooks/moe/entries/{entry}.yaml").read_text()
+    stated = at(folder / f"logbooks/moe/entries/{entry}.yaml").read_text()
     assert "seed: 0\n" in stated
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import runs_of, write_recipe
+from tests.stored import at
 
 MODES = """\
 name: modes
@@ -39,7 +40,7 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     (folder / "mended").touch()
     again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
     assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 2, 0, 1)
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         assert [(row["mode"], row["tflops"]) for row in csv.DictReader(stream)] == [("a", "100.0"), ("b", "200.0")]
 
 
@@ -56,5 +57,5 @@ def test_runs_that_were_added_by_hand_all_count(started: Cli, folder: Path) -> N
     # Two runs of each mode, two that failed first, and the two by hand.
     assert len(runs_of(folder)) == 8
     assert started("list", "--json").data[0]["result"].startswith("6 rows")
-    log = (folder / "logbooks/moe/runs/MOE-000/sweep.log").read_text()
+    log = at(folder / "logbooks/moe/runs/MOE-000/sweep.log").read_text()
     assert "===== run 3: mode=b repeat 1: bash bench.sh b: exit code 4\n" in log

@@ -12,6 +12,7 @@ import yaml
 
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
+from tests.stored import at
 
 # Size 3 comes out best once, and below all others after that. The last digits follow from the number of the run.
 LUCKY = """\
@@ -38,7 +39,7 @@ echo "RESULT tflops=$((1000 + gain + LOGBOOK_RUN * 7 % 10)).3"
 
 
 def stated(folder: Path) -> dict[str, Any]:
-    text = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    text = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
     found: dict[str, Any] = yaml.safe_load(text)["comparison"]
     return found
 
@@ -130,7 +131,7 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     assert [one.rpartition(": ")[2] for one in first.data["problems"]] == [REST]
     second = started("sweep", "demo", "--json").data
     assert (second["id"], second["rows"], second["ran"], second["problems"]) == ("MOE-000", 8, 5, [])
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         assert sorted((row["size"], row["mode"]) for row in csv.DictReader(stream)) == sorted(
             (str(size), mode) for size in (1, 2, 3, 4) for mode in ("old", "new")
         )

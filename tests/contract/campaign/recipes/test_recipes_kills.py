@@ -16,24 +16,24 @@ import pytest
 from tests.breadth import wide
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import COMPARED, runs_of, write_recipe
+from tests.stored import at
 
 ENTRY = "logbooks/moe/entries/MOE-000.yaml"
 
 
 def sweep(folder: Path) -> list[str]:
     """The command that begins the sweep, or goes on with it."""
-    return ["sweep", "--id", "MOE-000"] if (folder / ENTRY).exists() else ["sweep", "demo"]
+    return ["sweep", "--id", "MOE-000"] if at(folder / ENTRY).exists() else ["sweep", "demo"]
 
 
 def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
     """Whether a sweep was still going on when it was killed, a moment after it had begun so many more runs."""
-    records = folder / "logbooks/moe/runs/MOE-000"
-    wanted = _count(records) + more_runs
+    wanted = _count(folder) + more_runs
     process = subprocess.Popen(
         [sys.executable, "-m", "logbook_agent", *sweep(folder)],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    while process.poll() is None and _count(records) < wanted:
+    while process.poll() is None and _count(folder) < wanted:
         time.sleep(0.002)
     time.sleep(delay_s)
     if process.poll() is not None:
@@ -43,8 +43,8 @@ def is_killed(folder: Path, more_runs: int, delay_s: float) -> bool:
     return True
 
 
-def _count(records: Path) -> int:
-    return len(list(records.glob("*"))) if records.is_dir() else 0
+def _count(folder: Path) -> int:
+    return len(list(folder.glob("logbooks/moe/runs/MOE-000.*/*")))
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     assert resumed.code == 0, resumed.err
     assert f"{2 * sizes} of {2 * sizes} rows, none failed" in resumed.out
     assert f"best while exploring: size={sizes} mode=new: tflops {10 * sizes} TF/s" in resumed.out
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     cases = [(row["size"], row["mode"]) for row in rows]
     assert sorted(cases) == sorted((str(s), m) for s in range(1, sizes + 1) for m in ("old", "new"))
@@ -77,9 +77,9 @@ def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_
     assert (finding["outcome"], finding["notes"]) == ("open", ["all values are the same"])
     # A kill between a record and the removal of its marker leaves the marker; one before the record an empty folder,
     # which is somebody's at work until it is old.
-    for run in (folder / "logbooks/moe/runs/MOE-000").iterdir():
+    for run in at(folder / "logbooks/moe/runs/MOE-000").iterdir():
         if run.is_dir() and not (run / "run.json").exists():
             os.utime(run, (0, 0))
     assert started("doctor", "--fix").code == 0
     assert started("doctor").code == 0
-    assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
+    assert not at(folder / "logbooks/moe/entries/MOE-001.yaml").exists()

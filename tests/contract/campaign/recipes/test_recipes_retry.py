@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.stored import at
 
 
 @pytest.mark.slow
@@ -35,7 +36,7 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     assert again.data["ran"] == 2
     runs = runs_of(folder)
     assert sum(row.failed is not None for run in runs for row in run.rows) == 4, "what failed stays in the record"
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert sorted((row["size"], row["mode"]) for row in rows) == sorted(
         (str(size), mode) for size in (1, 2, 3, 4) for mode in ("old", "new")

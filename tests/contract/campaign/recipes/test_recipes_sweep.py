@@ -12,6 +12,7 @@ from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
 from tests.contract.running.executors.conftest import settings
 from tests.seams import Store
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +105,7 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
         ({"mode": "old", "size": 3}, "exit code 4")
     ]
     assert "boom" in str(failed[0].failed)
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+    with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 16
     assert sum(row["failed"] == "exit code 4" for row in rows) == 4

@@ -48,7 +48,7 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     before = (folder / "logbooks/moe.md").read_bytes()
     answer = started("run", "--title", "T", "--", "sh", "-c", "echo RESULT tflops=2; exit 3")
     assert answer.code == 3
-    run = json.loads(next(folder.glob("logbooks/moe/runs/MOE-000/*/run.json")).read_text())
+    run = json.loads(next(folder.glob("logbooks/moe/runs/MOE-000.*/*/run.json")).read_text())
     assert run["exit"]["code"] == 3
     assert run["rows"][0]["metrics"]["tflops"]["samples"] == [2.0]
     if kind == "marker":

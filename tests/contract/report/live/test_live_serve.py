@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.report.live.live_support import GO, Served, serving, whole
+from tests.stored import at
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
         assert served.status("/moe.html", method) == 405
     assert served.status(f"/moe.html?{'a=1&' * 50}", cookie="") == 401
-    (folder / "logbooks/moe/runs/MOE-000/02").symlink_to(folder / "logbooks/moe/runs/MOE-000/01")
+    at(folder / "logbooks/moe/runs/MOE-000/02").symlink_to(at(folder / "logbooks/moe/runs/MOE-000/01"))
     before = whole(folder)
     for path in (
         "/../moe/logbook.yaml", "/moe/logbook.yaml", "/%2e%2e/x.html", "/moe/logs/..%2f..%2flogbook-01.txt",

@@ -11,6 +11,7 @@ import pytest
 from tests.contract.report.plots import measured
 from tests.contract.report.plots.plots_support import Seeded, drawn_data, marks, parsed
 from tests.seams import Facts
+from tests.stored import at, number_of
 
 pytestmark = pytest.mark.slow
 
@@ -47,10 +48,10 @@ def by_topk(mode: str, run: int) -> dict[object, float]:
 def order(seeded: Seeded, entry: str) -> dict[str, list[int]]:
     """By the side of an A/B the numbers of its runs, as their rows have it."""
     found: dict[str, list[int]] = {}
-    for path in sorted((seeded.folder / f"logbooks/ep/runs/{entry}").glob("*/run.json")):
+    for path in sorted(at(seeded.folder / f"logbooks/ep/runs/{entry}").glob("*/run.json")):
         text = path.read_text()
         side = next(s for s in ("int8", "ep", "none") if f'mode": "{s}"' in text)
-        found.setdefault(side, []).append(int(path.parent.name))
+        found.setdefault(side, []).append(number_of(path.parent))
     return found
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.report.terminal.terminal_screens import on_screen
+from tests.stored import at
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
@@ -39,7 +40,7 @@ def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
     assert lines[start + 3].startswith("step 12  loss 0.3333")
     assert "12 lines" in "".join(lines[start + 3 : start + 5])
     assert not any("KiB |" in line for line in lines), "the progress line is gone"
-    assert (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
+    assert at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
 
 
 def test_a_step_that_is_config_is_a_case_on_a_terminal_too(started: Cli, folder: Path) -> None:

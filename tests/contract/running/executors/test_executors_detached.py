@@ -17,6 +17,7 @@ from tests.contract.campaign.recipes.sweep_support import runs_of
 from tests.contract.e2e.e2e_support import logbook
 from tests.contract.running.executors.conftest import exit_of, is_gone, samples, series, wait_for
 from tests.seams import Store
+from tests.stored import at
 
 GO = "until [ -e go ]; do sleep 0.02; done"
 
@@ -163,7 +164,7 @@ def test_a_series(started: Cli, folder: Path) -> None:
         "the state is that of the last run of a command"
     )
     assert [(run.repeat, run.executor) for run in runs_of(folder)] == [(1, "local"), (2, "local"), (3, "local")]
-    record = folder / "logbooks/moe/runs/MOE-000/03/run.json"
+    record = at(folder / "logbooks/moe/runs/MOE-000/03/run.json")
     plain = json.loads(record.read_text())
     record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
     assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"

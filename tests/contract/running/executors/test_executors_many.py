@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.contract.running.executors.conftest import Place, at_once, far_place
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,7 @@ def test_a_sweep_that_lacks_nothing_but_a_run_of_its_comparison(pool: Place, fol
     assert pool.cli("sweep", "spread", "--on", "far", "--parallel", "4").code == 0
     [*_, last] = made = [run for run in runs_of(folder) if run.label == "comparison"]
     assert len(made) == 2
-    shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{last.run:02d}")
+    shutil.rmtree(at(folder / f"logbooks/moe/runs/MOE-000/{last.run:02d}"))
     answer = pool.cli("sweep", "--id", "MOE-000", "--on", "far", "--parallel", "4")
     assert answer.code == 0, answer.err
     made = [run for run in runs_of(folder) if run.label == "comparison"]

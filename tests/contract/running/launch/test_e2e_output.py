@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import blocks_of, logbook
 from tests.contract.running.measured import measured
+from tests.stored import at
 
 LINES = """\
 import sys
@@ -46,7 +47,7 @@ def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     code, _, used = measured("run", "--", sys.executable, "-c", script, cwd=folder)
     assert code == 0
     assert used < 200 * 2**20
-    run = folder / "logbooks/moe/runs/MOE-000/01"
+    run = at(folder / "logbooks/moe/runs/MOE-000/01")
     assert (run / "run.json").stat().st_size < 50_000_000
     rows = json.loads((run / "run.json").read_text())["rows"]
     assert any(r["metrics"]["tflops"]["samples"] == [1.5] for r in rows) or name == "result lines"
@@ -96,7 +97,7 @@ def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Pa
     assert "### forged" not in text.split("\n")
     assert started("render").err == ""
     assert (folder / "logbooks/moe.md").read_text() == text
-    log = (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_bytes()
+    log = at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_bytes()
     assert log == HOSTILE[name] * 2, "the log is what was printed, to the byte"
     for words in (["status"], ["list"], ["show", "MOE-000"], ["list", "done"]):
         answer = started(*words)

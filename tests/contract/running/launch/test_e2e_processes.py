@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK, blocks_of
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ def spawn(started: Cli, folder: Path) -> Iterator[Callable[..., subprocess.Popen
         begun.append(process)
         wait_for(lambda: len(list(folder.glob("*.pid"))) == 2 and all(p.read_text() for p in folder.glob("*.pid")))
         log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
-        wait_for(lambda: log.exists() and b"deep" in log.read_bytes())
+        wait_for(lambda: at(log).exists() and b"deep" in at(log).read_bytes())
         return process
 
     yield run
@@ -78,7 +79,7 @@ def alive(folder: Path) -> list[int]:
 
 
 def first_run(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
+    found: dict[str, object] = json.loads(at(folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())
     return found
 
 
@@ -143,7 +144,7 @@ def test_the_tool_is_killed_while_the_command_goes_on(
     process.kill()
     process.wait()
     assert started("status", "--json").data["open"]["orphaned"][0]["id"] == "MOE-000"
-    assert "RESULT topk=1" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert "RESULT topk=1" in at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     assert started("render").code == 0
     assert started("show", "MOE-000", "--json").data["state"] == "orphaned"
     os.killpg(os.getpgid(pids(folder)[0]), signal.SIGKILL)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def test_table_and_show(warm: Cli) -> None:
 
 def test_alone_they_are_nothing(warm: Cli, folder: Path) -> None:
     for number in (2, 3, 4):
-        shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{number:02d}")
+        shutil.rmtree(at(folder / f"logbooks/moe/runs/MOE-000/{number:02d}"))
     [line] = warm("list", "--json").data
     assert (line["state"], line["result"], line["runs"]) == ("finished", "only warm-ups", 1)
     assert line["confidence_text"] == "exploratory"

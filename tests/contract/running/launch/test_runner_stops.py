@@ -65,9 +65,8 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
 def test_ctrl_c_to_the_group_at_any_time(started: Cli, folder: Path, words: tuple[str, ...], delay_s: float) -> None:
     write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n")
     process = begun(*LOGBOOK, *words, cwd=folder)
-    records = folder / "logbooks/moe/runs/MOE-000"
     until = time.monotonic() + 30
-    while len(list(records.glob("*/run.json"))) < 3 and time.monotonic() < until:
+    while len(list(folder.glob("logbooks/moe/runs/MOE-000.*/*/run.json"))) < 3 and time.monotonic() < until:
         time.sleep(0.002)
     time.sleep(delay_s)
     os.killpg(process.pid, signal.SIGINT)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.text.redaction.kinds_support import Maker
+from tests.stored import at
 
 VALUE = Maker("attacked").word() + "Lm2Tz"
 LONG = (VALUE * 6).replace("_", "x").replace("-", "y")
@@ -36,7 +37,7 @@ def test_extra_arguments_are_not_repeated(started: Cli) -> None:
 
 def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: Path) -> None:
     started("note", "--title", "one")
-    file = folder / "logbooks/moe/entries/MOE-000.yaml"
+    file = at(folder / "logbooks/moe/entries/MOE-000.yaml")
     file.write_text(file.read_text() + f"recipe: {{name: ghp_{LONG[:36]}, digest: '{'0' * 32}', runs: 2}}\n")
     before = file.read_bytes()
     answer = started("edit", "MOE-000", "--title", "two")

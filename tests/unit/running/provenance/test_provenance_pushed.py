@@ -10,6 +10,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import published, pushed_commit
 from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.marked import Block, build
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -37,9 +38,9 @@ def root(folder: Path, git: Git) -> Path:
 
 def write_entry(root: Path, name: str, runs: int = 1) -> None:
     (root / "moe/entries").mkdir(parents=True, exist_ok=True)
-    (root / f"moe/entries/{name}.yaml").write_text(f"id: {name}\n")
+    at(root / f"moe/entries/{name}.yaml").write_text(f"id: {name}\n")
     for run in range(1, runs + 1):
-        place = root / f"moe/runs/{name}/0{run}"
+        place = at(root / f"moe/runs/{name}/0{run}")
         place.mkdir(parents=True, exist_ok=True)
         (place / "run.json").write_text(f'{{"run": {run}}}')
         (place / "output.log").write_text("not in git, say\n")
@@ -94,7 +95,7 @@ def test_a_worktree_on_its_own_branch(root: Path, git: Git, tmp_path: Path) -> N
     change(there, lambda *a: git(*a, cwd=tree), "own")
     assert pushed_commit(there, "origin", os.environ) == pushed
     assert links(there).commit == pushed
-    (there / "moe/entries/MOE-001.yaml").write_text("changed in the worktree")
+    at(there / "moe/entries/MOE-001.yaml").write_text("changed in the worktree")
     assert list(links(there).entries) == ["MOE-002"]
     assert list(links(root).entries) == ["MOE-001", "MOE-002"]
 
@@ -141,8 +142,8 @@ def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
 @pytest.mark.parametrize(
     "touch",
     [
-        lambda moe: (moe / "entries/MOE-001.yaml").write_text("changed"),
-        lambda moe: (moe / "runs/MOE-001/01/run.json").write_text("{}"),
+        lambda moe: at(moe / "entries/MOE-001.yaml").write_text("changed"),
+        lambda moe: at(moe / "runs/MOE-001/01/run.json").write_text("{}"),
         lambda moe: write_entry(moe.parent, "MOE-001", runs=2),
     ],
 )
@@ -154,7 +155,7 @@ def test_an_entry_that_changed_since_has_no_link(root: Path, touch: Callable[[Pa
 def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> None:
     pushed = git("rev-parse", "HEAD")
     write_entry(root, "MOE-003")
-    (root / "moe/entries/MOE-002.yaml").write_text("changed")
+    at(root / "moe/entries/MOE-002.yaml").write_text("changed")
     write_view(root, ["MOE-000", "MOE-001", "MOE-002", "MOE-003"])
     git("add", ".")
     git("commit", "-q", "-m", "mine")

@@ -1,0 +1,115 @@
+"""What entries and runs are called.
+
+On disk by their whole names, `MOE-003.k3x9q` and `01.p2m4a`, which never change and which no two clones give twice. In
+a process, and by people, by the number alone, as long as one entry or run has it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from logbook_agent.model.entry import RELATIONS, UID_CHARS, bare_id, parse_id, run_number
+
+# The keys of records that name entries.
+_NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
+# What a person's own keys hold is no name of ours.
+_FREE = "extra"
+
+
+def new_uid() -> str:
+    """Five characters, one of 33 million."""
+    return "".join(secrets.choice(UID_CHARS) for _ in range(5))
+
+
+class EntryNames:
+    """The entries that a logbook has now, by their whole names."""
+
+    def __init__(self, whole_names: Iterable[str]) -> None:
+        self._twins: defaultdict[str, list[str]] = defaultdict(list)
+        for name in whole_names:
+            self._twins[bare_id(name)].append(name)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ID of each entry, in no order."""
+        return [name for bare, twins in self._twins.items() for name in ([bare] if len(twins) == 1 else twins)]
+
+    def id_of(self, name: str) -> str:
+        """The ID of a whole name: the number, where no other entry has it. That of an entry that is not here is its
+        whole name."""
+        bare = bare_id(name)
+        return bare if self._twins.get(bare) == [name] else name
+
+    def whole(self, entry_id: str) -> str | None:
+        """The whole name of an ID; None where no entry has it, or two have."""
+        twins = self._twins.get(bare_id(entry_id), [])
+        if entry_id in twins:
+            return entry_id
+        return twins[0] if len(twins) == 1 and entry_id == bare_id(entry_id) else None
+
+    def twins(self, entry_id: str) -> list[str]:
+        """The whole names of the entries with this number, in order."""
+        return sorted(self._twins.get(bare_id(entry_id), []))
+
+
+def renamed(data: Any, name: Callable[[str], str]) -> Any:
+    """The plain data of a record with every entry that it names called otherwise."""
+    if isinstance(data, list):
+        return [renamed(one, name) for one in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: value if key == _FREE else _renamed_value(key, value, name) for key, value in data.items()}
+
+
+def _renamed_value(key: str, value: Any, name: Callable[[str], str]) -> Any:
+    if key in _NAMING and isinstance(value, str):
+        return name(value) if parse_id(value) is not None else value
+    if key in _NAMING and isinstance(value, list):
+        return [_renamed_value(key, one, name) for one in value]
+    return renamed(value, name)
+
+
+class TwinRun(int):
+    """The number of a run that another run of its entry has, too: two clones made both. It is written `2.p2m4a`."""
+
+    uid: str
+
+    def __new__(cls, number: int, uid: str) -> TwinRun:
+        self = super().__new__(cls, number)
+        self.uid = uid
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TwinRun) and int(self) == int(other) and self.uid == other.uid
+
+    def __hash__(self) -> int:
+        return hash((int(self), self.uid))
+
+    def __lt__(self, other: int) -> bool:
+        return (int(self), self.uid) < (int(other), getattr(other, "uid", ""))
+
+    def __gt__(self, other: int) -> bool:
+        return (int(self), self.uid) > (int(other), getattr(other, "uid", ""))
+
+    def __format__(self, spec: str) -> str:
+        return f"{int(self):{spec}}.{self.uid}"
+
+    def __str__(self) -> str:
+        return f"{self}"
+
+
+def run_names(names: Iterable[str]) -> Mapping[int, str]:
+    """The folders of an entry's runs by their numbers, in order; other names are left out."""
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for name in names:
+        number = run_number(name)
+        if number is not None:
+            found[number].append(name)
+    every: dict[int, str] = {}
+    for number in sorted(found):
+        twins = sorted(found[number])
+        every |= {number: twins[0]} if len(twins) == 1 else {TwinRun(number, t.partition(".")[2]): t for t in twins}
+    return every
