@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
@@ -44,36 +43,23 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     names, header = {*changed, *book.changed}, book.header_changed
     book.changed.clear()
     book.header_changed = False
-    folder_ns = book.entries_changed_ns()
     try:
         with book.lock():
-            seen, entries = _refreshed(workspace, book, names, header_changed=header)
-        _remember(book, seen, entries=entries, folder_ns=folder_ns)
+            _refreshed(workspace, book, names, header_changed=header)
     except StoreError as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
         )
 
 
-def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
-    """Keep under which commands these entries are found. There are so many `entries`; their folder was changed at
-    `folder_ns` before they were counted."""
-    keys = {record.id: found for record in seen if (found := keys_of(record))}
-    if keys:
-        book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
-
-
-def _refreshed(
-    workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
-) -> tuple[Sequence[Record], int]:
-    """The entries that were rendered, and how many there are."""
+def _refreshed(workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool) -> None:
     text = book.read_view()
     if text is None:
         _rebuild(workspace, book)
-        return (), 0
+        return
     if marked.has_conflict(text):
         _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
-        return (), 0
+        return
     present = _parsed(workspace, book, text)
     found = read(workspace, book)
     # What an entry says of a comparison follows from the rows of the others.
@@ -106,7 +92,6 @@ def _refreshed(
         texts[FOOTER] = with_numbers(found, blocks.footer(found.listed)) or None
     _write(workspace, book, text, present, texts, found.order)
     mark_due(workspace, book, (record.entry for record in seen))
-    return seen, len(found.order)
 
 
 def _compares(found: Findings, entry_id: str) -> bool:
