@@ -231,7 +231,7 @@ class Store:
         self._user = places_of(self.root, os.environ)
 
     @property
-    def index_path(self) -> Path:
+    def cache_path(self) -> Path:
         """The cache of this logbook, in the user's folder."""
         assert self._user.cache is not None
         return self._user.cache / f"{self.topic}.sqlite"

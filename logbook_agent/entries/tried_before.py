@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from logbook_agent.findings.attempts import (
-    COMPARED,
     FAILURE,
     MARKED,
     command_key,
     contradicts,
     items_of,
-    keys_of,
     outcomes_text,
     planned_commands,
     without_gain,
@@ -33,8 +32,6 @@ from logbook_agent.store.workspace import Workspace
 _READ = 10
 _LINES = 3
 _COMMIT_CHARS = 9
-# Entries that were never looked at: more of them than this are left to `list` and its like.
-_LOOKED_AT = 100
 
 
 def tried_before(
@@ -53,12 +50,13 @@ def tried_before(
     """
     negative: dict[str, None] = {}
     others: dict[str, None] = {}
-    if not commands or not _is_indexed(workspace, book):
+    if not commands:
         return []
     try:
+        found = read(workspace, book)
         for command in commands:
             key = command_key(workspace.redactor.argv(command))
-            for is_negative, text in _found(read(workspace, book), book, key, config, own_id, measured=measured):
+            for is_negative, text in _found(found, book, key, config, own_id, measured=measured):
                 (negative if is_negative else others).setdefault(text)
     except (LogbookError, OSError):
         return []
@@ -68,29 +66,23 @@ def tried_before(
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
 
 
-def _is_indexed(workspace: Workspace, book: Book) -> bool:
-    """Whether every entry can be found by its commands, after a look at the few that are new."""
-    hints = book.tried
-    folder_ns = book.entries_changed_ns()
-    if hints.is_complete(folder_ns):
-        return True
-    names = book.names.ids
-    unseen, gone = hints.unseen(names)
-    if gone:
-        hints.forget(gone)
-    if len(unseen) > _LOOKED_AT:
-        workspace.warnings.append(
-            f"did not check whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
-            " logbook list indexes them"
-        )
-        return False
-    hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)
-    return True
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hint:
+    """An entry that holds a command; `failed`: it says that this did not work out; `compared`: it has a comparison."""
+
+    id: str
+    failed: bool
+    compared: bool
 
 
-def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
-    record = _readable_record(book, entry_id)
-    return keys_of(record) if record is not None else []
+def _hints(findings: Findings, key: str) -> list[_Hint]:
+    """The entries that hold a command, the newest first."""
+    return [
+        _Hint(id=summary["id"], failed=bool(failed), compared=summary["comparison"] is not None)
+        for summary in reversed(findings.summaries)
+        for own, failed in summary["keys"]
+        if own == key
+    ]
 
 
 def _readable_record(book: Book, entry_id: str) -> Record | None:
@@ -105,7 +97,7 @@ def _found(
 ) -> Iterator[tuple[bool, str]]:
     """Of each entry with this command, the newest first: whether it is a negative outcome, and what to say. A failure
     that a newer entry got over is none."""
-    hints = [h for h in book.tried.found(key, compared=COMPARED) if h.id != own_id]
+    hints = [h for h in _hints(findings, key) if h.id != own_id]
     # Where something did not work out, also the entry that came right after, and may have got over it.
     after = [newer for newer, older in pairwise(hints) if older.failed]
     mended = False

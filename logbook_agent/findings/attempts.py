@@ -19,8 +19,6 @@ from logbook_agent.text.markdown import cut_line, lead
 from logbook_agent.text.shell_words import planned_words
 
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
-# In front of an ID: the key of an entry with a comparison.
-COMPARED = "of "
 _FAILED = ("failed", "timeout", "stalled")
 _REASON_CHARACTERS = 200
 # Of one entry; what is beyond is counted by `left_out` of the last one kept.
@@ -44,14 +42,12 @@ def _counting(record: Record) -> list[Run]:
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys under which an entry is found: of its commands, and of its comparison if it has one. The number is 1
-    when the last run of the command failed or the entry was marked, else 0."""
+    """The keys of the commands under which an entry is found. The number is 1 when the last run of the command failed
+    or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
     for run in _counting(record):
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
-    if record.entry.comparison is not None:
-        found[COMPARED + record.id] = 0
     return list(found.items())
 
 

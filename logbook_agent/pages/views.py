@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
@@ -50,36 +49,23 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     names, header = {*changed, *book.changed}, book.header_changed
     book.changed.clear()
     book.header_changed = False
-    folder_ns = book.entries_changed_ns()
     try:
         with book.lock():
-            seen, entries = _refreshed(workspace, book, names, header_changed=header)
-        _remember(book, seen, entries=entries, folder_ns=folder_ns)
+            _refreshed(workspace, book, names, header_changed=header)
     except (StoreError, UsageError) as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
         )
 
 
-def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
-    """Keep under which commands these entries are found. There are so many `entries`; their folder was changed at
-    `folder_ns` before they were counted."""
-    keys = {record.id: found for record in seen if (found := keys_of(record))}
-    if keys:
-        book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
-
-
-def _refreshed(
-    workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
-) -> tuple[Sequence[Record], int]:
-    """The entries that were rendered, and how many there are."""
+def _refreshed(workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool) -> None:
     present = _standing(workspace, book)
     # Taken first: what is rendered may be newer than that, but never older.
     sources = sources_of(book)
     is_other_header = HEADER not in present or (present[HEADER].source != sources[HEADER] and not header_changed)
     if is_other_header or not present.keys() <= {*sources, FOOTER}:
         _write(book, all_blocks(workspace, book, present))
-        return (), 0
+        return
     found = read(workspace, book)
     changed = changed | {i for i in found.order if i not in present or present[i].source != sources.get(i)}
     # What an entry says of a comparison follows from the rows of the others.
@@ -112,7 +98,6 @@ def _refreshed(
         texts[FOOTER] = _footer_block(found, blocks)
     _write(book, _in_order(present, texts, sources, found.order))
     mark_due(workspace, book, (record.entry for record in seen))
-    return seen, len(found.order)
 
 
 def _compares(found: Findings, entry_id: str) -> bool:

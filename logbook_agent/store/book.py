@@ -19,6 +19,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
+from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
 from logbook_agent.store.files import (
     copy,
@@ -28,7 +29,6 @@ from logbook_agent.store.files import (
     write_text,
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.index import Index, Stamp, TriedIndex, stamp_of
 from logbook_agent.store.names import new_uid
 from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces, made_folder
@@ -63,7 +63,7 @@ class Book(BookRuns):
         super().__init__(root, topic, durable=durable, redactor=redactor, places=places)
         self.header_path = self.folder / "logbook.yaml"
         self.view_path = root / f"{topic}.md"
-        self.index_path = None if places.cache is None else places.cache / f"{topic}.sqlite"
+        self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
         # Whether the header was written here and the view does not show it yet.
         self.header_changed = False
         self._header: Header | None = None
@@ -120,11 +120,6 @@ class Book(BookRuns):
     def entry_ids(self) -> list[str]:
         """IDs of all entries in order of their numbers."""
         return sorted_ids(self.names.ids, self.header.prefix)
-
-    @property
-    def tried(self) -> TriedIndex:
-        """Hints at which entries hold a command."""
-        return TriedIndex(self.index_path)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -295,25 +290,25 @@ class Book(BookRuns):
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
     def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
-        """The summary of every entry by `summarise`, from the index where its files have not changed.
+        """The summary of every entry by `summarise`, from the cache where its files have not changed.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
         header = self.header
         redactor = self.redactor
         # Summaries hold no secret that was known when they were made.
-        index = self.index(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
+        kept = self.kept_summaries(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
         found: list[Summary] = []
         fresh: dict[str, tuple[Stamp, Summary]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
         for entry_id in ids:
-            known = functools.partial(index.runs_known, entry_id)
+            known = functools.partial(kept.runs_known, entry_id)
             try:
                 whole = self.whole_name(entry_id)
                 stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}", known)
-                summary = index.get(entry_id, stamp)
+                summary = kept.get(entry_id, stamp)
                 if summary is None:
                     summary, is_over = self._summary(entry_id, summarise)
                     if is_over:
@@ -328,7 +323,7 @@ class Book(BookRuns):
                 damaged.append(error)
                 continue
             found.append(summary)
-        index.save(fresh, ids)
+        kept.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 
     def _summary(self, entry_id: str, summarise: Callable[[Record], Summary]) -> tuple[Summary, bool]:
@@ -336,11 +331,11 @@ class Book(BookRuns):
         record = self.record(entry_id)
         return summarise(record), all(s.run.exit is not None for s in record.runs)
 
-    def index(self, version: str, secrets: Sequence[bytes]) -> Index:
-        """The index of summaries of this version, without those that hold one of these secrets."""
-        index = Index(self.index_path, version)
-        index.load(secrets)
-        return index
+    def kept_summaries(self, version: str, secrets: Sequence[bytes]) -> KeptSummaries:
+        """The summaries of this version that the cache has, without those that hold one of these secrets."""
+        kept = KeptSummaries(self.cache, version)
+        kept.load(secrets)
+        return kept
 
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):

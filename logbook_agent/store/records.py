@@ -18,8 +18,8 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id, run_number
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
+from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.files import write_atomic, write_together
-from logbook_agent.store.index import RACY_NS
 from logbook_agent.store.names import renamed
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text

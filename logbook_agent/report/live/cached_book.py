@@ -10,7 +10,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
-from logbook_agent.store.index import RACY_NS, Index, Stamp
+from logbook_agent.store.cache import RACY_NS, KeptSummaries, Stamp
 
 if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
@@ -30,7 +30,7 @@ class CachedBook(Book):
         super().__init__(*args, **options)
         self._entries: dict[str, tuple[_EntryStamp, Entry]] = {}
         self._records: dict[str, tuple[_RecordStamp, Record]] = {}
-        self._index: _CachedIndex | None = None
+        self._kept: _KeptHere | None = None
 
     def entry(self, entry_id: str) -> Entry:
         """As `Book.entry`."""
@@ -58,12 +58,12 @@ class CachedBook(Book):
             self._records[entry_id] = (stamp, found)
         return found
 
-    def index(self, version: str, secrets: Sequence[bytes]) -> Index:
-        """As `Book.index`, read from its file once."""
-        if self._index is None or self._index.version != version:
-            self._index = _CachedIndex(self.index_path, version)
-            self._index.load(secrets)
-        return self._index
+    def kept_summaries(self, version: str, secrets: Sequence[bytes]) -> KeptSummaries:
+        """As `Book.kept_summaries`, read from its file once."""
+        if self._kept is None or self._kept.version != version:
+            self._kept = _KeptHere(self.cache, version)
+            self._kept.load(secrets)
+        return self._kept
 
     def _entry_stamp(self, entry_id: str) -> _EntryStamp | None:
         try:
@@ -73,12 +73,12 @@ class CachedBook(Book):
         return found.st_ctime_ns, found.st_size
 
 
-class _CachedIndex(Index):
-    """An index that also knows what it has saved."""
+class _KeptHere(KeptSummaries):
+    """Summaries that also know what was saved."""
 
     def save(self, fresh: Mapping[str, tuple[Stamp, Summary]], ids: Iterable[str]) -> None:
         there = set(ids)
-        Index.save(self, fresh, there)
+        KeptSummaries.save(self, fresh, there)
         self.known = {i: found for i, found in self.known.items() if i in there}
         self.known.update({i: found for i, found in fresh.items() if _is_old(found[0].newest_ns)})
 

@@ -57,7 +57,7 @@ def book(started: Cli, folder: Path) -> Store:
 def rendered_without_index(started: Cli, book: Store) -> str:
     """The view as it is when everything is made from the records alone."""
     before = book.view_path.read_text()
-    book.index_path.unlink(missing_ok=True)
+    book.cache_path.unlink(missing_ok=True)
     started("render")
     after = book.view_path.read_text()
     book.view_path.write_text(before)
@@ -81,7 +81,7 @@ def test_a_change_of_an_old_run_is_seen(started: Cli, book: Store, change: Calla
     for words in (["edit", ID, "--next", "b"], ["list"], ["status"], ["doctor"], ["show", ID, "--json"]):
         warm = started(*words)
         if words[0] != "edit":
-            book.index_path.unlink(missing_ok=True)
+            book.cache_path.unlink(missing_ok=True)
             assert started(*words) == warm
     assert book.view_path.read_text() == rendered_without_index(started, book)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -89,11 +88,13 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Path) -> None:
+def test_no_entry_of_another_branch_is_missed(started: Cli, folder: Path) -> None:
     started("run", "--", *FAILS)
-    whole = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    whole = next((folder / "logbooks/moe/entries").glob("MOE-000.*")).read_text()
     for number in range(1, 130):
         name = f"MOE-{number:03d}"
-        at(folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
-    answer = started("run", "--json", "--", "true")
-    assert "129 entries" in json.loads(answer.out)["warnings"][0]
+        (folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
+    plan = f"commands:\n- argv: {json.dumps(['true', '--wide'])}\nstate: abandoned\n"
+    (folder / "logbooks/moe/entries/MOE-129.yaml").rename(folder / "logbooks/moe/entries/MOE-130.yaml")
+    (folder / "logbooks/moe/entries/MOE-130.yaml").write_text(whole + plan)
+    assert said(started("run", "--", "true", "--wide").err) == ["tried before: MOE-130 (planned): abandoned"]

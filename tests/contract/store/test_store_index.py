@@ -14,7 +14,7 @@ READING = (["list"], ["status"], ["show", "MOE-000"], ["list", "--tried"])
 
 def test_commands_say_the_same_whatever_became_of_the_index(started: Cli, folder: Path) -> None:
     started("run", "--", "sh", "-c", "echo RESULT tflops=2")
-    index = Store(folder).index_path
+    index = Store(folder).cache_path
     wanted = [started(*words).out for words in READING]
     assert index.is_file()
     for damage in (index.unlink, lambda: index.write_bytes(b"no database" * 100), lambda: index.write_bytes(b"")):
@@ -40,6 +40,6 @@ def test_two_roots_share_no_index_and_one_by_two_paths_does(started: Cli, folder
     started("note", "--title", "here")
     started("list")
     (tmp_path / "link").symlink_to(folder)
-    assert Store(tmp_path / "link").index_path == Store(folder).index_path
-    assert Store(tmp_path / "elsewhere").index_path != Store(folder).index_path
+    assert Store(tmp_path / "link").cache_path == Store(folder).cache_path
+    assert Store(tmp_path / "elsewhere").cache_path != Store(folder).cache_path
     assert list(folder.rglob("*.sqlite*")) == []

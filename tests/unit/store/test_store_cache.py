@@ -1,4 +1,4 @@
-"""The index lies in the user's cache, by the real path of the root: no branch brings one, and none is missed."""
+"""The cache: what it keeps, and what it does not."""
 
 from __future__ import annotations
 
@@ -9,27 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.index import RACY_NS, Index, Stamp, TriedIndex
-
-KEYS = {"MOE-000": [("k", 1)]}
+from logbook_agent.store.cache import RACY_NS, Cache, KeptSummaries, Stamp
 
 
-def found(index: Path) -> list[str]:
-    return [hint.id for hint in TriedIndex(index).found("k")]
-
-
-@pytest.mark.parametrize(
-    "statement", ["DROP TABLE tried", "CREATE VIEW more AS SELECT * FROM tried", "ALTER TABLE tried ADD COLUMN x"]
-)
-def test_an_index_of_another_version_is_made_anew(tmp_path: Path, statement: str) -> None:
-    index = tmp_path / "cache/moe.sqlite"
-    TriedIndex(index).keep(KEYS)
-    assert found(index) == ["MOE-000"]
-    with closing(sqlite3.connect(index)) as database, database:
+@pytest.mark.parametrize("statement", ["DROP TABLE kept", "PRAGMA user_version = 7"])
+def test_a_cache_of_another_version_is_made_anew(tmp_path: Path, statement: str) -> None:
+    cache = Cache(tmp_path / "cache/moe.sqlite")
+    cache.keep("here", {"a": "1", "b": "2"}, ["b"])
+    assert (cache.values("here"), cache.values("there")) == ({"a": "1", "b": "2"}, {})
+    assert cache.path is not None
+    with closing(sqlite3.connect(cache.path)) as database, database:
         database.execute(statement)
-    assert found(index) == []
-    TriedIndex(index).keep(KEYS)
-    assert found(index) == ["MOE-000"]
+    assert cache.values("here") == {}
+    cache.keep("here", {"a": "1"}, [])
+    assert cache.values("here") == {"a": "1"}
 
 
 def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
@@ -37,19 +30,19 @@ def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> N
     now = time.time_ns()
     old = now - 2 * RACY_NS
     stamps = {
-        "MOE-000": Stamp((old, 1), old, ((1, old, 1),)),
+        "MOE-000": Stamp((old, 1), old, (("01", old, 1),)),
         "MOE-001": Stamp((now, 1), old, ()),
         "MOE-002": Stamp((old, 1), now, ()),
-        "MOE-003": Stamp((old, 1), old, ((1, old, 1), (2, now, 1))),
+        "MOE-003": Stamp((old, 1), old, (("01", old, 1), ("02", now, 1))),
     }
-    index = Index(tmp_path / "index", "1")
+    index = KeptSummaries(Cache(tmp_path / "index"), "1")
     index.save({entry_id: (stamp, {"id": entry_id}) for entry_id, stamp in stamps.items()}, stamps)
     index.load([])
     assert {i: index.get(i, stamp) for i, stamp in stamps.items()} == {
         **dict.fromkeys(stamps),
         "MOE-000": {"id": "MOE-000"},
     }
-    assert index.get("MOE-000", Stamp((old, 2), old, ((1, old, 1),))) is None
+    assert index.get("MOE-000", Stamp((old, 2), old, (("01", old, 1),))) is None
     index.save({}, ["MOE-001"])
     index.load([])
     assert index.known == {}, "an entry that is gone is forgotten"
@@ -58,7 +51,7 @@ def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> N
 def test_a_summary_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> None:
     old = time.time_ns() - 2 * RACY_NS
     stamp = Stamp((old, 1), old, ())
-    index = Index(tmp_path / "index", "1")
+    index = KeptSummaries(Cache(tmp_path / "index"), "1")
     index.save({i: (stamp, {"id": i, "title": title}) for i, title in (("A-0", "plain"), ("A-1", 'x"y-z'))}, [])
     index.load([b'x\\"y-z'])
     assert list(index.known) == ["A-0"]
