@@ -269,7 +269,7 @@ def _evaluator_paths(
         return [one.path for one in stated.evaluator]
     if given == (NONE,) and not (here / NONE).exists():
         return []
-    if given is not None:
+    if given:
         return [os.path.relpath(here / path, checkout.top) for path in given]
     named = [path for path in files_named(request.run.argv, here) if path.is_relative_to(checkout.top)]
     paths = [str(path.relative_to(checkout.top)) for path in named]

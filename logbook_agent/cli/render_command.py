@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.declared import arguments, flag
+from logbook_agent.cli.options import Common
+from logbook_agent.cli.output import say
 from logbook_agent.entries.absorb import AbsorbResult, absorb
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.pages.views import render
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 
 def render_command(
     *,
-    entry_ids: Annotated[
-        Texts, Argument(metavar="[ID...]", help="With --absorb: only the blocks of these entries.")
-    ] = None,
-    take_edits: Annotated[
-        bool, Option("--absorb", help="Copy titles, confidence and fields edited in the view into the entries.")
-    ] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="With --absorb: show what would change, and change nothing.")
-    ] = False,
-    discard_edits: Annotated[
-        bool,
-        Option(
-            "--discard-edits", help="Also overwrite blocks edited by hand, after a backup; text between blocks stays."
-        ),
-    ] = False,
+    entry_ids: Sequence[str] = arguments("[ID...]", "With --absorb: only the blocks of these entries."),
+    take_edits: bool = flag("--absorb", "Copy titles, confidence and fields edited in the view into the entries."),
+    dry_run: bool = flag("--dry-run", "With --absorb: show what would change, and change nothing."),
+    discard_edits: bool = flag(
+        "--discard-edits", "Also overwrite blocks edited by hand, after a backup; text between blocks stays."
+    ),
     common: Common,
 ) -> int:
     """Render the whole view again.
@@ -51,36 +41,30 @@ def render_command(
         )
     space = common.space()
     if take_edits:
-        return _absorb(space, entry_ids or [], dry_run=dry_run, as_json=common.as_json)
+        return _absorb(common, entry_ids, dry_run=dry_run)
     book = space.book()
     render(space, book, discard_edits=discard_edits)
-    data = {
-        "view": str(book.view_path),
-        "entries": len(book.entry_ids()),
-        "edited_by_hand": read(space, book).edited,
-    }
-    count = data["entries"]
-    text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"
-    emit("render", data, text, as_json=common.as_json, warnings=space.warnings)
+    count = len(book.entry_ids())
+    data = {"view": str(book.view_path), "entries": count, "edited_by_hand": read(space, book).edited}
+    common.emit("render", data, f"rendered {counted(count, 'entry', 'entries')} into {book.view_path}")
     return 0
 
 
-def _absorb(space: Workspace, ids: list[str], *, dry_run: bool, as_json: bool) -> int:
-    book = space.book(ids[0] if ids else None)
+def _absorb(common: Common, ids: Sequence[str], *, dry_run: bool) -> int:
+    space = common.space()
+    book = space.book(*ids[:1])
     outcome = absorb(space, book, ids, dry_run=dry_run)
-    absorbed: list[dict[str, object]] = [{"id": a.id, "changed": list(a.changed)} for a in outcome.absorbed]
-    if dry_run:
-        for line, a in zip(absorbed, outcome.absorbed, strict=True):
-            line["diff"] = a.diff
     data = {
         "view": str(book.view_path),
         "dry_run": dry_run,
-        "absorbed": absorbed,
+        "absorbed": [
+            {"id": a.id, "changed": a.changed, **({"diff": a.diff} if dry_run else {})} for a in outcome.absorbed
+        ],
         "refused": [{"id": r.id, "why": r.why} for r in outcome.refused],
     }
     text = _text(outcome, dry_run=dry_run) or f"nothing to absorb: no block of {book.view_path.name} was edited by hand"
-    emit("absorb", data, text, as_json=as_json, warnings=space.warnings)
-    if outcome.refused and not as_json:
+    common.emit("absorb", data, text)
+    if outcome.refused and not common.as_json:
         say("next: undo those edits, or discard them with: logbook render --discard-edits")
     return 1 if outcome.refused else 0
 
