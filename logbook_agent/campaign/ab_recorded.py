@@ -13,7 +13,7 @@ from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import BLOCK_PAIRS, CASE_AXIS, CODE_AXIS, Comparison, Invocation, code_hash
 from logbook_agent.model.entry import Entry, is_withdrawn
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import is_own
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
@@ -65,12 +65,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options.
     Raises UsageError where it has no place for the axis, or cannot be run again."""
     reference, axis = request.like or "", request.axis.partition("=")[0]
-    if request.run.argv:
-        raise UsageError(
-            "--like and a command cannot be used together",
-            cause="--like takes the command of a run",
-            hint="leave one of them out",
-        )
+    exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry = book.entry(book.resolve(reference.partition("/")[0]))
     stated = entry.comparison.run if entry.comparison is not None and "/" not in reference else None
     run = _run_named(book, reference) if stated is None else None
