@@ -90,9 +90,8 @@ def ab_command(
         {"--axis": asked.axis or None, "--code": asked.codes},
         cause="an A/B has one axis: a config key, a variable, or the code",
     )
-    exclusive(
-        {"--plan": plan, "--id": how.entry_id, "--detach": detach}, cause="--plan states a new A/B, and runs nothing"
-    )
+    for name, given in (("--id", how.entry_id), ("--detach", detach)):
+        exclusive({"--plan": plan, name: given}, cause="--plan states a new A/B, and runs nothing")
     if not asked.axis and asked.codes is None and how.entry_id is None:
         raise UsageError(
             "nothing to compare",
