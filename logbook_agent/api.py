@@ -33,8 +33,6 @@ from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.findings.trust import Compared
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar, spelt
@@ -137,8 +135,7 @@ class Logbook:
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
-        prose = Prose(title=title, fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()))
-        return writing.note(self.workspace, prose, kind=kind)[1].id
+        return writing.note(self.workspace, Prose(title=title, fields=_texts(fields)), kind=kind)[1].id
 
     def edit(
         self,
@@ -149,11 +146,7 @@ class Logbook:
         fields: Mapping[str, str] | None = None,
     ) -> None:
         """Change prose of an entry; an empty text removes a field."""
-        prose = Prose(
-            interpretation=interpretation,
-            next_action=next_action,
-            fields=tuple(f"{k}={v}" for k, v in (fields or {}).items()),
-        )
+        prose = Prose(interpretation=interpretation, next_action=next_action, fields=_texts(fields))
         writing.edit(self.workspace, entry_id, writing.EditRequest(prose=prose))
 
     def record(self, entry_id: str) -> EntryRecord:
@@ -166,9 +159,6 @@ class Logbook:
 
     def _shown(self, record: Record) -> EntryRecord:
         return EntryRecord(entry=record.entry, runs=record.runs, state=record.state, logbook=self)
-
-    def _compared(self, entry: Entry) -> Compared:
-        return read(self.workspace, self.book).compared(entry)
 
     def __repr__(self) -> str:
         count = len(self.book.entry_ids())
@@ -235,12 +225,17 @@ class EntryRecord(Record):
     logbook: Logbook
 
     def __repr__(self) -> str:
-        line = line_of(self, self.logbook.header, self.logbook._compared(self.entry))
+        compared = read(self.logbook.workspace, self.logbook.book).compared(self.entry)
+        line = line_of(self, self.logbook.header, compared)
         said = ", ".join(filter(None, [self.state, line["result"]]))
         return f"<{self.id} {self.entry.title!r}: {said}>"
 
     def _repr_html_(self) -> str | None:
         return self.logbook._entry_html(self)
+
+
+def _texts(fields: Mapping[str, str] | None) -> tuple[str, ...]:
+    return tuple(f"{label}={text}" for label, text in (fields or {}).items())
 
 
 def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:

@@ -33,28 +33,20 @@ class Feature:
     name: str
     heading: str = "Daily"
     commands: tuple[Subcommand, ...] = ()
-    # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
-    # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
-    # that a view names; `collects` has `collect(...)`, which a worker calls for the files that a command left, and
-    # `patterns_in(texts)`; `artifacts` shows those files; `reads` has `check(spec, words, elsewhere=...)` and
-    # `WrittenFile`, for the option --read.
-    plots: str | None = None
-    figures: str | None = None
-    collects: str | None = None
-    artifacts: str | None = None
-    reads: str | None = None
-    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, `restored(text)`,
-    # and `check(workspace, texts)`, which refuses a citation that names no number.
-    cites: str | None = None
-    # `notebook` has `logbook_html` and `entry_html`, what a notebook shows.
-    notebook: str | None = None
-    # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
-    drawn: str | None = None
-    live: str | None = None
-    # `points` has `point_sink(folder, within)`, which keeps the points of a run (`PointSink`); `curves` reads them back
-    # (`curves/stored_curves.py`).
-    points: str | None = None
-    curves: str | None = None
+    # Modules that the core calls, each by a hook that at most one feature has:
+    # plots      `draw_due(workspace)` draws the plots of the views that a command has rendered
+    # figures    `named(findings, entry)` and `named_of_thread(findings)`: the figures that a view names
+    # collects   `collect(...)` takes the files that a command left, for a worker; `patterns_in(texts)`
+    # artifacts  shows those files
+    # reads      `check(spec, words, elsewhere=...)` and `WrittenFile`, for the option --read
+    # cites      `shown(findings, text, plain=...)` puts numbers for citations, `restored(text)` takes them out, and
+    #            `check(workspace, texts)` refuses a citation that names no number
+    # notebook   `logbook_html` and `entry_html`: what a notebook shows
+    # drawn      `draw_NAME(...)` draws an answer on a terminal
+    # live       `RunDisplay` and `SeriesDisplay`
+    # points     `point_sink(folder, within)` keeps the points of a run (`PointSink`)
+    # curves     reads them back (`curves/stored_curves.py`)
+    hooks: Mapping[str, str] = field(default_factory=dict)
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -68,11 +60,7 @@ FEATURES = (
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
             Subcommand("link", "issue.commands", "Link the experiment issue or a related one."),
-            Subcommand(
-                "snapshot",
-                "issue.tag",
-                "Tag the pushed commit, and post how to reproduce it.",
-            ),
+            Subcommand("snapshot", "issue.tag", "Tag the pushed commit, and post how to reproduce it."),
             Subcommand("close", "issue.closing", "Close a thread: conclusion, limitations, next steps."),
             Subcommand("ci", "issue.gate.commands", "Measure base and head of a pull request in pairs; comment on it."),
         ),
@@ -80,10 +68,12 @@ FEATURES = (
     Feature(
         name="report",
         heading="Pages and data",
-        drawn="report.terminal.drawn_answers",
-        live="report.terminal.terminal_displays",
-        plots="report.plots.commands",
-        figures="report.figures.catalogue",
+        hooks={
+            "drawn": "report.terminal.drawn_answers",
+            "live": "report.terminal.terminal_displays",
+            "plots": "report.plots.commands",
+            "figures": "report.figures.catalogue",
+        },
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(
@@ -99,13 +89,12 @@ FEATURES = (
     ),
     Feature(
         name="artifacts",
-        collects="artifacts.collecting",
-        artifacts="artifacts.showing",
+        hooks={"collects": "artifacts.collecting", "artifacts": "artifacts.showing"},
         checks=("artifacts.kept_check:check_artifacts",),
     ),
     Feature(
         name="exports",
-        notebook="exports.notebook",
+        hooks={"notebook": "exports.notebook"},
         heading="Pages and data",
         commands=(
             Subcommand(
@@ -115,11 +104,11 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="formats", reads="formats.written_file"),
+    Feature(name="formats", hooks={"reads": "formats.written_file"}),
     Feature(
         name="agents",
         heading="Agents",
-        cites="agents.shown_citations",
+        hooks={"cites": "agents.shown_citations"},
         commands=(
             Subcommand("next", "agents.next_command", "Say what is open, in order: why, and what to type."),
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
@@ -133,7 +122,7 @@ FEATURES = (
             Subcommand("agents", "agents.agents_command", "Write the skill for coding agents into a project."),
         ),
     ),
-    Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
+    Feature(name="curves", hooks={"points": "curves.point_sink", "curves": "curves.stored_curves"}),
     Feature(
         name="cluster",
         commands=(Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),),
@@ -156,14 +145,14 @@ def present() -> list[Feature]:
 
 def hook_module(hook: str) -> Any:
     """The module for a hook, such as `plots` or `reads`; None where no feature that is there names one."""
-    place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
+    place = next((feature.hooks[hook] for feature in present() if hook in feature.hooks), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 
 
 def needed_module(hook: str, what: str, *, hint: str) -> Any:
     """The module for a hook that `what` needs. Raises UsageError where no feature that is there names one."""
     if (module := hook_module(hook)) is None:
-        name = next(feature.name for feature in FEATURES if getattr(feature, hook) is not None)
+        name = next(feature.name for feature in FEATURES if hook in feature.hooks)
         raise UsageError(
             f"{what} is not available", cause=f"the feature `{name}` is not part of this installation", hint=hint
         )

@@ -7,7 +7,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
@@ -22,7 +22,7 @@ from logbook_agent.model.comparison import (
     drawn,
 )
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
@@ -35,27 +35,27 @@ _DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbRequest:
-    """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (None: those
+    """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (none: those
     that the command names and both have).
 
     `run` says how each run is made; its `argv` holds the placeholders. `fixed` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
-    one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%,
-    `metrics` None are the primary ones. `setup` prepares each folder in which the command runs. `new`: another entry
-    about a question that has one. `like` names the run whose command it is. `sweep`: the command that resumes the sweep
-    whose best case is compared.
+    one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
+    without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
+    entry about a question that has one. `like` names the run whose command it is. `sweep`: the command that resumes the
+    sweep whose best case is compared.
     """
 
-    axis: str
-    run: RunRequest
+    axis: str = ""
+    run: RunRequest = field(default_factory=RunRequest)
     codes: tuple[str, str] | None = None
-    evaluator: tuple[str, ...] | None = None
+    evaluator: tuple[str, ...] = ()
     fixed: int | None = None
     max_pairs: int | None = None
     seed: int | None = None
     max_time_s: float | None = None
     minimum_effect: float | None = None
-    metrics: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
     setup: str | None = None
@@ -93,7 +93,7 @@ class Sides:
 
 def checked(request: AbRequest) -> AbRequest:
     """The request. Raises UsageError where options cannot be used together."""
-    if request.evaluator is not None and request.codes is None:
+    if request.evaluator and request.codes is None:
         raise UsageError(
             "--evaluator needs --code",
             cause="it names the files that measure two versions of the code",
@@ -102,13 +102,11 @@ def checked(request: AbRequest) -> AbRequest:
     check_count("--pairs", request.fixed)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)
-    if request.fixed is not None and request.max_pairs is not None:
-        raise UsageError(
-            "--pairs and --max-pairs cannot be used together",
-            cause="the number of pairs is either fixed, or follows from the result",
-            hint="leave one of them out",
-        )
-    for name in request.metrics or ():
+    exclusive(
+        {"--pairs": request.fixed, "--max-pairs": request.max_pairs},
+        cause="the number of pairs is either fixed, or follows from the result",
+    )
+    for name in request.metrics:
         if (found := _DIRECTED.fullmatch(name)) is not None:
             raise UsageError(
                 f"--metric {name} states a direction",
@@ -129,7 +127,7 @@ def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis
             cause="sides are told apart by their values, and the record holds no secrets",
             hint="name the values by something else: a variable that the command reads them from",
         )
-    goals = tuple(m.name for m in header.metrics if m.primary) if request.metrics is None else request.metrics
+    goals = request.metrics or tuple(m.name for m in header.metrics if m.primary)
     question = Question(
         axis=axis.name,
         base=names[0],

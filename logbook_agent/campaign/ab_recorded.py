@@ -12,7 +12,7 @@ from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, code_hash
 from logbook_agent.model.entry import Entry, is_withdrawn
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -57,13 +57,8 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options.
     Raises UsageError where it has no place for the axis, or cannot be run again."""
     reference, axis = request.like or "", request.axis.partition("=")[0]
+    exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry_id, _, number = reference.partition("/")
-    if request.run.argv:
-        raise UsageError(
-            "--like and a command cannot be used together",
-            cause="--like takes the command of a run",
-            hint="leave one of them out",
-        )
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison.run if entry.comparison is not None and not number else None
     run = run_named(book.record(entry.id), number) if stated is None else None

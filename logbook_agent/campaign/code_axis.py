@@ -21,7 +21,7 @@ from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, side_by_side
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
@@ -102,12 +102,11 @@ def in_trees(
     """Codes by the names of their trees, side by side: commits, the working tree, or codes as the `book` recorded them.
     Raises UsageError where one is no commit, or cannot be had any more: then `afresh` asks the same of the code as it
     is now. Raises StoreError where git cannot check one out."""
-    if run.on is not None:
-        raise UsageError(
-            f"{option} and --on cannot be used together",
-            cause="the checkouts are made on this machine",
-            hint="leave --on out, or run logbook on that machine",
-        )
+    exclusive(
+        {option: True, "--on": run.on},
+        cause="the checkouts are made on this machine",
+        hint="leave --on out, or run logbook on that machine",
+    )
     checkout = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
     commits = {name: _commit(checkout, code, afresh) for name, code in codes.items()}
     root = Path(os.path.realpath(workspace.root))
@@ -270,7 +269,7 @@ def _evaluator_paths(
         return [one.path for one in stated.evaluator]
     if given == (NONE,) and not (here / NONE).exists():
         return []
-    if given is not None:
+    if given:
         return [os.path.relpath(here / path, checkout.top) for path in given]
     named = [path for path in files_named(request.run.argv, here).read if path.is_relative_to(checkout.top)]
     paths = [str(path.relative_to(checkout.top)) for path in named]

@@ -37,9 +37,9 @@ from logbook_agent.text.times import day
 class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
-    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
-    is a measurement of noise. `detach`: a single run is submitted, and continues
-    without this process. `frozen`: the runs are made in a checkout of the code as it is at the start.
+    Before the `repeat` runs of each command (None: one, or as many as noise is measured with), `discard` more are made
+    that warm up and never count. `noise`: a new entry is a measurement of noise. `detach`: a single run is submitted,
+    and continues without this process. `frozen`: the runs are made in a checkout of the code as it is at the start.
     """
 
     argv: Sequence[str] = ()
@@ -47,7 +47,7 @@ class RunRequest:
     label: str | None = None
     config: Mapping[str, Scalar] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
-    repeat: int = 1
+    repeat: int | None = None
     discard: int = 0
     timeout_s: float | None = None
     stall_s: float | None = None
@@ -65,7 +65,12 @@ class RunRequest:
     @property
     def is_single(self) -> bool:
         """Whether it is one run, whatever the entry holds."""
-        return bool(self.argv) and self.repeat == 1 and not self.discard
+        return bool(self.argv) and self.times == 1 and not self.discard
+
+    @property
+    def times(self) -> int:
+        """How many runs of each command count."""
+        return self.repeat if self.repeat is not None else NOISE_RUNS if self.noise else 1
 
     def plan(self, command: Command, entry_id: str) -> RunPlan:
         """One run of this request, of a command as it was prepared."""
@@ -118,7 +123,7 @@ def run(
     What came out when it was tried before is told by `tell` before the command starts; without it, by a warning.
     """
     book = workspace.book(request.entry_id)
-    check_count("--repeat", request.repeat)
+    check_count("--repeat", request.times)
     check_count("--discard", request.discard, least=0)
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
@@ -158,9 +163,9 @@ def run(
         again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
     # Of a single run that was cut off nothing needs to be said.
-    is_series = len(plan.commands) * (request.discard + request.repeat) > 1
+    is_series = len(plan.commands) * (request.discard + request.times) > 1
     if made.is_cut_off and (is_series or not made.runs):
-        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.repeat))
+        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.times))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -168,8 +173,8 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
     """Each command as often as it is to be repeated, after its warm-ups."""
     for command in commands:
         # Numbers below 1 are those of warm-ups.
-        for number in range(1 - request.discard, request.repeat + 1):
-            repeat = number if request.repeat > 1 and number > 0 else None
+        for number in range(1 - request.discard, request.times + 1):
+            repeat = number if request.times > 1 and number > 0 else None
             yield dataclasses.replace(request.plan(command, entry_id), repeat=repeat, discarded=number < 1)
 
 
@@ -224,7 +229,7 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
         else "it has no plan"
     )
     words = ["logbook", "run", "--id", entry.id]
-    words += ["--repeat", str(request.repeat)] if request.repeat > 1 else []
+    words += ["--repeat", str(request.times)] if request.times > 1 else []
     words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
     words += ["--shell"] if ran and ran[0].shell else []
     text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
@@ -310,18 +315,17 @@ class NoiseResult:
 
 
 def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseResult:
-    """Run a command several times. Nothing is written when the request does not fit."""
+    """Run a command several times, as a request of `noise`. Nothing is written when it does not fit."""
     book = workspace.book(request.entry_id)
-    check_count("--repeat", request.repeat)
+    check_count("--repeat", request.times)
     if request.entry_id is not None:
         _check_kind(book.entry(request.entry_id))
-    elif request.repeat < 2 * FEWEST_PAIRS:
+    elif request.times < 2 * FEWEST_PAIRS:
         raise UsageError(
-            f"--repeat {request.repeat} is too few to measure noise",
+            f"--repeat {request.times} is too few to measure noise",
             cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
             hint=f"--repeat {NOISE_RUNS}",
         )
-    request = dataclasses.replace(request, noise=True)
     made = run(workspace, request, display, tell=display.progress)
     return NoiseResult(
         made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))

@@ -9,7 +9,6 @@ from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of, with_bud
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.sweep_request import SweepRequest, deciding
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
@@ -65,8 +64,8 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
 
 def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
     """What a recipe asks of an axis: the pairs of its best case."""
-    metrics = tuple(metric.name for metric in recipe.metrics) or None
-    return AbRequest(axis=axis.name, run=RunRequest(), metrics=metrics, max_pairs=recipe.confirm)
+    metrics = tuple(metric.name for metric in recipe.metrics)
+    return AbRequest(axis=axis.name, metrics=metrics, max_pairs=recipe.confirm)
 
 
 def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[AbAxis, str]:

@@ -7,24 +7,23 @@ start at once.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import difflib
 import functools
 import gc
 import importlib
-import inspect
 import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, get_type_hints
+from collections.abc import Sequence
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.common import EVERYWHERE, Common, command_first, lifted
+from logbook_agent.cli.common import EVERYWHERE, command_first, lifted
+from logbook_agent.cli.declared import flag, grouped, option
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
@@ -78,8 +77,11 @@ _MEANT = {
 }
 
 
-class _ByHeading(TyperGroup):
-    """All commands, whose help lists them under headings."""
+class _Commands(TyperGroup):
+    """All commands, each loaded when it is asked for. The help lists them under headings."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return loaded(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         headings = {"Daily": [*DAILY], "Compare": [*COMPARE]}
@@ -91,11 +93,12 @@ class _ByHeading(TyperGroup):
                     formatter.write_dl([(command.name, command.help) for command in commands])
 
 
-def build(wanted: str | None) -> typer.Typer:
-    """The app with one command in full and the others as names with a line of help."""
+@functools.cache
+def program() -> Any:
+    """The parser of `logbook`."""
     app = typer.Typer(
         name="logbook",
-        cls=_ByHeading,
+        cls=_Commands,
         help="A research logbook for experiments that agents and people run from the shell.",
         epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand anywhere"
         " before `--`. Data goes to stdout, messages to stderr.",
@@ -104,31 +107,20 @@ def build(wanted: str | None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(_shared_options)
-    for command in SUBCOMMANDS:
-        function: Callable[..., object]
-        if command.name == wanted:
-            module = importlib.import_module(f"logbook_agent.{command.module}")
-            function = getattr(module, f"{command.name}_command")
-        else:
-            function = _not_loaded
-        text = _help(command, function)
-        app.command(command.name, help=text, short_help=command.help, epilog=_EVERYWHERE)(grouped(function))
-    return app
+    return get_command(app)
 
 
 @functools.cache
-def _command(wanted: str | None) -> Any:
-    return get_command(build(wanted))
-
-
-def _help(command: Subcommand, function: Callable[..., object]) -> str:
-    """The docstring below its first line, which the table of subcommands repeats."""
+def loaded(name: str) -> Any:
+    """The parser of a command; None where there is none of that name."""
+    if (place := next((command for command in SUBCOMMANDS if command.name == name), None)) is None:
+        return None
+    function = getattr(importlib.import_module(f"logbook_agent.{place.module}"), f"{name}_command")
+    # The docstring below its first line, which the table of subcommands repeats.
     _, _, rest = (function.__doc__ or "").partition("\n")
-    return f"{command.help}\n{rest}"
-
-
-def _not_loaded() -> None:
-    raise AssertionError("a subcommand that was not asked for was called")
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command(name, help=f"{place.help}\n{rest}", epilog=_EVERYWHERE)(grouped(function))
+    return get_command(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -141,13 +133,9 @@ def _print_version(wanted: bool) -> None:
 
 def _shared_options(
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
-    logbook: str | None = typer.Option(
-        None, "-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]"
-    ),
-    root: str | None = typer.Option(
-        None, "--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Answer as JSON with a schema name."),
+    logbook: str = option("-L --logbook TOPIC", "Which logbook: its topic or prefix. [$LOGBOOK]"),
+    root: str = option("--root DIR", "The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"),
+    as_json: bool = flag("--json", "Answer as JSON with a schema name."),
 ) -> None:
     """The options of every command, for the help: `main` takes them from the command line (`common.py`)."""
 
@@ -180,8 +168,8 @@ def _main(args: list[str]) -> int:
     as_json = "--json" in args
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
-        command = _command(wanted)
-        words, common = lifted(typed, _values(command, wanted))
+        command = program()
+        words, common = lifted(typed, _values(wanted))
         as_json = common.as_json
         with command.make_context("logbook", words, obj=common) as context:
             context.call_on_close(draw_plots)
@@ -232,9 +220,9 @@ def _without_reader() -> int:
     return 141
 
 
-def _values(command: Any, wanted: str | None) -> dict[str, int]:
+def _values(wanted: str | None) -> dict[str, int]:
     """How many values each option of the wanted command takes."""
-    params = command.commands[wanted].params if wanted is not None else ()
+    params = loaded(wanted).params if wanted is not None else ()
     return {option: 0 if getattr(p, "is_flag", False) else p.nargs for p in params for option in p.opts}
 
 
@@ -270,7 +258,7 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
 
 def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
     """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
-    options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
+    options = [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]
     near = nearest(message.removeprefix(_NO_OPTION), options)
     if near is not None:
         return UsageError(
@@ -281,43 +269,3 @@ def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )
     return UsageError(message, cause=f"logbook {wanted} has no such option", hint=f"logbook {wanted} --help")
-
-
-def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with a parameter for each field of its parameters that are dataclasses, in their places, as typer
-    reads them. A field's annotation and default are those of the option. `Common` comes from the context."""
-    hints = get_type_hints(command, include_extras=True)
-    given = inspect.signature(command).parameters.values()
-    groups: dict[str, Any] = {p.name: kind for p in given if dataclasses.is_dataclass(kind := hints[p.name])}
-    if not groups:
-        return command
-
-    def flat() -> Iterator[inspect.Parameter]:
-        for parameter in given:
-            if parameter.name not in groups:
-                yield parameter.replace(annotation=hints[parameter.name])
-                continue
-            if groups[parameter.name] is Common:
-                yield parameter.replace(annotation=typer.Context)
-                continue
-            kinds = get_type_hints(groups[parameter.name], include_extras=True)
-            for field in dataclasses.fields(groups[parameter.name]):
-                yield inspect.Parameter(
-                    field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=kinds[field.name]
-                )
-
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in flat()]
-
-    @functools.wraps(command)
-    def called(**options: Any) -> Any:
-        for name, group in groups.items():
-            if group is Common:
-                options[name] = options[name].obj
-            else:
-                options[name] = group(**{f.name: options.pop(f.name) for f in dataclasses.fields(group)})
-        return command(**options)
-
-    vars(called).pop("__wrapped__")
-    vars(called)["__signature__"] = inspect.Signature(parameters)
-    called.__annotations__ = {p.name: p.annotation for p in parameters}
-    return called

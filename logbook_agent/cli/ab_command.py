@@ -3,107 +3,68 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Annotated
-
-from typer import Argument, Option
 
 from logbook_agent.campaign.ab import ab, plan_ab
 from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.displays import series_display
-from logbook_agent.cli.options import (
-    Common,
-    DetachOption,
-    FreeOption,
-    GateOption,
-    Text,
-    Texts,
-    Words,
-    minimum_effect_of,
-)
-from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run_command import How, OnOption
+from logbook_agent.cli.options import DETACH, FREE, GATE, METRICS, Common, Words, duration, minimum_effect_of
+from logbook_agent.cli.output import LineDisplay
+from logbook_agent.cli.run_command import ON, How
+from logbook_agent.entries.drafts import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
-from logbook_agent.model.errors import UsageError
-from logbook_agent.running.prepare import parse_duration
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.model.errors import UsageError, exclusive
+
+
+class AbOptions:
+    """What is compared, and for how long: an `AbRequest`."""
+
+    axis = option("--axis NAME=V,V", "What to test, the base first: a config key, or env:NAME for a variable.", "")
+    codes = option(
+        "--code BASE OTHER", "Test two commits, or a commit and WORK, the working tree.", kind=tuple[str, str]
+    )
+    evaluator = repeated(
+        "--evaluator PATH",
+        "With --code: a file or folder of BASE that measures both sides; repeatable; none: each side has its own. [the"
+        " files that the command names and both have]",
+    )
+    fixed = number("--pairs N", "Run exactly N pairs, and judge them once.")
+    minimum_effect = option(
+        "--min-effect PART",
+        f"The smallest change that matters, such as 2%. [{MINIMUM_EFFECT:.0%}]",
+        read=minimum_effect_of,
+    )
+    max_pairs = number("--max-pairs N", f"The budget: at most N pairs; with --id, N more. [{BUDGET_PAIRS}]")
+    seed = number("--seed N", "Seed of the order of the sides. [random; the entry states it]")
+    max_time_s = duration("--max-time TIME", "Start no pair that would end later than 30m, 2h.")
+    metrics = METRICS("Decide by this metric or observation; repeatable. [the primary metrics]")
+    gates = GATE
+    free = FREE
+    setup = option("--setup CMD", "Run this first in each folder in which the command runs: a build.")
+    like = option("--like ID/RUN", "The command of this run, in its folder, with its options.")
+    new = flag("--new", "Start another entry, though one asks the same of the same code.")
+
+
+class AbRuns(How):
+    """How each run is made: a `RunRequest`."""
+
+    discard = number("--discard N", "First run N pairs to warm up; these never count.", 0)
+    on = ON
+    entry_id = option("--id ID", "Go on with the A/B of this entry: its command, on its code.")
 
 
 def ab_command(
     *,
-    axis: Annotated[
-        Text,
-        Option(
-            "--axis",
-            metavar="NAME=V,V",
-            help="What to test, the base first: a config key, or env:NAME for a variable.",
-        ),
-    ] = None,
-    code: Annotated[
-        tuple[str, str] | None,
-        Option("--code", metavar="BASE OTHER", help="Test two commits, or a commit and WORK, the working tree."),
-    ] = None,
-    evaluator: Annotated[
-        Texts,
-        Option(
-            "--evaluator",
-            metavar="PATH",
-            help="With --code: a file or folder of BASE that measures both sides; repeatable; none: each side has its"
-            " own. [the files that the command names and both have]",
-        ),
-    ] = None,
-    command: Annotated[
-        Texts, Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value.")
-    ] = None,
-    pairs: Annotated[
-        int | None, Option("--pairs", metavar="N", help="Run exactly N pairs, and judge them once.")
-    ] = None,
-    min_effect: Annotated[
-        Text,
-        Option(
-            "--min-effect", metavar="PART", help=f"The smallest change that matters, such as 2%. [{MINIMUM_EFFECT:.0%}]"
-        ),
-    ] = None,
-    max_pairs: Annotated[
-        int | None,
-        Option("--max-pairs", metavar="N", help=f"The budget: at most N pairs; with --id, N more. [{BUDGET_PAIRS}]"),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        Option("--seed", metavar="N", help="Seed of the order of the sides. [random; the entry states it]"),
-    ] = None,
-    max_time: Annotated[
-        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
-    ] = None,
-    metric: Annotated[
-        Texts,
-        Option(
-            "--metric", metavar="NAME", help="Decide by this metric or observation; repeatable. [the primary metrics]"
-        ),
-    ] = None,
-    gate: GateOption = None,
-    free: FreeOption = None,
-    discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run N pairs to warm up; these never count.")
-    ] = 0,
-    prose: Words,
-    how: How,
-    on: OnOption = None,
-    setup: Annotated[
-        Text,
-        Option("--setup", metavar="CMD", help="Run this first in each folder in which the command runs: a build."),
-    ] = None,
-    plan: Annotated[bool, Option("--plan", help="State the A/B in an entry, with its code, and run nothing.")] = False,
-    like: Annotated[
-        Text, Option("--like", metavar="ID/RUN", help="The command of this run, in its folder, with its options.")
-    ] = None,
-    new: Annotated[
-        bool, Option("--new", help="Start another entry, though one asks the same of the same code.")
-    ] = False,
-    entry_id: Annotated[
-        Text, Option("--id", metavar="ID", help="Go on with the A/B of this entry: its command, on its code.")
-    ] = None,
-    detach: DetachOption = False,
+    asked: Annotated[AbRequest, AbOptions],
+    command: Sequence[str] = arguments("-- CMD...", "The command, after --; {axis} stands for the value."),
+    prose: Annotated[Prose, Words],
+    how: Annotated[RunRequest, AbRuns],
+    plan: bool = flag("--plan", "State the A/B in an entry, with its code, and run nothing."),
+    detach: bool = DETACH,
     common: Common,
 ) -> int:
     """Compare two sides in pairs of runs.
@@ -125,53 +86,29 @@ def ab_command(
 
     Example: logbook ab --id MOE-003 --max-pairs 10
     """
-    run = dataclasses.replace(how.request(command or (), prose.read(), entry_id), on=on, discard=discard)
-    given = [option for option in (axis, code, entry_id) if option is not None]
-    if not given or (axis is not None and code is not None):
+    exclusive(
+        {"--axis": asked.axis or None, "--code": asked.codes},
+        cause="an A/B has one axis: a config key, a variable, or the code",
+    )
+    for name, given in (("--id", how.entry_id), ("--detach", detach)):
+        exclusive({"--plan": plan, name: given}, cause="--plan states a new A/B, and runs nothing")
+    if not asked.axis and asked.codes is None and how.entry_id is None:
         raise UsageError(
-            "--axis and --code cannot be used together" if code else "nothing to compare",
+            "nothing to compare",
             cause="an A/B has one axis: a config key, a variable, or the code",
             hint="--axis quant_mode=none,int8, or --code main WORK",
         )
-    request = AbRequest(
-        axis=axis or "",
-        codes=code,
-        evaluator=tuple(evaluator) if evaluator else None,
-        run=run,
-        fixed=pairs,
-        max_pairs=max_pairs,
-        seed=seed,
-        max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
-        minimum_effect=minimum_effect_of(min_effect),
-        metrics=tuple(dict.fromkeys(metric)) if metric else None,
-        gates=tuple(gate or ()),
-        free=tuple(free or ()),
-        setup=setup,
-        new=new,
-        like=like,
-    )
+    request = dataclasses.replace(asked, run=dataclasses.replace(how, argv=command, prose=prose))
     space = common.space()
     if plan:
-        return _planned(space, request, as_json=common.as_json, is_detached=detach)
+        with series_display() as display:
+            made = plan_ab(space, request, display)
+        common.emit("ab", made.data(), made.text)
+        return 0
 
     def carry_out(display: LineDisplay) -> int:
         result = ab(space, request, display)
-        text = "" if common.as_json else result.text()
-        emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)
+        common.emit("ab", result.data(), result.text)
         return result.exit_status
 
-    return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)
-
-
-def _planned(space: Workspace, request: AbRequest, *, as_json: bool, is_detached: bool) -> int:
-    if request.run.entry_id is not None or is_detached:
-        option = "--id" if request.run.entry_id is not None else "--detach"
-        raise UsageError(
-            f"--plan and {option} cannot be used together",
-            cause="--plan states a new A/B, and runs nothing",
-            hint="leave one of them out",
-        )
-    with series_display() as display:
-        made = plan_ab(space, request, display)
-    emit("ab", made.data(), made.text(), as_json=as_json, warnings=space.warnings)
-    return 0
+    return carried_out(common, "ab", carry_out, detach=detach)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +29,27 @@ class Common:
     words: tuple[str, ...] = ()
 
     def space(self) -> Workspace:
-        """The workspace of this process."""
+        """The workspace of the command."""
+        return self._space
+
+    @cached_property
+    def _space(self) -> Workspace:
         from logbook_agent.cli.spaces import workspace
 
         return workspace(self.logbook, self.root)
+
+    def emit(
+        self,
+        command: str,
+        data: Any,
+        text: str | Callable[[], str] = "",
+        *,
+        draw: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Print the answer of a command, as `output.emit` does, with what its workspace warns of. A `text` that takes
+        time to make is a function, which JSON does not need."""
+        shown = text if isinstance(text, str) else "" if self.as_json else text()
+        emit(command, data, shown, as_json=self.as_json, warnings=self._space.warnings, draw=draw)
 
     def space_without_logbook(self, command: str) -> Workspace:
         """The workspace for a command that works in no logbook that exists already. Raises UsageError for -L."""

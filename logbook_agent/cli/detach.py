@@ -17,8 +17,9 @@ import traceback
 from collections.abc import Callable, Iterator
 
 from logbook_agent.cli import draw_plots, ended_by
+from logbook_agent.cli.common import Common
 from logbook_agent.cli.displays import series_display
-from logbook_agent.cli.output import LineDisplay, emit, say
+from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL
@@ -84,20 +85,20 @@ def _taken(book: Book, entry_id: str) -> Spool:
     return series
 
 
-def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_json: bool) -> int:
+def carried_out(common: Common, name: str, body: Body, *, detach: bool) -> int:
     """Run `body`, the series of runs of the command `name`, here or with `detach` in a process of its own; returns the
     exit code of this process."""
     if not detach:
         with series_display() as display:
             return body(display)
-    space.executor = LOCAL
+    common.space().executor = LOCAL
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _child(space, body, writer, as_json=as_json)
+        _child(common, body, writer)
     os.close(writer)
     try:
         with os.fdopen(reader) as told:
@@ -108,22 +109,21 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
     if not entry_id:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return code if code >= 0 else 128 - code  # by a signal, as a shell says it
-    started(space, name, entry_id, None, as_json=as_json)
+    started(common, name, entry_id, None)
     return 0
 
 
-def started(
-    space: Workspace, name: str, entry_id: str, run: Run | None, *, as_json: bool, is_going: bool = True
-) -> None:
+def started(common: Common, name: str, entry_id: str, run: Run | None, *, is_going: bool = True) -> None:
     """Say what the command `name` has started; `run` is None for a series. Without `is_going` it has ended already."""
+    space = common.space()
     book = space.book(entry_id)
     folder = (book.series(entry_id) if run is None else book.spool(run)).folder
     number = None if run is None else run.run
     data = {"id": entry_id, "run": number, "log": str(folder / LOG), "view": str(book.view_path)}
     # On a terminal, what precedes a run has said so already.
-    met = [*_met(book, entry_id, number)] if as_json else []
-    emit(name, data, entry_id, as_json=as_json, warnings=[*space.warnings, *met])
-    if not as_json and is_going:
+    space.warnings += _met(book, entry_id, number) if common.as_json else ()
+    common.emit(name, data, entry_id)
+    if not common.as_json and is_going:
         what = f"run {number}" if number is not None else "the series of runs"
         wait, tail = f"logbook wait {entry_id}", f"logbook wait {entry_id} --follow"
         say(f"{what} is detached; to wait for it: {wait}; to see its output: {tail}")
@@ -140,9 +140,9 @@ def _met(book: Book, entry_id: str, number: int | None) -> Iterator[str]:
             yield f"another run of {entry_id} is going on; to end it: logbook cancel {entry_id}"
 
 
-def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
+def _child(common: Common, body: Body, tell: int) -> None:
     """The process that carries the series out. Does not return."""
-    status = 1
+    space, status = common.space(), 1
     try:
         own_session()
         display = DetachedDisplay(space, tell)
@@ -151,7 +151,7 @@ def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
                 stack.callback(draw_plots)
                 status = body(display)
         except (LogbookError, OSError, KeyboardInterrupt) as error:
-            status = ended_by(error, as_json=as_json)
+            status = ended_by(error, as_json=common.as_json)
         except Exception:  # noqa: BLE001 - told, without the secrets that it may quote
             say(traceback.format_exc())
         if display.series is not None:

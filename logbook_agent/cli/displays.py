@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TextIO
 
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, is_drawn_on
 from logbook_agent.features import hook_module
 
 
-@contextlib.contextmanager
-def run_display(*, all_to_stderr: bool, folds_steps: bool = True) -> Iterator[LiveDisplay]:
+def run_display(*, all_to_stderr: bool, folds_steps: bool = True) -> AbstractContextManager[LiveDisplay]:
     """Where the output of a run is shown while it is made: on a terminal folded, with a progress line. `folds_steps`: a
     line with a step is a point, and no case."""
-    live = hook_module("live") if is_drawn_on(sys.stderr) or is_drawn_on(sys.stdout) else None
-    if live is None:
-        yield LiveDisplay(all_to_stderr=all_to_stderr)
-        return
-    with live.RunDisplay(all_to_stderr=all_to_stderr, folds_steps=folds_steps).shown() as display:
-        yield display
+    if (live := _live_on(sys.stderr, sys.stdout)) is None:
+        return nullcontext(LiveDisplay(all_to_stderr=all_to_stderr))
+    shown: AbstractContextManager[LiveDisplay]
+    shown = live.RunDisplay(all_to_stderr=all_to_stderr, folds_steps=folds_steps).shown()
+    return shown
 
 
-@contextlib.contextmanager
-def series_display() -> Iterator[LineDisplay]:
+def series_display() -> AbstractContextManager[LineDisplay]:
     """Where a series of runs says how far it is: on a terminal in live lines."""
-    live = hook_module("live") if is_drawn_on(sys.stderr) else None
-    if live is None:
-        yield LineDisplay()
-        return
-    with live.SeriesDisplay().shown() as display:
-        yield display
+    live = _live_on(sys.stderr)
+    return nullcontext(LineDisplay()) if live is None else live.SeriesDisplay().shown()
+
+
+def _live_on(*streams: TextIO) -> Any:
+    """What draws live lines, where one of the streams takes them."""
+    return hook_module("live") if any(map(is_drawn_on, streams)) else None

@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import (
-    Common,
-    FreeOption,
-    ResultOption,
-    ScopeOptions,
-    Text,
-    Texts,
-    Words,
-    given_options,
-    prose,
-)
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.declared import argument, flag, option, repeated, typed
+from logbook_agent.cli.options import FREE, Common, ScopeOptions, Text, Words, prose, prose_option
+from logbook_agent.cli.output import say
+from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope
 from logbook_agent.entries.judging import Judging
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+
+
+class EntryWords(Words):
+    """The words of an entry with its result: a `Prose`."""
+
+    result = prose_option("--result TEXT", "Result in words; numbers come from runs.")
 
 
 def note_command(
     *,
-    text: Annotated[
-        Text, Argument(metavar="[TEXT]", help="What to note, or @FILE or -. Its first line is the title.")
-    ] = None,
-    words: Words,
-    kind: Annotated[
-        Text,
-        Option("--kind", metavar="KIND", help="experiment, note, decision or incident. [note; of a plan: experiment]"),
-    ] = None,
-    result: ResultOption = None,
-    plan: Annotated[bool, Option("--plan", help="Plan an experiment; `logbook run --id ID` runs it later.")] = False,
-    command: Annotated[
-        Texts,
-        Option("--command", metavar="'LABEL: CMD'", help="A command of a plan; the label is optional; repeatable."),
-    ] = None,
-    release: Annotated[
-        Text,
-        Option("--release", metavar="ID", help="End the claim on a plan whose process is gone or on another machine."),
-    ] = None,
+    text: Text = argument("[TEXT]", "What to note, or @FILE or -. Its first line is the title."),
+    words: Annotated[Prose, EntryWords],
+    kind: Text = option("--kind KIND", "experiment, note, decision or incident. [note; of a plan: experiment]"),
+    plan: bool = flag("--plan", "Plan an experiment; `logbook run --id ID` runs it later."),
+    command: Sequence[str] = repeated(
+        "--command 'LABEL: CMD'", "A command of a plan; the label is optional; repeatable."
+    ),
+    release: Text = option("--release ID", "End the claim on a plan whose process is gone or on another machine."),
     common: Common,
 ) -> None:
     """Add an entry without running anything.
@@ -57,32 +41,32 @@ def note_command(
 
     Example: logbook note --plan "First A/B" --command "Baseline: python bench.py --quant-mode none"
     """
-    space = common.space()
     if release is not None:
         exclusive(
             {"--release": release, "TEXT": text, "--command": command},
             cause="--release ends the claim of a plan that is there, and adds no entry",
             hint=f"logbook note --release {release}",
         )
-        _release(space, release, as_json=common.as_json)
+        _release(common, release)
         return
-    is_plan = plan or command is not None
+    is_plan = plan or bool(command)
     book, entry = note(
-        space,
-        words.read(result=result),
+        common.space(),
+        words,
         kind=kind,
         text=prose(text),
-        commands=command or () if is_plan else None,
+        commands=command if is_plan else None,
         tell=None if common.as_json else say,
     )
     said = f"noted {entry.id} {entry.title}"
     if is_plan:
         said = f"planned {entry.id} {entry.title}\nrun it with: logbook run --id {entry.id}"
-    _written("plan" if is_plan else "note", space, book, entry, said, common.as_json)
+    common.emit("plan" if is_plan else "note", written(book, entry), said)
 
 
-def _release(space: Workspace, entry_id: str, *, as_json: bool) -> None:
+def _release(common: Common, entry_id: str) -> None:
     """End the claim of a plan, so that it can be executed."""
+    space = common.space()
     book = space.book(entry_id)
     entry_id = book.resolve(entry_id)
     before = book.claims.release(entry_id)
@@ -93,102 +77,43 @@ def _release(space: Workspace, entry_id: str, *, as_json: bool) -> None:
     rooms = sorted({one.root for one in before.executed.values()})
     text = f"{who}; it was executed in {', '.join(rooms)}" if rooms else who
     data = {"id": entry_id, "claim": claim.data() if claim is not None else None, "executed_in": rooms}
-    emit("release", data, text, as_json=as_json, warnings=space.warnings)
+    common.emit("release", data, text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EntryEdit:
-    """What only an entry has, beside its words, as options."""
+class EntryParts:
+    """What only an entry has, beside its words: an `EditRequest`."""
 
-    result: ResultOption = None
-    confidence: Annotated[
-        Text, Option("--confidence", metavar="WORD", help="exploratory, replicated, stable, or computed.")
-    ] = None
-    state: Annotated[
-        Text,
-        Option(
-            "--state",
-            metavar="STATE",
-            help="planned, blocked, abandoned, void (the entry does not count), or computed.",
-        ),
-    ] = None
-    append: Annotated[bool, Option("--append", help="Add to the fields instead of replacing them.")] = False
-    accept: Annotated[
-        Text, Option("--accept", metavar="WHY", help="Let the withheld numbers of the entry count, and say why.")
-    ] = None
-    run: Annotated[
-        list[int] | None, Option("--run", metavar="N", help="With --accept: only the numbers of run N; repeatable.")
-    ] = None
-
-    def request(self, words: Words, scope: JudgingScope, reason: str | None) -> EditRequest:
-        """What is asked of an entry, the options read."""
-        return EditRequest(
-            prose=words.read(result=self.result),
-            confidence=self.confidence,
-            reason=prose(reason),
-            state=self.state,
-            append=self.append,
-            judging=Judging(
-                gates=scope.gate or (),
-                free=scope.free or (),
-                drop=scope.drop or (),
-                accept=prose(self.accept),
-                runs=self.run or (),
-            ),
-        )
+    confidence = option("--confidence WORD", "exploratory, replicated, stable, or computed.")
+    state = option("--state STATE", "planned, blocked, abandoned, void (the entry does not count), or computed.")
+    append = flag("--append", "Add to the fields instead of replacing them.")
 
 
-@dataclass(frozen=True, kw_only=True)
+class AcceptOptions:
+    """What is accepted in an entry: a `Judging`."""
+
+    accept = option("--accept WHY", "Let the withheld numbers of the entry count, and say why.", read=prose)
+    runs = repeated("--run N", "With --accept: only the numbers of run N; repeatable.", kind=int)
+
+
 class JudgingScope(ScopeOptions):
-    """The scope of a logbook with what judges its results, as options; gates, labels and drops are those of an entry,
-    too."""
+    """The scope of a logbook, and what judges its results, as an entry has it, too: a `ScopeChange`."""
 
-    free: FreeOption = None
-    drop: Annotated[
-        Texts,
-        Option(
-            "--drop",
-            metavar="NAME",
-            help="Remove a gate, label, metric, constraint, link, axis or template; repeatable.",
-        ),
-    ] = None
-
-    def of_logbook(self) -> list[str]:
-        """The options that were typed and that an entry does not have."""
-        return [option for option in given_options(self) if option not in ("--gate", "--free", "--drop")]
-
-    def change(self, title: str | None) -> ScopeChange:
-        """What is asked of the header, the options read."""
-        return ScopeChange(
-            title=prose(title),
-            goal=prose(self.goal),
-            metrics=self.metric or (),
-            gates=self.gate or (),
-            free=self.free or (),
-            constraints=self.constraints(),
-            links=self.link or (),
-            matrix=self.matrix or (),
-            templates=self.template or (),
-            drop=self.drop or (),
-        )
+    free = FREE
+    drop = repeated("--drop NAME", "Remove a gate, label, metric, constraint, link, axis or template; repeatable.")
 
 
 def edit_command(
     *,
-    entry_id: Annotated[
-        Text, Argument(metavar="[ID]", help="The entry to change; without it, the header of the logbook.")
-    ] = None,
-    words: Words,
-    parts: EntryEdit,
-    scope: JudgingScope,
-    reason: Annotated[
-        Text,
-        Option(
-            "--reason",
-            metavar="TEXT",
-            help="Why the entry is void, its confidence differs from what the runs show, or the header changes.",
-        ),
-    ] = None,
+    entry_id: Text = argument("[ID]", "The entry to change; without it, the header of the logbook."),
+    words: Annotated[Prose, EntryWords],
+    parts: Annotated[EditRequest, EntryParts],
+    accepted: Annotated[Judging, AcceptOptions],
+    scope: Annotated[ScopeChange, JudgingScope],
+    reason: Text = option(
+        "--reason TEXT",
+        "Why the entry is void, its confidence differs from what the runs show, or the header changes.",
+        read=prose,
+    ),
     common: Common,
 ) -> None:
     """Change an entry, or without ID the header of the logbook.
@@ -198,36 +123,35 @@ def edit_command(
     A change of the header needs --reason, and is a decision in the log. An item of the same name is replaced.
     Example: logbook edit --gate "ok == 1" --reason "wrong outputs were fast"
     """
-    space = common.space()
     if entry_id is None:
-        _edit_header(space, words, parts, scope, reason, as_json=common.as_json)
-        return
-    if others := scope.of_logbook():
-        raise UsageError(
-            f"{others[0]} is of the whole logbook, not of {entry_id}",
-            cause="an entry has no goal, metrics or constraints of its own",
-            hint=f"logbook edit {others[0]} ... --reason '...'",
+        of_entry = typed(EntryWords, words) + typed(EntryParts, parts) + typed(AcceptOptions, accepted)
+        _edit_header(
+            common, replace(scope, title=words.title), [name for name in of_entry if name != "--title"], reason
         )
-    book, entry = edit(space, entry_id, parts.request(words, scope, reason))
-    _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
+        return
+    for name in typed(JudgingScope, scope):
+        if name not in ("--gate", "--free", "--drop"):
+            raise UsageError(
+                f"{name} is of the whole logbook, not of {entry_id}",
+                cause="an entry has no goal, metrics or constraints of its own",
+                hint=f"logbook edit {name} ... --reason '...'",
+            )
+    judging = replace(accepted, gates=scope.gates, free=scope.free, drop=scope.drop)
+    book, entry = edit(common.space(), entry_id, replace(parts, prose=words, reason=reason, judging=judging))
+    common.emit("edit", written(book, entry), f"changed {entry.id} {entry.title}")
 
 
-def _edit_header(
-    space: Workspace, words: Words, parts: EntryEdit, scope: JudgingScope, reason: str | None, *, as_json: bool
-) -> None:
-    if others := [option for option in (*given_options(words), *given_options(parts)) if option != "--title"]:
+def _edit_header(common: Common, change: ScopeChange, others: Sequence[str], reason: str | None) -> None:
+    """Change the header. Raises UsageError for `others`, options of entries that were typed."""
+    if others:
         raise UsageError(
             f"{others[0]} needs the ID of an entry",
             cause="without an ID, only the header of the logbook can be changed",
             hint=f"logbook edit ID {others[0]} ...; logbook list shows the IDs",
         )
-    change, book = scope.change(words.title), space.book()
-    entry = change_scope(space, book, change, prose(reason))
-    header = book.header
-    data = {name: encode(getattr(header, name)) for name in ("title", "goal", *LISTS)}
+    space = common.space()
+    book = space.book()
+    entry = change_scope(space, book, change, reason)
+    data = {name: encode(getattr(book.header, name)) for name in ("title", "goal", *LISTS)}
     text = f"changed {book.topic}: {change.what} ({entry.id})"
-    emit("edit", {"logbook": book.topic, "id": entry.id, **data}, text, as_json=as_json, warnings=space.warnings)
-
-
-def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:
-    emit(command, written(book, entry), text, as_json=as_json, warnings=space.warnings)
+    common.emit("edit", {"logbook": book.topic, "id": entry.id, **data}, text)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Texts
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.declared import arguments, flag
+from logbook_agent.cli.options import Common
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
@@ -35,10 +33,8 @@ class Checked:
 
 def executors_command(
     *,
-    names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
-    install: Annotated[
-        bool, Option("--install", help="Create the Python environment for workers on each machine named.")
-    ] = False,
+    names: Sequence[str] = arguments("[NAME...]", "Which executors. [all in the settings]"),
+    install: bool = flag("--install", "Create the Python environment for workers on each machine named."),
     common: Common,
 ) -> int:
     """Each is asked for its host, its Python and its devices. Exit code 1: an executor cannot be used.
@@ -47,7 +43,7 @@ def executors_command(
     """
     space = common.space()
     there = declared(space)
-    for name in names or ():
+    for name in names:
         if name != LOCAL:
             named(space, name)
     if install and not names:
@@ -56,12 +52,12 @@ def executors_command(
             cause="it changes files on that machine",
             hint="logbook executors NAME --install",
         )
-    for name in names or () if install else ():
+    for name in names if install else ():
         _install_on(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [_checked(space, name, there[name].kind if name in there else LOCAL) for name in chosen]
     data = {"executors": [{**asdict(one), "devices": encode(one.devices)} for one in found]}
-    emit("executors", data, "\n".join(map(_text, found)), as_json=common.as_json, warnings=space.warnings)
+    common.emit("executors", data, "\n".join(map(_text, found)))
     return 1 if any(one.problem for one in found) else 0
 
 

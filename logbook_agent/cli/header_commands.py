@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import BudgetOption, Common, ScopeOptions, Text, Texts, prose
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.declared import argument, option, repeated
+from logbook_agent.cli.options import BUDGET, Common, ScopeOptions, Text, prose_option, prose_options
 from logbook_agent.entries.baseline import MoveRequest, move
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
@@ -23,57 +21,28 @@ from logbook_agent.text.shell_words import sweep_command
 from logbook_agent.text.times import minute
 
 
-@dataclass(frozen=True, kw_only=True)
-class StartOptions:
-    """What only the start of a logbook states, as options."""
+class _Naming:
+    prefix = option("--prefix PREFIX", "Prefix of the IDs, such as MOE-I8. [from the topic]")
+    title = option("--title TEXT", "Title of the document.")
 
-    stop: Annotated[Texts, Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None
-    baseline: Annotated[
-        Texts, Option("--baseline", metavar="K=V", help="Config or number of the baseline case; repeatable.")
-    ] = None
-    baseline_source: Annotated[
-        Text, Option("--baseline-source", metavar="TEXT", help="Where the baseline's numbers come from.")
-    ] = None
-    zone: Annotated[Text, Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None
-    budget: BudgetOption = None
-    from_file: Annotated[
-        Text, Option("--from", metavar="FILE.yaml", help="Read the whole header from a file; options add to it.")
-    ] = None
-    recipe: Annotated[
-        Text, Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe.")
-    ] = None
-    scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as for `sweep`.")] = None
 
-    def request(self, space: Workspace, scope: ScopeOptions) -> StartRequest:
-        """What is asked for, the texts and files read."""
-        return StartRequest(
-            goal=prose(scope.goal),
-            metrics=scope.metric or (),
-            gates=scope.gate or (),
-            constraints=scope.constraints(),
-            stops=[prose(s) or "" for s in self.stop or ()],
-            links=scope.link or (),
-            baseline=self.baseline or (),
-            baseline_source=self.baseline_source,
-            matrix=scope.matrix or (),
-            templates=scope.template or (),
-            zone=self.zone,
-            budget=self.budget or (),
-            stated=_stated(space, self.from_file, self.recipe, self.scale),
-        )
+class StartOptions(ScopeOptions, _Naming):
+    """What the start of a logbook states: a `StartRequest`."""
+
+    stops = prose_options("--stop TEXT", "A stop criterion; repeatable.")
+    baseline = repeated("--baseline K=V", "Config or number of the baseline case; repeatable.")
+    baseline_source = option("--baseline-source TEXT", "Where the baseline's numbers come from.")
+    zone = option("--zone ZONE", "Time zone of the document. [UTC]")
+    budget = BUDGET
 
 
 def start_command(
     *,
-    topic: Annotated[
-        Text, Argument(metavar="TOPIC", help="Name of the thread and its files: a-z, 0-9, _ and -.")
-    ] = None,
-    prefix: Annotated[
-        Text, Option("--prefix", metavar="PREFIX", help="Prefix of the IDs, such as MOE-I8. [from the topic]")
-    ] = None,
-    title: Annotated[Text, Option("--title", metavar="TEXT", help="Title of the document.")] = None,
-    scope: ScopeOptions,
-    options: StartOptions,
+    topic: Text = argument("TOPIC", "Name of the thread and its files: a-z, 0-9, _ and -."),
+    request: Annotated[StartRequest, StartOptions],
+    from_file: Text = option("--from FILE.yaml", "Read the whole header from a file; options add to it."),
+    recipe: Text = option("--recipe NAME", "Take goal, metrics, criteria and matrix from a recipe."),
+    scale: Text = option("--scale NAME", "Scale of the recipe, as for `sweep`."),
     common: Common,
 ) -> None:
     """Start a logbook.
@@ -81,8 +50,7 @@ def start_command(
     Example: logbook start moe_ep_int8 --goal "is int8 faster?" --metric tflops:max:TF/s
     """
     space = common.space_without_logbook("start")
-    request = options.request(space, scope)
-    book = start(space, replace(request, topic=topic, prefix=prefix, title=title))
+    book = start(space, replace(request, topic=topic, stated=_stated(space, from_file, recipe, scale)))
     data = {
         "topic": book.topic,
         "prefix": book.header.prefix,
@@ -92,10 +60,10 @@ def start_command(
     }
     named = naming(space, book)
     onward = " ".join(["logbook run", *named, "-- COMMAND"])
-    if options.recipe is not None:
-        onward = sweep_command(options.recipe, scale=options.scale, named=named)
+    if recipe is not None:
+        onward = sweep_command(recipe, scale=scale, named=named)
     text = f"started {book.topic} ({book.header.prefix}): {book.view_path}\nnext: {onward}"
-    emit("start", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("start", data, text)
 
 
 def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: str | None) -> HeaderParts:
@@ -115,21 +83,17 @@ def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: 
     return file
 
 
-def baseline_command(
-    *,
-    entry: Annotated[
-        Text, Option("--entry", metavar="REF", help="Entry that measured it: ID, ID/RUN or ID:LABEL.")
-    ] = None,
-    config: Annotated[Texts, Option("--config", metavar="K=V", help="The baseline's case; repeatable.")] = None,
-    number: Annotated[
-        Texts, Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable.")
-    ] = None,
-    source: Annotated[Text, Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
-    reason: Annotated[
-        Text, Option("--reason", metavar="TEXT", help="Why the baseline moves; required for a move. Text, @FILE, or -.")
-    ] = None,
-    common: Common,
-) -> None:
+class MoveOptions:
+    """The new baseline: a `MoveRequest`."""
+
+    entry_id = option("--entry REF", "Entry that measured it: ID, ID/RUN or ID:LABEL.")
+    config = repeated("--config K=V", "The baseline's case; repeatable.")
+    numbers = repeated("--number METRIC=V", "A number measured elsewhere; repeatable.")
+    source = option("--source TEXT", "Where the numbers come from.")
+    reason = prose_option("--reason TEXT", "Why the baseline moves; required for a move.")
+
+
+def baseline_command(*, request: Annotated[MoveRequest, MoveOptions], common: Common) -> None:
     """Show the baseline, or move it.
 
     The baseline is the case that results are compared with. Without options, show it and each move of it.
@@ -138,13 +102,6 @@ def baseline_command(
     """
     space = common.space()
     book = space.book()
-    request = MoveRequest(
-        entry_id=entry,
-        config=config or (),
-        numbers=number or (),
-        source=source,
-        reason=prose(reason),
-    )
     header = move(space, book, request) if request.asks else book.outgoing().header
     space.warnings += read(space, book).baseline_doubts
     data = {
@@ -152,7 +109,7 @@ def baseline_command(
         "baseline": encode(header.baseline),
         "moves": [encode(m) for m in header.baseline_moves],
     }
-    emit("baseline", data, _text(header), as_json=common.as_json, warnings=space.warnings)
+    common.emit("baseline", data, _text(header))
 
 
 def _text(header: Header) -> str:

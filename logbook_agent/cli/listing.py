@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import columns, emit
+from logbook_agent.cli.declared import arguments, flag, number, option
+from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.output import columns
 from logbook_agent.findings.attempts import MARKED, outcome_text, where_text
 from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
@@ -26,24 +25,13 @@ _LINE_CHARACTERS = 160
 
 def list_command(
     *,
-    text: Annotated[
-        Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words; shows where.")
-    ] = None,
-    tried: Annotated[
-        bool,
-        Option(
-            "--tried",
-            help="Instead, what did not work: failures, comparisons without a gain, negative results, abandoned.",
-        ),
-    ] = False,
-    state: Annotated[
-        Text,
-        Option("--state", metavar="STATE", help="Only entries in this state: planned, running, finished, failed ..."),
-    ] = None,
-    kind: Annotated[
-        Text, Option("--kind", metavar="KIND", help="Only entries of this kind: experiment, note, decision ...")
-    ] = None,
-    last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
+    text: Sequence[str] = arguments("[TEXT...]", "Only entries that contain all these words; shows where."),
+    tried: bool = flag(
+        "--tried", "Instead, what did not work: failures, comparisons without a gain, negative results, abandoned."
+    ),
+    state: Text = option("--state STATE", "Only entries in this state: planned, running, finished, failed ..."),
+    kind: Text = option("--kind KIND", "Only entries of this kind: experiment, note, decision ..."),
+    last: int | None = number("--last N", "Only the last N."),
     common: Common,
 ) -> None:
     """List entries.
@@ -57,18 +45,14 @@ def list_command(
     book = space.book().outgoing()
     found = read(space, book)
     space.warnings += found.unreadable
+    zone = book.header.zone
     if tried:
-        items = tried_items(found, text or (), state=state, kind=kind)
-        kept = latest(items, last)
-        shown = "" if common.as_json else _tried_text(items, last or _SHOWN, book.header.zone)
-        emit("tried", {"tried": kept}, shown, as_json=common.as_json, warnings=space.warnings)
+        items = tried_items(found, text, state=state, kind=kind)
+        common.emit("tried", {"tried": latest(items, last)}, lambda: _tried_text(items, last or _SHOWN, zone))
         return
-    lines = listed(found, text or (), state=state, kind=kind, last=last)
-    shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
-    is_table = bool(lines) and not text
-
-    draw = (lambda d: d.draw_list(lines, book.header.zone)) if is_table else None
-    emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings, draw=draw)
+    lines = listed(found, text, state=state, kind=kind, last=last)
+    shown = _lines(lines, zone) or _none_text(text, is_filtered=bool(state or kind))
+    common.emit("list", lines, shown, draw=(lambda d: d.draw_list(lines, zone)) if lines and not text else None)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:

@@ -4,53 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args, get_type_hints
-
-from typer import Option
+from typing import Any, TypeAlias
 
 from logbook_agent.cli.common import Common as Common
+from logbook_agent.cli.declared import flag, option, repeated
 from logbook_agent.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from logbook_agent.entries.drafts import Prose
+from logbook_agent.model.values import Scalar, parse_pair, parse_value
 
 # What an option holds: one text, or those that were given.
 Text: TypeAlias = str | None
 Texts: TypeAlias = list[str] | None
 
-DetachOption = Annotated[
-    bool, Option("--detach", help="Run in the background: print the ID and return. See `logbook wait`.")
-]
-
 PROSE = "Text, @FILE, or - for standard input."
-HypothesisOption = Annotated[Text, Option("--hypothesis", metavar="TEXT", help=f"What is expected, and why. {PROSE}")]
-GateOption = Annotated[
-    Texts,
-    Option(
-        "--gate",
-        metavar="GATE",
-        help="What a row must fulfil to count: 'ok == 1', 'max_error <= 1e-3', 'same checksum'; repeatable.",
-    ),
-]
-FreeOption = Annotated[
-    Texts,
-    Option("--free", metavar="NAME", help="A label, such as checksum, that may differ between sides; repeatable."),
-]
-BudgetOption = Annotated[
-    Texts,
-    Option(
-        "--budget",
-        metavar="runs=N|hours=H",
-        help="Start no run once this much is spent; repeatable. runs= or hours= removes that limit.",
-    ),
-]
-ResultOption = Annotated[
-    Text, Option("--result", metavar="TEXT", help=f"Result in words; numbers come from runs. {PROSE}")
-]
 
 
 def prose(text: str | None) -> str | None:
@@ -72,102 +40,34 @@ def prose(text: str | None) -> str | None:
         ) from error
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScopeOptions:
-    """The scope of a logbook, as options."""
-
-    goal: Annotated[Text, Option("--goal", metavar="TEXT", help=f"What to find out. {PROSE}")] = None
-    metric: Annotated[
-        Texts,
-        Option(
-            "--metric",
-            metavar="NAME[:max|min][:UNIT]",
-            help="A primary metric, or with :watched a further one; repeatable. For a curve, add :best, :mean=N or"
-            " :over=KEY.",
-        ),
-    ] = None
-    gate: GateOption = None
-    constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help=f"A constraint; repeatable. {PROSE}")] = (
-        None
-    )
-    link: Annotated[Texts, Option("--link", metavar="LABEL=URL", help="A link; repeatable.")] = None
-    matrix: Annotated[
-        Texts,
-        Option(
-            "--matrix",
-            metavar="KEY=V,V",
-            help="An axis of the experiment matrix; quote a value that has a comma; repeatable.",
-        ),
-    ] = None
-
-    template: Annotated[
-        Texts, Option("--template", metavar="'LABEL: CMD'", help="A command template that the view shows; repeatable.")
-    ] = None
-
-    def constraints(self) -> list[str]:
-        """Each constraint read."""
-        return [prose(text) or "" for text in self.constraint or ()]
+def prose_option(form: str, help: str) -> Any:
+    """An option that takes prose; its help ends by saying so."""
+    return option(form, f"{help} {PROSE}", read=prose)
 
 
-def given_options(group: DataclassInstance) -> list[str]:
-    """The options of a group that were typed, by their names."""
-    hints = get_type_hints(type(group), include_extras=True)
-    typed = [f.name for f in fields(group) if getattr(group, f.name) != f.default]
-    # Without a default of its own, an option has its name in that place.
-    return [get_args(hints[name])[1].default for name in typed]
+def prose_options(form: str, help: str) -> Any:
+    """An option that takes prose, and may be given several times."""
+    return repeated(form, help, read=lambda texts: tuple(prose(text) or "" for text in texts))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """The words of an entry, as options."""
-
-    title: Annotated[Text, Option("--title", metavar="TEXT", help=f"Title. {PROSE}")] = None
-    hypothesis: HypothesisOption = None
-    interpretation: Annotated[
-        Text, Option("--interpretation", metavar="TEXT", help=f"What the result means. {PROSE}")
-    ] = None
-    next_action: Annotated[Text, Option("--next", metavar="TEXT", help=f"Next action. {PROSE}")] = None
-    field: Annotated[
-        Texts, Option("--field", metavar="LABEL=TEXT", help="A field with a label of your own; may be repeated.")
-    ] = None
-    continues: Annotated[Text, Option("--continues", metavar="ID", help="The entry that this one continues.")] = None
-    completes: Annotated[
-        Text, Option("--completes", metavar="ID", help="The entry whose unfinished part this one completes.")
-    ] = None
-    supersedes: Annotated[Text, Option("--supersedes", metavar="ID", help="The entry that this one corrects.")] = None
-
-    def read(self, *, result: str | None = None) -> Prose:
-        """Each text read."""
-        # Here, because commands that only read have no use for it.
-        from logbook_agent.entries.drafts import Prose
-
-        return Prose(
-            title=prose(self.title),
-            hypothesis=prose(self.hypothesis),
-            result=prose(result),
-            interpretation=prose(self.interpretation),
-            next_action=prose(self.next_action),
-            fields=prose_fields(self.field),
-            continues=self.continues,
-            completes=self.completes,
-            supersedes=self.supersedes,
-        )
-
-
-def prose_fields(texts: list[str] | None) -> tuple[str, ...]:
+def prose_fields(texts: Sequence[str]) -> tuple[str, ...]:
     """`LABEL=TEXT` options with `LABEL=@FILE` and `LABEL=-` read."""
-    found = []
-    for text in texts or ():
-        label, separator, value = text.partition("=")
-        found.append(f"{label}{separator}{prose(value) or ''}" if separator else text)
-    return tuple(found)
+    pairs = (text.partition("=") for text in texts)
+    return tuple(f"{label}{equals}{prose(value) or ''}" if equals else label for label, equals, value in pairs)
 
 
-def minimum_effect_of(text: str | None) -> float | None:
-    """The value of --min-effect, `1%` or `0.01`, as a fraction; None for no text. Raises UsageError for anything
-    else."""
-    if text is None:
-        return None
+def typed_pairs(texts: Sequence[str], *, name: str) -> dict[str, Scalar]:
+    """`K=V` options, each value as number, true, false or text."""
+    return dict(parse_value(text, name) for text in texts)
+
+
+def plain_pairs(texts: Sequence[str], *, name: str) -> dict[str, str]:
+    """`K=V` options as texts."""
+    return dict(parse_pair(text, name) for text in texts)
+
+
+def minimum_effect_of(text: str) -> float:
+    """The value of --min-effect, `1%` or `0.01`, as a fraction. Raises UsageError for anything else."""
     try:
         part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -179,3 +79,58 @@ def minimum_effect_of(text: str | None) -> float | None:
         cause="a number without % is a fraction: 1 means 100%",
         hint="--min-effect 1%",
     )
+
+
+def duration(form: str, help: str, default: str | None = None) -> Any:
+    """An option that takes a length of time, in seconds."""
+
+    def seconds(text: str) -> float:
+        # Here, because commands that only read have no use for it.
+        from logbook_agent.running.prepare import parse_duration
+
+        return parse_duration(text, form.split()[0])
+
+    return option(form, help, default, read=seconds)
+
+
+DETACH = flag("--detach", "Run in the background: print the ID and return. See `logbook wait`.")
+GATE = repeated(
+    "--gate GATE", "What a row must fulfil to count: 'ok == 1', 'max_error <= 1e-3', 'same checksum'; repeatable."
+)
+FREE = repeated("--free NAME", "A label, such as checksum, that may differ between sides; repeatable.")
+BUDGET = repeated(
+    "--budget runs=N|hours=H",
+    "Start no run once this much is spent; repeatable. runs= or hours= removes that limit.",
+)
+METRICS = partial(repeated, "--metric NAME", read=lambda names: (*dict.fromkeys(names),))
+ONLY_WHERE = partial(repeated, "--where K=V", "Only rows whose axis K is V (— for none); repeatable.")
+
+
+class ScopeOptions:
+    """The scope of a logbook."""
+
+    goal = prose_option("--goal TEXT", "What to find out.")
+    metrics = repeated(
+        "--metric NAME[:max|min][:UNIT]",
+        "A primary metric, or with :watched a further one; repeatable. For a curve, add :best, :mean=N or :over=KEY.",
+    )
+    gates = GATE
+    constraints = prose_options("--constraint TEXT", f"A constraint; repeatable. {PROSE}")
+    links = repeated("--link LABEL=URL", "A link; repeatable.")
+    matrix = repeated(
+        "--matrix KEY=V,V", "An axis of the experiment matrix; quote a value that has a comma; repeatable."
+    )
+    templates = repeated("--template 'LABEL: CMD'", "A command template that the view shows; repeatable.")
+
+
+class Words:
+    """The words of an entry: a `Prose`."""
+
+    title = prose_option("--title TEXT", "Title.")
+    hypothesis = prose_option("--hypothesis TEXT", "What is expected, and why.")
+    interpretation = prose_option("--interpretation TEXT", "What the result means.")
+    next_action = prose_option("--next TEXT", "Next action.")
+    fields = repeated("--field LABEL=TEXT", "A field with a label of your own; may be repeated.", read=prose_fields)
+    continues = option("--continues ID", "The entry that this one continues.")
+    completes = option("--completes ID", "The entry whose unfinished part this one completes.")
+    supersedes = option("--supersedes ID", "The entry that this one corrects.")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
 
-from typer import Option
-
+from logbook_agent.cli.declared import flag
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.output import say
 from logbook_agent.pages.views import render, view_problem
 from logbook_agent.store.git_files import complete_git_files
 from logbook_agent.store.workspace import naming
+from logbook_agent.text.phrases import counted
 
 
 def render_command(
     *,
-    check: Annotated[
-        bool, Option("--check", help="Write nothing; exit code 1 if the view is not as it would be rendered.")
-    ] = False,
+    check: bool = flag("--check", "Write nothing; exit code 1 if the view is not as it would be rendered."),
     common: Common,
 ) -> int:
     """Render the whole view from the records.
@@ -32,8 +29,7 @@ def render_command(
     if not check:
         complete_git_files(book.root, book.topic, ignore_view=space.config.ignore_views)
         render(space, book)
-        text = f"rendered {count} {'entry' if count == 1 else 'entries'} into {book.view_path}"
-        emit("render", data, text, as_json=common.as_json, warnings=space.warnings)
+        common.emit("render", data, f"rendered {counted(count, 'entry', 'entries')} into {book.view_path}")
         return 0
     problem = view_problem(space, book)
     data |= {
@@ -42,8 +38,7 @@ def render_command(
         "blocks": [] if problem is None else list(problem.blocks),
     }
     shown = space.shown(book.view_path)
-    text = f"{shown}: {problem}" if problem is not None else f"{shown} is up to date"
-    emit("render", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("render", data, f"{shown}: {problem}" if problem is not None else f"{shown} is up to date")
     if problem is not None and not common.as_json:
         say(f"next: {shlex.join(['logbook', *naming(space, book), 'render'])}")
     return 0 if problem is None else 1

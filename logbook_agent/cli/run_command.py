@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunData, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import NoiseResult, RunData, RunRequest, RunResult, run
 from logbook_agent.campaign.repeats import noise as noise_of_runs
+from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
-from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
-from logbook_agent.cli.output import LineDisplay, emit, say
+from logbook_agent.cli.options import DETACH, Common, Words, duration, typed_pairs
+from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.findings.queries import BriefRow
@@ -23,132 +22,65 @@ from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
-from logbook_agent.model.values import parse_value, varied
+from logbook_agent.model.values import varied
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
-from logbook_agent.running.prepare import parse_duration, parse_env
+from logbook_agent.running.prepare import parse_env
 from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
-EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
-TimeoutOption = Annotated[
-    Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
-]
-ReadOption = Annotated[
-    Text,
-    Option(
-        "--read",
-        metavar="FORMAT[:FILE]",
-        help="Read the results that pytest-benchmark, hyperfine, google-benchmark or asv writes to FILE; without FILE,"
-        " write {file} in the command where it takes the name of a file.",
-    ),
-]
-KeepOption = Annotated[
-    Texts,
-    Option(
-        "--keep",
-        metavar="PATTERN",
-        help="Keep files of its working folder that match, such as 'out/*.png'; repeatable.",
-    ),
-]
-OnOption = Annotated[
-    Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
-]
+ENV = repeated("--env K=V", "Set a variable for the command; repeatable.", read=parse_env)
+TIMEOUT = duration("--timeout TIME", "End the command after 90s, 30m, 2h (INT, TERM, KILL).")
+READ = option(
+    "--read FORMAT[:FILE]",
+    "Read the results that pytest-benchmark, hyperfine, google-benchmark or asv writes to FILE; without FILE, write"
+    " {file} in the command where it takes the name of a file.",
+)
+KEEP = repeated("--keep PATTERN", "Keep files of its working folder that match, such as 'out/*.png'; repeatable.")
+ON = option("--on NAME", "Run the command on this executor or launcher; see `logbook executors`.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class How:
-    """How a command is run, in the options that `run` and `ab` share."""
+    """How a command is run: what `run` and `ab` share of a `RunRequest`."""
 
-    config: Annotated[
-        Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
-    ] = None
-    env: EnvOption = None
-    timeout: TimeoutOption = None
-    stall: Annotated[
-        Text,
-        Option(
-            "--stall", metavar="TIME", help="End the command once it has printed nothing for this long: 90s, 30m, 2h."
-        ),
-    ] = None
-    cwd: Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")] = None
-    shell: Annotated[
-        bool,
-        Option("--shell", help="Pass the command to the shell as one string; a pipe fails if any command in it fails."),
-    ] = False
-    read: ReadOption = None
-    keep: KeepOption = None
-    input: Annotated[
-        Texts,
-        Option(
-            "--input", metavar="PATH", help="Record the digest of a file or folder that the command reads; repeatable."
-        ),
-    ] = None
-    frozen: Annotated[
-        bool,
-        Option(
-            "--frozen",
-            help="Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach.",
-        ),
-    ] = False
-
-    def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
-        """What is asked for, the options read."""
-        return RunRequest(
-            argv=argv,
-            prose=prose,
-            config=dict(parse_value(c, "--config") for c in self.config or ()),
-            env=parse_env(self.env or ()),
-            timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
-            stall_s=parse_duration(self.stall, "--stall") if self.stall is not None else None,
-            cwd=self.cwd,
-            shell=self.shell,
-            read=self.read,
-            keep=tuple(self.keep or ()),
-            inputs=tuple(self.input or ()),
-            frozen=self.frozen,
-            entry_id=entry_id,
-        )
+    config = repeated(
+        "--config K=V",
+        "Config that the command does not report itself; repeatable.",
+        read=partial(typed_pairs, name="--config"),
+    )
+    env = ENV
+    timeout_s = TIMEOUT
+    stall_s = duration("--stall TIME", "End the command once it has printed nothing for this long: 90s, 30m, 2h.")
+    cwd = option("--cwd DIR", "Run the command in this folder.")
+    shell = flag("--shell", "Pass the command to the shell as one string; a pipe fails if any command in it fails.")
+    read = READ
+    keep = KEEP
+    inputs = repeated("--input PATH", "Record the digest of a file or folder that the command reads; repeatable.")
+    frozen = flag(
+        "--frozen", "Run in a copy of the code as it is now, so that you can edit it meanwhile, as after --detach."
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RepeatOptions:
-    """How often a command is run, and what for, as options."""
+class RunOptions(How):
+    """How a command is run, how often, and what for: a `RunRequest`."""
 
-    label: Annotated[
-        Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
-    ] = None
-    repeat: Annotated[
-        int | None, Option("--repeat", metavar="N", help="Run the command N times. [1; with --noise 12, at least 6]")
-    ] = None
-    discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run N times to warm up; these runs never count.")
-    ] = 0
-    noise: Annotated[
-        bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
-    ] = False
-
-    def of(self, request: RunRequest) -> RunRequest:
-        """The request for as many runs."""
-        repeat = self.repeat if self.repeat is not None else NOISE_RUNS if self.noise else 1
-        return dataclasses.replace(request, label=self.label, repeat=repeat, discard=self.discard, noise=self.noise)
+    label = option("--label LABEL", "What this run is: Baseline, Int8, Negative control.")
+    repeat = number("--repeat N", "Run the command N times. [1; with --noise 12, at least 6]")
+    discard = number("--discard N", "First run N times to warm up; these runs never count.", 0)
+    noise = flag("--noise", "Say how much the runs vary, and which effects an A/B of this command would show.")
+    on = ON
+    entry_id = option("--id ID", "Add a run to this entry; without a command, execute its planned commands.")
+    detach = DETACH
 
 
 def run_command(
     *,
-    command: Annotated[Texts, Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")] = None,
-    words: Words,
-    how: How,
-    runs: RepeatOptions,
-    on: OnOption = None,
-    entry_id: Annotated[
-        Text,
-        Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands."),
-    ] = None,
-    detach: DetachOption = False,
+    command: Sequence[str] = arguments("-- [K=V...] CMD...", "The command, after --."),
+    words: Annotated[Prose, Words],
+    request: Annotated[RunRequest, RunOptions],
     common: Common,
 ) -> int:
     """Run a command as an experiment.
@@ -158,23 +90,22 @@ def run_command(
 
     Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    request = runs.of(how.request(command or (), words.read(), entry_id))
-    request = dataclasses.replace(request, on=on, detach=detach)
+    request = dataclasses.replace(request, argv=command, prose=words)
     space = common.space()
     if request.noise:
         return _noise(space, request, common)
-    if detach:
+    if request.detach:
         return _detached(space, request, common)
     with (
         run_display(all_to_stderr=common.as_json, folds_steps=_folds_steps(space, request)) as display,
         _placed(space, request, display) as request,
     ):
         result = run(space, request, display, tell=None if common.as_json else say)
-    if common.as_json:
-        emit("run", result.data(), "", as_json=True, warnings=space.warnings)
-        return result.exit_status
-    # The command's own output has stdout; what we say of it goes to stderr.
-    return _finish(space, result)
+    if not common.as_json:
+        # The command's own output has stdout; what we say of it goes to stderr.
+        return _finish(space, result)
+    common.emit("run", result.data())
+    return result.exit_status
 
 
 def _placed(space: Workspace, request: RunRequest, display: Display) -> AbstractContextManager[RunRequest]:
@@ -199,12 +130,11 @@ def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
     def body(display: Display) -> int:
         with _placed(space, dataclasses.replace(request, detach=False), display) as placed:
             result = noise_of_runs(space, placed, display)
-        text = "" if common.as_json else _noise_text(result)
-        emit("noise", result.data(), text, as_json=common.as_json, warnings=space.warnings)
+        common.emit("noise", result.data(), lambda: _noise_text(result))
         return result.made.exit_status
 
     if request.detach:
-        return carried_out(space, "noise", body, detach=True, as_json=common.as_json)
+        return carried_out(common, "noise", body, detach=True)
     with run_display(all_to_stderr=True) as display:
         return body(display)
 
@@ -225,13 +155,13 @@ def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
             with _placed(space, alone, display) as placed:
                 return _finish(space, run(space, placed, display))
 
-        return carried_out(space, "run", body, detach=True, as_json=common.as_json)
+        return carried_out(common, "run", body, detach=True)
     space.executor = LOCAL
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status, sent = result.exit_status, result.runs[0]
     if sent.exit is not None:  # it could not be started
         space.warnings.append(f"{sent.entry} run {sent.run}: {sent.problems[-1] if sent.problems else 'never started'}")
-    started(space, "run", sent.entry, sent, as_json=common.as_json, is_going=sent.exit is None)
+    started(common, "run", sent.entry, sent, is_going=sent.exit is None)
     return status
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
-
-from typer import Argument, Option
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
+from logbook_agent.cli.declared import argument, flag, number
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import clean, emit, write_bytes
+from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
@@ -18,18 +16,15 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 
 
 def show_command(
     *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, Option("--log", help="Print the output of its last run instead, even while it runs.")] = False,
-    tail: Annotated[
-        int | None, Option("--tail", metavar="N", help="Print only the last N lines of that output.")
-    ] = None,
-    run: Annotated[int | None, Option("--run", metavar="N", help="Print the output of run N.")] = None,
+    entry_id: str = argument("ID", "The entry.", ...),
+    full: bool = flag("--full", "With --json: every sample and all provenance."),
+    log: bool = flag("--log", "Print the output of its last run instead, even while it runs."),
+    tail: int | None = number("--tail N", "Print only the last N lines of that output."),
+    run: int | None = number("--run N", "Print the output of run N."),
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -47,28 +42,27 @@ def show_command(
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
     if log or tail is not None or run is not None:
-        _show_log(space, book, entry_id, tail, run, as_json=common.as_json)
+        _show_log(common, book, entry_id, tail, run)
         return
-    found, data, text = read(space, book), None, ""
+    found = read(space, book)
     later = found.later(record.entry)
     if common.as_json:
-        data = entry_data(found, record, book.log_path, full=full)
-    else:
-        compared = found.compared(record.entry)
-        block = blocks_of(space, book).entry(
-            record, later=later, compared=compared, plots=plots_of(found, record.entry)
-        )
-        text = with_numbers(found, block, plain=True).strip("\n")
+        common.emit("show", entry_data(found, record, book.log_path, full=full))
+        return
+    compared, plots = found.compared(record.entry), plots_of(found, record.entry)
+    block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
+    text = with_numbers(found, block, plain=True).strip("\n")
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""
-    emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("show", None, text)
 
 
-def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, run: int | None, *, as_json: bool) -> None:
+def _show_log(common: Common, book: Book, entry_id: str, tail: int | None, run: int | None) -> None:
     """Print the output of a run of an entry, or its last lines; as JSON the lines."""
-    if as_json:
-        emit("log", log_data(space, book, entry_id, tail, run), "", as_json=True, warnings=space.warnings)
+    space = common.space()
+    if common.as_json:
+        common.emit("log", log_data(space, book, entry_id, tail, run))
         return
     number = chosen_run(book, entry_id, run)
     log = FollowedLog(space, book, entry_id, number)
@@ -76,7 +70,7 @@ def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, run
     path = book.log_path(entry_id, number)
     if not log.offset and not os.path.lexists(path):
         space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
-    emit("log", None, "", as_json=False, warnings=space.warnings)
+    common.emit("log", None)
 
 
 def _pretty(markdown: str) -> None:

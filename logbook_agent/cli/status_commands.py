@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from typer import Option
-
+from logbook_agent.cli.declared import number, option
 from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import clean, emit, json_answer
+from logbook_agent.cli.output import clean, json_answer
 from logbook_agent.entries.overview import overview
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
@@ -18,17 +17,12 @@ from logbook_agent.text.phrases import counted
 
 def status_command(
     *,
-    summary: Annotated[
-        Text,
-        Option(
-            "--summary",
-            metavar="TEXT",
-            help="Set the summary, which status shows from now on: text, @FILE or -; '' removes it.",
-        ),
-    ] = None,
-    budget: Annotated[
-        int, Option("--budget", metavar="BYTES", help="Print at most so many bytes; the least useful is left out.")
-    ] = BUDGET_BYTES,
+    summary: Text = option(
+        "--summary TEXT",
+        "Set the summary, which status shows from now on: text, @FILE or -; '' removes it.",
+        read=prose,
+    ),
+    budget: int = number("--budget BYTES", "Print at most so many bytes; the least useful is left out.", BUDGET_BYTES),
     common: Common,
 ) -> None:
     """Show where the thread stands.
@@ -43,7 +37,7 @@ def status_command(
     if summary is not None:
         from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
 
-        summarise(space, book, prose(summary) or "")
+        summarise(space, book, summary)
     found = read(space, book, naming(space, book))
 
     def size(answer: StatusAnswer) -> int:
@@ -51,12 +45,7 @@ def status_command(
         return len(text.encode("utf-8", "surrogatepass")) + 1
 
     data = overview(space, book, found, budget=budget, size=size)
-    text = "" if common.as_json else status_text(data)
-
-    def draw(d: Any) -> None:
-        d.draw_status(status_lines(data))
-
-    emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
+    common.emit("status", data, lambda: status_text(data), draw=lambda d: d.draw_status(status_lines(data)))
 
 
 def status_text(data: StatusAnswer) -> str:

@@ -2,82 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Annotated
-
-from typer import Argument, Option
 
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.result import SweepResult
 from logbook_agent.campaign.sweep import sweep
 from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
+from logbook_agent.cli.declared import argument, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
-from logbook_agent.cli.options import Common, DetachOption, Text, Texts
-from logbook_agent.cli.output import LineDisplay, columns, emit, say
-from logbook_agent.cli.run_command import KeepOption
+from logbook_agent.cli.options import DETACH, Common, Text
+from logbook_agent.cli.output import LineDisplay, columns, say
+from logbook_agent.cli.run_command import KEEP
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
 
-@dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """What a sweep does with its recipe, as options."""
+    """What a sweep does with its recipe: a `SweepRequest`."""
 
-    sets: Annotated[
-        Texts,
-        Option(
-            "--set",
-            metavar="K=V",
-            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s, stall_s or read;"
-            " repeatable.",
-        ),
-    ] = None
-    scale: Annotated[
-        Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")
-    ] = None
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show the plan and how long it may take; run and write nothing.")
-    ] = False
-    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Resume the sweep of this entry.")] = None
-    new: Annotated[bool, Option("--new", help="Start another sweep, even if one of this plan is unfinished.")] = False
-    retry_failed: Annotated[bool, Option("--retry-failed", help="Run failed cases again; only the new runs count.")] = (
-        False
+    sets = repeated(
+        "--set K=V",
+        "Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s, stall_s or read; repeatable.",
     )
-    on: Annotated[
-        Text,
-        Option("--on", metavar="NAME", help="Run the cases on this executor or launcher; see `logbook executors`."),
-    ] = None
-    parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1
-    keep: KeepOption = None
-
-    def request(self, recipe: str | None) -> SweepRequest:
-        """What is asked for. Raises UsageError for options that do not fit together."""
-        for option, given in (("--id", self.entry_id), ("--retry-failed", self.retry_failed)):
-            exclusive({option: given, "--new": self.new}, cause="one continues a sweep, the other starts one")
-        return SweepRequest(
-            recipe=recipe,
-            scale=self.scale,
-            sets=tuple(self.sets or ()),
-            on=self.on,
-            parallel=self.parallel,
-            keep=tuple(self.keep or ()),
-            entry_id=self.entry_id,
-            new=self.new,
-            retry_failed=self.retry_failed,
-        )
+    scale = option("--scale NAME", "Use the recipe's values for this scale, such as tiny.")
+    entry_id = option("--id ID", "Resume the sweep of this entry.")
+    new = flag("--new", "Start another sweep, even if one of this plan is unfinished.")
+    retry_failed = flag("--retry-failed", "Run failed cases again; only the new runs count.")
+    on = option("--on NAME", "Run the cases on this executor or launcher; see `logbook executors`.")
+    parallel = number("--parallel N", "With --on: up to N runs at the same time.", 1)
+    keep = KEEP
 
 
 def sweep_command(
     *,
-    recipe: Annotated[
-        Text, Argument(metavar="RECIPE", help="Its name or file; without one, lists the recipes.")
-    ] = None,
-    options: SweepOptions,
-    detach: DetachOption = False,
+    recipe: Text = argument("RECIPE", "Its name or file; without one, lists the recipes."),
+    options: Annotated[SweepRequest, SweepOptions],
+    dry_run: bool = flag("--dry-run", "Show the plan and how long it may take; run and write nothing."),
+    detach: bool = DETACH,
     common: Common,
 ) -> int:
     """Run the cases of a recipe, then compare the best.
@@ -91,49 +56,42 @@ def sweep_command(
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
     space = common.space()
+    for name, given in (("--id", options.entry_id), ("--retry-failed", options.retry_failed)):
+        exclusive({name: given, "--new": options.new}, cause="one continues a sweep, the other starts one")
     if recipe is None and options.entry_id is None:
-        if options != SweepOptions():
+        if dry_run or options != SweepRequest():
             raise UsageError(
                 "no recipe named", cause="these options need a recipe", hint="list the recipes: logbook sweep"
             )
-        _emit_list(space, common.as_json)
+        _emit_list(common)
         return 0
-    request = options.request(recipe)
+    request = replace(options, recipe=recipe)
+    if dry_run:
+        prepared = prepare_sweep(space, request, needs_logbook=False)
+        space.warnings += [habit.text for habit in prepared.found]
+        common.emit("sweep", plan_data(prepared), lambda: plan_text(prepared))
+        return 0
 
     def carry_out(display: LineDisplay) -> int:
-        return _made(space, request, common, display)
+        result = sweep(space, request, display, tell=None if common.as_json else _warn)
+        common.emit("sweep", result.data(), result_text(result))
+        return result.exit_status
 
-    if options.dry_run:
-        return _dry_run(space, request, common.as_json)
-    return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
-
-
-def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay) -> int:
-    tell = None if common.as_json else _warn
-    result = sweep(space, request, display, tell=tell)
-    emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
-    return result.exit_status
+    return carried_out(common, "sweep", carry_out, detach=detach)
 
 
 def _warn(text: str) -> None:
     say(f"warning: {text}")
 
 
-def _dry_run(space: Workspace, request: SweepRequest, as_json: bool) -> int:
-    prepared = prepare_sweep(space, request, needs_logbook=False)
-    warnings = [*space.warnings, *(v.text for v in prepared.found)]
-    emit("sweep", plan_data(prepared), plan_text(prepared), as_json=as_json, warnings=warnings)
-    return 0
-
-
 # -- the list ----------------------------------------------------------------------------------------
 
 
-def _emit_list(space: Workspace, as_json: bool) -> None:
-    found = [*list_recipes(space)]
+def _emit_list(common: Common) -> None:
+    found = [*list_recipes(common.space())]
     rows = [(one.recipe.name, f"{len(one.plan.cases)} cases", one.recipe.question) for one in found]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
-    emit("sweep", {"recipes": [*map(_listed_data, found)]}, text, as_json=as_json, warnings=space.warnings)
+    common.emit("sweep", {"recipes": [*map(_listed_data, found)]}, text)
 
 
 def _listed_data(chosen: Chosen) -> dict[str, object]:

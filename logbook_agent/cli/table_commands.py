@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, write_bytes
+from logbook_agent.cli.declared import arguments, flag, option, repeated
+from logbook_agent.cli.options import METRICS, ONLY_WHERE, Common, plain_pairs, typed_pairs
+from logbook_agent.cli.output import write_bytes
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
@@ -20,49 +21,30 @@ from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.store.workspace import Workspace
 
 
+class TableOptions:
+    """What a table shows: a `TableSpec`."""
+
+    metrics = METRICS("A metric or observation; repeatable. [declared]")
+    pivot = option("--pivot KEY", "Config key, label, entry, commit or env:NAME whose values become columns.")
+    values = repeated("--value V", "Only these pivot values, in this order; repeatable.")
+    first_last = flag("--first-last", "Only the first and last pivot column.")
+    delta = flag("--delta", "Change of each pivot column from the base in percent, else of each row.")
+    ratio = flag("--ratio", "Ratio of each pivot column to the base, else of each row.")
+    base = option("--base V", "Pivot value that deltas and ratios refer to. [as stated, else the plain one]")
+    per_device = flag("--per-device", "Totals, with the value per device in brackets.")
+    means = flag("--means", "Arithmetic and geometric mean of deltas and ratios over the rows.")
+    where = ONLY_WHERE(read=partial(plain_pairs, name="--where"))
+
+
 def table_command(
     *,
-    entry_ids: Annotated[
-        Texts, Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
-    ] = None,
-    metric: Annotated[
-        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]")
-    ] = None,
-    pivot: Annotated[
-        Text,
-        Option(
-            "--pivot", metavar="KEY", help="Config key, label, entry, commit or env:NAME whose values become columns."
-        ),
-    ] = None,
-    value: Annotated[
-        Texts, Option("--value", metavar="V", help="Only these pivot values, in this order; repeatable.")
-    ] = None,
-    first_last: Annotated[bool, Option("--first-last", help="Only the first and last pivot column.")] = False,
-    delta: Annotated[
-        bool, Option("--delta", help="Change of each pivot column from the base in percent, else of each row.")
-    ] = False,
-    ratio: Annotated[bool, Option("--ratio", help="Ratio of each pivot column to the base, else of each row.")] = False,
-    base: Annotated[
-        Text,
-        Option(
-            "--base", metavar="V", help="Pivot value that deltas and ratios refer to. [as stated, else the plain one]"
-        ),
-    ] = None,
-    per_device: Annotated[bool, Option("--per-device", help="Totals, with the value per device in brackets.")] = False,
-    means: Annotated[
-        bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
-    ] = False,
-    where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
-    ] = None,
-    csv: Annotated[
-        bool, Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
-    ] = False,
+    entry_ids: Sequence[str] = arguments("[ID...]", "Entries whose rows to show. [all that count]"),
+    spec: Annotated[TableSpec, TableOptions],
+    csv: bool = flag("--csv", "As CSV in full precision: the rows, or the table when it is pivoted."),
     common: Common,
 ) -> None:
     """Rows of entries as a table.
@@ -72,51 +54,35 @@ def table_command(
     Example: logbook table MOE-I8-002 --pivot quant_mode --delta
     """
     space = common.space()
-    spec = TableSpec(
-        metrics=tuple(metric or ()),
-        pivot=pivot,
-        values=tuple(value or ()),
-        first_last=first_last,
-        delta=delta,
-        ratio=ratio,
-        base=base,
-        per_device=per_device,
-        means=means,
-        where=dict(parse_pair(text, "--where") for text in where or ()),
-    )
-    book = space.book(*(entry_ids or ())[:1]).outgoing()
+    book = space.book(*entry_ids[:1]).outgoing()
     found = read(space, book)
-    cases, made = table(found, entry_ids or (), spec)
+    cases, made = table(found, entry_ids, spec)
     if not entry_ids:
         space.warnings += [f"not shown: {error.message}" for error in found.contents.damaged]
     if csv and not common.as_json:
-        shaped = pivot or delta or ratio or means
+        shaped = spec.pivot or spec.delta or spec.ratio or spec.means
         write_bytes([to_csv(made if shaped else counting(matching(cases, spec.where))).encode("utf-8", "replace")])
         return
     text = blocks_of(space, book).table(made)
-    warnings = space.warnings
-    emit("table", made.data(), text, as_json=common.as_json, warnings=warnings, draw=lambda d: d.draw_table(made))
+    common.emit("table", made.data(), text, draw=lambda d: d.draw_table(made))
+
+
+class ContrastOptions:
+    """What is set side by side: a `Contrast`."""
+
+    references = arguments(
+        "REF...", "An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first.", ...
+    )
+    axis = option("--axis NAME", "What differs: a config key, commit, env:NAME, ...")
+    base_value = option("--base V", "The value of the axis to compare with. [the first]")
+    metrics = METRICS("A metric or observation; repeatable. [primary]")
+    where = ONLY_WHERE(read=partial(typed_pairs, name="--where"))
 
 
 def compare_command(
     *,
-    references: Annotated[
-        list[str],
-        Argument(metavar="REF...", help="An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first."),
-    ],
-    baseline: Annotated[bool, Option("--baseline", help="Compare with the logbook's baseline.")] = False,
-    axis: Annotated[
-        Text, Option("--axis", metavar="NAME", help="What differs: a config key, commit, env:NAME, ...")
-    ] = None,
-    base: Annotated[
-        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
-    ] = None,
-    metric: Annotated[
-        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
-    ] = None,
-    where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
-    ] = None,
+    asked: Annotated[Contrast, ContrastOptions],
+    baseline: bool = flag("--baseline", "Compare with the logbook's baseline."),
     common: Common,
 ) -> None:
     """Show the answer of a comparison, or numbers.
@@ -129,17 +95,9 @@ def compare_command(
     Example: logbook compare MOE-I8-002 MOE-I8-005
     """
     space = common.space()
-    asked = Contrast(
-        references=tuple(references),
-        axis=axis,
-        base_value=base,
-        metrics=tuple(dict.fromkeys(metric or ())),
-        where=dict(parse_value(text, "--where") for text in where or ()),
-    )
     result = compare(space, asked, baseline=baseline)
     shown = result.answer or _numbers(result)
-    text = "" if common.as_json else _compare_text(space, result, shown)
-    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda d: d.draw(shown))
+    common.emit("compare", result.data(), lambda: _compare_text(space, result, shown), draw=lambda d: d.draw(shown))
 
 
 def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:

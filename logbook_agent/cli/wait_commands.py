@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
-
-from typer import Argument, Option
+from collections.abc import Sequence
 
 from logbook_agent.campaign.detached_runs import Waited, WaitedFor, cancel, cancelled, collect_ended, wait
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.cli.declared import argument, arguments, flag
+from logbook_agent.cli.options import Common, duration
+from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.entries.compare import compare
 from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
-from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
@@ -26,14 +24,10 @@ from logbook_agent.text.phrases import counted
 
 def wait_command(
     *,
-    ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries to wait for. [all that are running]")] = None,
-    any_: Annotated[bool, Option("--any", help="Return as soon as one of them has ended.")] = False,
-    timeout: Annotated[
-        Text, Option("--timeout", metavar="TIME", help="Stop waiting after 90s, 30m, 2h; the runs continue.")
-    ] = None,
-    follow: Annotated[
-        bool, Option("-f", "--follow", help="Print the output of one entry while it runs, from its last 10 lines on.")
-    ] = False,
+    ids: Sequence[str] = arguments("[ID...]", "Entries to wait for. [all that are running]"),
+    any_: bool = flag("--any", "Return as soon as one of them has ended."),
+    timeout_s: float | None = duration("--timeout TIME", "Stop waiting after 90s, 30m, 2h; the runs continue."),
+    follow: bool = flag("-f --follow", "Print the output of one entry while it runs, from its last 10 lines on."),
     common: Common,
 ) -> int:
     """Wait for runs.
@@ -49,28 +43,27 @@ def wait_command(
     """
     space = common.space()
     space.arrive = None  # what ended since the last command is part of the answer
-    book = space.book(ids[0] if ids else None)
-    limit_s = parse_duration(timeout) if timeout is not None else None
+    book = space.book(*ids[:1])
     if follow:
         exclusive(
             {"--follow": follow, "--json": common.as_json},
             cause="--follow prints output while it is written; a JSON answer is printed once, at the end",
         )
-        if ids is None or len(ids) != 1:
+        if len(ids) != 1:
             raise UsageError(
                 "--follow needs the ID of one entry",
-                cause=f"{len(ids or ())} IDs were given, and the output of several entries would be mixed",
+                cause=f"{len(ids)} IDs were given, and the output of several entries would be mixed",
                 hint=f"logbook wait {ids[0] if ids else 'ID'} --follow",
             )
-        follow_log(space, book, book.resolve(ids[0]), limit_s)
-    done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s, tell=say)
+        follow_log(space, book, book.resolve(ids[0]), timeout_s)
+    done = wait(space, book, ids, is_any=any_, timeout_s=timeout_s, tell=say)
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
     data = {**done.data(book), **_found(space, book, done)} if common.as_json else None
-    emit("wait", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    common.emit("wait", data, "\n".join(lines))
     return done.exit_status
 
 
@@ -90,21 +83,16 @@ def _ended_text(one: WaitedFor) -> str:
     return f"{one.id}: {one.state}, {counted(rows, 'row')}{cut}"
 
 
-def cancel_command(
-    *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    common: Common,
-) -> None:
+def cancel_command(*, entry_id: str = argument("ID", "The entry.", ...), common: Common) -> None:
     """Stop what is running in an entry.
 
     Each command gets INT, then TERM, then KILL, as with Ctrl-C. What it printed is kept.
     Example: logbook cancel MOE-I8-004
     """
-    space = common.space()
-    book = space.book(entry_id)
-    runs = cancel(space, book, entry_id)
+    book = common.space().book(entry_id)
+    runs = cancel(common.space(), book, entry_id)
     text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: stopped"
-    emit("cancel", cancelled(book, runs), text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("cancel", cancelled(book, runs), text)
 
 
 def _run_text(book: Book, run: Run) -> str:

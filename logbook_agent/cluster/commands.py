@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.declared import argument
+from logbook_agent.cli.options import Common, Text, duration
 from logbook_agent.cluster import leases
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.table import named
-from logbook_agent.running.prepare import parse_duration
 from logbook_agent.text.phrases import counted
 
 
 def lease_command(
     *,
-    verb: Annotated[str, Argument(metavar="ACTION", help="request, list or release.")],
-    name: Annotated[
-        Text, Argument(metavar="[NAME]", help="The allocator: NAME of [allocators.NAME] in the settings.")
-    ] = None,
-    for_: Annotated[
-        Text, Option("--for", metavar="TIME", help="How long the lease lasts from now: 90m, 8h, 2d. [ttl_s]")
-    ] = None,
+    verb: str = argument("ACTION", "request, list or release.", ...),
+    name: Text = argument("[NAME]", "The allocator: NAME of [allocators.NAME] in the settings."),
+    ttl_s: float | None = duration("--for TIME", "How long the lease lasts from now: 90m, 8h, 2d. [ttl_s]"),
     common: Common,
 ) -> None:
     """A lease holds devices for a logbook until it is released or expires.
@@ -52,7 +44,6 @@ def lease_command(
         total = f"total: {spent:.2f}" + (f" of {budget:g}" if budget is not None else "") + " device hours"
         last = total if found else "no leases"
     elif verb == "request":
-        ttl_s = parse_duration(for_, "--for") if for_ is not None else None
         found = [leases.request(space, book, name, ttl_s=ttl_s)]
     else:
         released = leases.release(space, book, name)
@@ -60,7 +51,7 @@ def lease_command(
         last = "" if found else f"{name} has no open lease"
     data["leases"] = [_lease_data(lease, space.now()) for lease in found]
     lines = [*(_lease_text(lease, space.now()) for lease in found), *([last] if last else [])]
-    emit("lease", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    common.emit("lease", data, "\n".join(lines))
 
 
 def _lease_data(lease: leases.Lease, now: datetime) -> dict[str, object]:

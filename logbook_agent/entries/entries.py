@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.entries.drafts import (
@@ -162,7 +162,7 @@ class EditRequest:
     why the entry is void, where that is the state and no confidence is given; else why the confidence is another.
     `judging`: gates of the entry, and what is accepted."""
 
-    prose: Prose
+    prose: Prose = field(default_factory=Prose)
     confidence: str | None = None
     reason: str | None = None
     state: str | None = None

@@ -61,13 +61,12 @@ def ab(
     to their entry; `new` starts another."""
     run = RunRequest(prose=Prose(title=title, hypothesis=hypothesis), config=config or {})
     request = AbRequest(
-        axis="",
         run=run,
         fixed=pairs,
         max_pairs=max_pairs,
         max_time_s=max_time_s,
         minimum_effect=minimum_effect,
-        metrics=tuple(metrics) if metrics is not None else None,
+        metrics=tuple(metrics or ()),
         new=new,
     )
     return ab_functions(logbook.workspace, functions, request, ProgressDisplay(), warm_up=warm_up, calls=calls)

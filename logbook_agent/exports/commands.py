@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.cli.declared import arguments, flag, option
+from logbook_agent.cli.options import ONLY_WHERE, Common, Text, plain_pairs
+from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import columns_of, csv_lines
 from logbook_agent.exports.curve_rows import (
@@ -26,12 +25,10 @@ from logbook_agent.exports.row_data import json_pieces, left_out
 from logbook_agent.exports.tracker_run import tracked
 from logbook_agent.exports.trackers import WRITERS
 from logbook_agent.findings.read import read
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
-from logbook_agent.model.values import parse_pair
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_pieces
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
 from logbook_agent.text.phrases import counted
 
@@ -42,18 +39,11 @@ TEXTS = ("csv", "json")
 
 def export_command(
     *,
-    entry_ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries whose rows to export. [all]")] = None,
-    form: Annotated[str, Option("--as", metavar="FORM", help=f"{', '.join(FORMS)}.")],
-    out: Annotated[
-        Text,
-        Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
-    ] = None,
-    curves: Annotated[
-        bool, Option("--curves", help="Export the points of curves instead of rows, one per line: csv, json, parquet.")
-    ] = False,
-    where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
-    ] = None,
+    entry_ids: Sequence[str] = arguments("[ID...]", "Entries whose rows to export. [all]"),
+    form: str = option("--as FORM", f"{', '.join(FORMS)}.", ...),
+    out: Text = option("--out PATH", "Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
+    curves: bool = flag("--curves", "Export the points of curves instead of rows, one per line: csv, json, parquet."),
+    where: Mapping[str, str] = ONLY_WHERE(read=partial(plain_pairs, name="--where")),
     common: Common,
 ) -> int:
     """Export all measured rows: CSV, Parquet, JSON, MLflow, W&B offline, Trackio.
@@ -62,17 +52,16 @@ def export_command(
     """
     _check(form, out, as_json=common.as_json)
     space = common.space()
-    book = space.book(entry_ids[0] if entry_ids else None).outgoing()
+    book = space.book(*entry_ids[:1]).outgoing()
     if curves:
-        return _export_curves(space, book, form, out, entry_ids or (), where or (), as_json=common.as_json)
-    asked = dict(parse_pair(text, "--where") for text in where or ())
-    found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
+        return _export_curves(common, book, form, out, entry_ids, is_filtered=bool(where))
+    found = exported(read(space, book), entry_ids=entry_ids, where=where)
     space.warnings += [f"not exported: {message}" for message in found.damaged]
     if not found.rows:
-        raise without_rows(book.topic, entry_ids or ())
+        raise without_rows(book.topic, entry_ids)
     if out == "-":
         _print(found, book, form)
-        emit("export", None, "", as_json=False, warnings=space.warnings)
+        common.emit("export", None)
         return 0
     place = place_of(space, book, form, out)
     write(found, book.header, place, points_of(book))
@@ -87,24 +76,26 @@ def export_command(
         "left_out": left_out(found),
         "open_with": opens or None,
     }
-    rows = f"{counted(len(found.rows), 'row')} of {entries:,} {'entry' if entries == 1 else 'entries'}"
+    rows = f"{counted(len(found.rows), 'row')} of {counted(entries, 'entry', 'entries')}"
     lines = [f"{rows} as {form}: {place.path}", *(f"  {note}" for note in found.notes())]
-    emit("export", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    common.emit("export", data, "\n".join(lines))
     if opens and not common.as_json:
         say(f"next: {opens}")
     return 0
 
 
 def _export_curves(
-    space: Workspace, book: Book, form: str, out: str | None, ids: Sequence[str], where: Sequence[str], *, as_json: bool
+    common: Common, book: Book, form: str, out: str | None, ids: Sequence[str], *, is_filtered: bool
 ) -> int:
     """Export the points of curves in long form."""
-    if ENDINGS[form] == "" or where:
+    exclusive({"--curves": True, "--where": is_filtered}, cause="--where selects rows")
+    if ENDINGS[form] == "":
         raise UsageError(
-            f"--curves cannot be used with {'--where' if where else f'--as {form}'}",
-            cause="trackers take the points of curves together with their rows" if not where else "it selects rows",
-            hint="logbook export --curves --as csv" if where else f"logbook export --as {form}",
+            f"--curves cannot be used with --as {form}",
+            cause="trackers take the points of curves together with their rows",
+            hint=f"logbook export --as {form}",
         )
+    space = common.space()
     found = stored_curves(read(space, book), points_of(book), ids)
     if form == "parquet":
         made = iter([frames.parquet(curve_columns(found))])
@@ -112,13 +103,13 @@ def _export_curves(
         made = curve_csv(found) if form == "csv" else curve_json(found, book.topic)
     if out == "-":
         write_bytes(made)
-        emit("export", None, "", as_json=False, warnings=space.warnings)
+        common.emit("export", None)
         return 0
     place = place_of(space, book, form, out, curves=True)
     check_replaceable(place)
     write_pieces(place.path, made, within=place.within)
     data = {"as": form, "path": str(place.path)}
-    emit("export", data, f"points of curves as {form}: {place.path}", as_json=as_json, warnings=space.warnings)
+    common.emit("export", data, f"points of curves as {form}: {place.path}")
     return 0
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from typer import Option
-
-from logbook_agent.cli.options import Common, Text, Texts, prose
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.declared import flag, option
+from logbook_agent.cli.options import Common, Text, prose, prose_options
 from logbook_agent.findings.read import read
-from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
+from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
 from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -151,20 +148,14 @@ def _left(workspace: Workspace, book: Book) -> Left:
 
 def close_command(
     *,
-    conclusion: Annotated[
-        Text, Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
-    ] = None,
-    limitation: Annotated[
-        Texts, Option("--limitation", metavar="TEXT", help="What it does not show; may be repeated.")
-    ] = None,
-    next_step: Annotated[
-        Texts, Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
-    ] = None,
-    reopen: Annotated[bool, Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
-    unmet: Annotated[bool, Option("--unmet", help="Close the thread although a stop criterion is not met.")] = False,
-    local: Annotated[bool, Option("--local", help="Leave the issue to the next sync.")] = False,
-    dry_run: DryRunOption = False,
-    max_wait: MaxWaitOption = "15m",
+    conclusion: Text = option("--conclusion TEXT", "What was found. Text, @FILE, or -.", read=prose),
+    limitations: Sequence[str] = prose_options("--limitation TEXT", "What it does not show; may be repeated."),
+    next_steps: Sequence[str] = prose_options("--next TEXT", "What should come next; may be repeated."),
+    reopen: bool = flag("--reopen", "Reopen the thread, and remove its closing words."),
+    unmet: bool = flag("--unmet", "Close the thread although a stop criterion is not met."),
+    local: bool = flag("--local", "Leave the issue to the next sync."),
+    dry_run: bool = DRY_RUN,
+    max_wait_s: float = MAX_WAIT,
     common: Common,
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
@@ -173,17 +164,17 @@ def close_command(
     Example: logbook close --conclusion @conclusion.md
     """
     space = common.space()
-    if reopen and (conclusion or limitation or next_step):
+    if reopen and (conclusion or limitations or next_steps):
         raise UsageError(
             "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
         )
     with warned(space):
         result = close(
             space,
-            wire(common, max_wait),
-            conclusion=prose(conclusion),
-            limitations=[prose(text) or "" for text in limitation or ()],
-            next_steps=[prose(text) or "" for text in next_step or ()],
+            wire(common, max_wait_s),
+            conclusion=conclusion,
+            limitations=limitations,
+            next_steps=next_steps,
             reopen=reopen,
             local=local,
             dry_run=dry_run,
@@ -200,7 +191,7 @@ def close_command(
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }
     text = _text(result, dry_run=dry_run, local=local)
-    emit("close", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("close", data, text)
 
 
 def _text(result: CloseResult, *, dry_run: bool, local: bool) -> str:

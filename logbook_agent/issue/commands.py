@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.declared import argument, flag, option, repeated
+from logbook_agent.cli.options import Common, Text, duration
+from logbook_agent.cli.output import say
 from logbook_agent.issue.creation import write_offline
 from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.linked_issues import link
@@ -18,42 +17,32 @@ from logbook_agent.issue.planned_sync import plan_digest, sync_planned
 from logbook_agent.issue.steps import step_diff, step_values
 from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, exclusive
-from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.redactor import by_shape
 
-MaxWaitOption = Annotated[
-    str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")
-]
-DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be written, and write nothing.")]
+MAX_WAIT = duration("--max-wait TIME", "Longest total wait for the host: 90s, 15m, 1h.", "15m")
+DRY_RUN = flag("--dry-run", "Say what would be written, and write nothing.")
+
+
+class SyncOptions:
+    """What is written: a `SyncRequest`."""
+
+    create = flag("--create", "Open the experiment issue when there is none.")
+    repository = option("--repo OWNER/REPO", "With --create: where to open it. [the git remote's]")
+    labels = repeated("--label NAME", "With --create: a label of the issue; repeatable.")
+    entries = repeated("--entry ID", "Post only the update of this entry, finished or not; repeatable.")
+    dry_run = DRY_RUN
+    new_block = flag("--new-block", "Add the block to the issue's body again if it was removed.")
 
 
 def sync_command(
     *,
-    create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
-    repo: Annotated[
-        Text, Option("--repo", metavar="OWNER/REPO", help="With --create: where to open it. [the git remote's]")
-    ] = None,
-    label: Annotated[
-        Texts, Option("--label", metavar="NAME", help="With --create: a label of the issue; repeatable.")
-    ] = None,
-    entry: Annotated[
-        Texts, Option("--entry", metavar="ID", help="Post only the update of this entry, finished or not; repeatable.")
-    ] = None,
-    dry_run: DryRunOption = False,
-    digest: Annotated[
-        Text, Option("--digest", metavar="DIGEST", help="Write only the plan that --dry-run --json gave this digest.")
-    ] = None,
-    offline: Annotated[
-        Text,
-        Option("--offline", metavar="DIR", help="Write what would be sent to files in this folder, and send nothing."),
-    ] = None,
-    max_wait: MaxWaitOption = "15m",
-    new_block: Annotated[
-        bool, Option("--new-block", help="Add the block to the issue's body again if it was removed.")
-    ] = False,
+    request: Annotated[SyncRequest, SyncOptions],
+    digest: Text = option("--digest DIGEST", "Write only the plan that --dry-run --json gave this digest."),
+    offline: Text = option("--offline DIR", "Write what would be sent to files in this folder, and send nothing."),
+    max_wait_s: float = MAX_WAIT,
     common: Common,
 ) -> None:
     """Bring the issue up to date.
@@ -64,33 +53,26 @@ def sync_command(
     Example: logbook sync --dry-run
     """
     space = common.space()
-    request = SyncRequest(
-        create=create,
-        repository=repo,
-        labels=label or (),
-        entries=entry or (),
-        dry_run=dry_run,
-        new_block=new_block,
-    )
     if offline is not None:
-        exclusive({"--offline": offline, "--dry-run": dry_run}, cause="--offline only writes files")
-        book, paths = write_offline(space, offline, entries=entry or (), repository=repo, labels=label or ())
+        exclusive({"--offline": offline, "--dry-run": request.dry_run}, cause="--offline only writes files")
+        book, paths = write_offline(
+            space, offline, entries=request.entries, repository=request.repository, labels=request.labels
+        )
         files = [space.shown(path) for path in paths]
-        data = {"logbook": book.topic, "files": files}
-        emit("sync", data, "\n".join(files), as_json=common.as_json, warnings=space.warnings)
+        common.emit("sync", {"logbook": book.topic, "files": files}, "\n".join(files))
         return
     with warned(space):
-        sending = wire(common, max_wait)
+        sending = wire(common, max_wait_s)
         result = sync_planned(space, request, sending, digest) if digest else sync(space, request, sending)
-    text = sync_text(result, dry_run=dry_run)
-    emit("sync", sync_data(result, dry_run=dry_run), text, as_json=common.as_json, warnings=space.warnings)
+    dry_run = request.dry_run
+    common.emit("sync", sync_data(result, dry_run=dry_run), sync_text(result, dry_run=dry_run))
 
 
-def wire(common: Common, max_wait: str) -> SendOptions:
+def wire(common: Common, max_wait_s: float) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
     # By the forms of secrets alone: settings need not be readable yet, and errors pass their redactor.
     typed = join(("logbook", *by_shape().argv(common.words)))
-    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"), again=typed)
+    return SendOptions(say=say, max_wait_s=max_wait_s, again=typed)
 
 
 @contextlib.contextmanager
@@ -144,11 +126,9 @@ def _counted(number: int, what: str) -> str:
 
 def link_command(
     *,
-    target: Annotated[str, Argument(metavar="URL|OWNER/REPO#N", help="The issue.")],
-    label: Annotated[
-        Text, Option("--as", metavar="LABEL", help="How it relates to this thread: 'Prior issue', 'Related issue'.")
-    ] = None,
-    replace: Annotated[bool, Option("--replace", help="Continue in this issue instead of the current one.")] = False,
+    target: str = argument("URL|OWNER/REPO#N", "The issue.", ...),
+    label: Text = option("--as LABEL", "How it relates to this thread: 'Prior issue', 'Related issue'."),
+    replace: bool = flag("--replace", "Continue in this issue instead of the current one."),
     common: Common,
 ) -> None:
     """Link an issue: without --as the experiment issue, with it a prior or related one.
@@ -167,4 +147,4 @@ def link_command(
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
     text = f"{book.topic}: {label or 'experiment issue'} is {address.web}\nnext: {following}"
     data = {"logbook": book.topic, "url": address.web, "label": label}
-    emit("link", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("link", data, text)

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit
-from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
+from logbook_agent.cli.declared import argument, option, repeated
+from logbook_agent.cli.options import Common
+from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
@@ -213,36 +211,36 @@ def _is_tagged(calls: Calls, made: Snapshot) -> bool:
 # -- the command --------------------------------------------------------------------------------------
 
 
+class SnapshotOptions:
+    """What is tagged: a `SnapshotRequest`."""
+
+    name = argument("NAME", "The tag's name.", ...)
+    entries = repeated("--entry ID", "An entry that the tag covers; may be repeated. [all experiments]")
+    message = option("--message TEXT", "The tag's message.")
+    dry_run = DRY_RUN
+
+
 def snapshot_command(
-    *,
-    name: Annotated[str, Argument(metavar="NAME", help="The tag's name.")],
-    entry: Annotated[
-        Texts, Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]")
-    ] = None,
-    message: Annotated[Text, Option("--message", metavar="TEXT", help="The tag's message.")] = None,
-    dry_run: DryRunOption = False,
-    max_wait: MaxWaitOption = "15m",
-    common: Common,
+    *, request: Annotated[SnapshotRequest, SnapshotOptions], max_wait_s: float = MAX_WAIT, common: Common
 ) -> None:
     """Tag the pushed commit, and tell the issue how to reproduce what stands there.
 
     Refused while there are changes outside the logbook, or HEAD is not pushed. Example: logbook snapshot moe-20260210
     """
     space = common.space()
-    request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
     with warned(space):
-        result = snapshot(space, request, wire(common, max_wait))
+        result = snapshot(space, request, wire(common, max_wait_s))
     made = result.snapshot
     data = {
         "name": made.name,
         "commit": made.commit,
         "url": made.url,
         "created": result.created,
-        "dry_run": dry_run,
+        "dry_run": request.dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
     }
-    done = ("would be created" if dry_run else "created") if result.created else "already exists"
+    done = ("would be created" if request.dry_run else "created") if result.created else "already exists"
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
     if result.synced is not None:
         lines.append(sync_text(result.synced, dry_run=False))
-    emit("snapshot", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    common.emit("snapshot", data, "\n".join(lines))

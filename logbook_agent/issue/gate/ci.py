@@ -7,7 +7,7 @@ import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
@@ -45,8 +45,8 @@ class CiRequest:
     """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
     `number` is a pull request where no event names one."""
 
-    job: JobRequest
-    terms: PairTerms
+    job: JobRequest = field(default_factory=JobRequest)
+    terms: PairTerms = field(default_factory=PairTerms)
     base: str | None = None
     head: str | None = None
     fetch: bool = False

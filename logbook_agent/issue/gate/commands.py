@@ -2,117 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Annotated
 
-from typer import Argument, Option
-
 from logbook_agent.campaign.repeats import check_count
-from logbook_agent.cli.options import Common, Text, Texts, minimum_effect_of
-from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run_command import EnvOption, ReadOption, TimeoutOption
+from logbook_agent.cli.declared import arguments, flag, number, option, repeated
+from logbook_agent.cli.options import Common, duration, minimum_effect_of
+from logbook_agent.cli.output import LineDisplay
+from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.stated import parse_metric
-from logbook_agent.issue.commands import MaxWaitOption, wire
+from logbook_agent.issue.commands import MAX_WAIT, wire
 from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci
 from logbook_agent.issue.gate.job import JobRequest
 from logbook_agent.issue.gate.measure import PairTerms
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
-from logbook_agent.running.prepare import parse_duration, parse_env
 
 
-@dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """What is measured, and how, as options."""
+    """What is measured, and how: a `JobRequest`."""
 
-    setup: Annotated[
-        Texts, Option("--setup", metavar="CMD", help="Shell command to run on each side first; repeatable.")
-    ] = None
-    sets: Annotated[
-        Texts, Option("--set", metavar="K=V", help="Change a value of the recipe, as in `sweep`; repeatable.")
-    ] = None
-    scale: Annotated[Text, Option("--scale", metavar="NAME", help="Scale of the recipe, as in `sweep`.")] = None
-    metric: Annotated[
-        Texts,
-        Option(
-            "--metric", metavar="NAME[:max|min][:UNIT]", help="A metric to judge; repeatable. [those of the recipe]"
-        ),
-    ] = None
-    env: EnvOption = None
-    timeout: TimeoutOption = None
-    read: ReadOption = None
-
-    def request(self, words: Sequence[str], *, is_command: bool) -> JobRequest:
-        """What is asked for, the options read."""
-        return JobRequest(
-            words=tuple(words),
-            is_command=is_command,
-            scale=self.scale,
-            sets=tuple(self.sets or ()),
-            setup=tuple(self.setup or ()),
-            env=parse_env(self.env or ()),
-            metrics=tuple(parse_metric(text) for text in self.metric or ()),
-            timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
-            read=self.read,
-        )
+    words = arguments("RECIPE | -- CMD...", "A recipe, or a command after --.")
+    setup = repeated("--setup CMD", "Shell command to run on each side first; repeatable.")
+    sets = repeated("--set K=V", "Change a value of the recipe, as in `sweep`; repeatable.")
+    scale = option("--scale NAME", "Scale of the recipe, as in `sweep`.")
+    metrics = repeated(
+        "--metric NAME[:max|min][:UNIT]",
+        "A metric to judge; repeatable. [those of the recipe]",
+        read=lambda texts: tuple(map(parse_metric, texts)),
+    )
+    env = ENV
+    timeout_s = TIMEOUT
+    read = READ
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairOptions:
-    """How many pairs are measured, as options."""
+    """How many pairs are measured: `PairTerms`."""
 
-    min_effect: Annotated[
-        Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
-    ] = None
-    max_pairs: Annotated[
-        int,
-        Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{BUDGET_PAIRS}]", show_default=False),
-    ] = BUDGET_PAIRS
-    max_time: Annotated[
-        Text, Option("--max-time", metavar="TIME", help="Start no pair that would end after this time: 30m, 2h.")
-    ] = None
-
-    def terms(self) -> PairTerms:
-        """The options read."""
-        check_count("--max-pairs", self.max_pairs)
-        smallest = minimum_effect_of(self.min_effect)
-        return PairTerms(
-            max_pairs=self.max_pairs,
-            max_time_s=parse_duration(self.max_time, "--max-time") if self.max_time is not None else None,
-            minimum_effect=MINIMUM_EFFECT if smallest is None else smallest,
-        )
+    minimum_effect = option(
+        "--min-effect PART",
+        f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]",
+        str(MINIMUM_EFFECT),
+        read=minimum_effect_of,
+        show_default=False,
+    )
+    max_pairs = number(
+        "--max-pairs N", f"At most N pairs of each case. [{BUDGET_PAIRS}]", BUDGET_PAIRS, show_default=False
+    )
+    max_time_s = duration("--max-time TIME", "Start no pair that would end after this time: 30m, 2h.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CommentOptions:
-    """Where the outcome is told, as options."""
+    """Which commits are measured, and where the outcome is told: a `CiRequest`."""
 
-    name: Annotated[
-        Text,
-        Option("--name", metavar="NAME", help="Name of the comment, if a pull request has several. [the recipe's]"),
-    ] = None
-    number: Annotated[
-        int | None, Option("--pull-request", metavar="N", help="The pull request to comment on. [that of the event]")
-    ] = None
-    artifact: Annotated[
-        Text, Option("--artifact", metavar="NAME", help="The artifact that will hold the record; the comment names it.")
-    ] = None
-    dry_run: Annotated[bool, Option("--dry-run", help="Measure and print the comment, but do not post it.")] = False
-    max_wait: MaxWaitOption = "15m"
+    base = option("--base REF", "The commit to compare with. [where the head left its target branch]")
+    head = option("--head REF", "The commit to measure. [HEAD]")
+    fetch = flag("--fetch", "Fetch the base from origin if the clone lacks it.")
+    name = option("--name NAME", "Name of the comment, if a pull request has several. [the recipe's]")
+    number = number("--pull-request N", "The pull request to comment on. [that of the event]")
+    artifact = option("--artifact NAME", "The artifact that will hold the record; the comment names it.")
+    dry_run = flag("--dry-run", "Measure and print the comment, but do not post it.")
 
 
 def ci_command(
     *,
-    words: Annotated[Texts, Argument(metavar="RECIPE | -- CMD...", help="A recipe, or a command after --.")] = None,
-    base: Annotated[
-        Text,
-        Option("--base", metavar="REF", help="The commit to compare with. [where the head left its target branch]"),
-    ] = None,
-    head: Annotated[Text, Option("--head", metavar="REF", help="The commit to measure. [HEAD]")] = None,
-    fetch: Annotated[bool, Option("--fetch", help="Fetch the base from origin if the clone lacks it.")] = False,
-    job: JobOptions,
-    pairs: PairOptions,
-    comment: CommentOptions,
+    job: Annotated[JobRequest, JobOptions],
+    terms: Annotated[PairTerms, PairOptions],
+    asked: Annotated[CiRequest, CommentOptions],
+    max_wait_s: float = MAX_WAIT,
     common: Common,
 ) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
@@ -125,21 +81,10 @@ def ci_command(
     Example: logbook ci --base origin/main -- python bench.py
     """
     space = common.space_without_logbook("ci")
-    typed = words or ()
-    asked = job.request(typed, is_command="--" in common.words or len(typed) > 1)
-    request = CiRequest(
-        job=asked,
-        terms=pairs.terms(),
-        base=base,
-        head=head,
-        fetch=fetch,
-        dry_run=comment.dry_run,
-        name=comment.name,
-        number=comment.number,
-        artifact=comment.artifact,
-    )
-    result = ci(space, request, LineDisplay(), wire(common, comment.max_wait))
-    emit("ci", result.data(), _text(result), as_json=common.as_json, warnings=space.warnings)
+    check_count("--max-pairs", terms.max_pairs)
+    job = replace(job, is_command="--" in common.words or len(job.words) > 1)
+    result = ci(space, replace(asked, job=job, terms=terms), LineDisplay(), wire(common, max_wait_s))
+    common.emit("ci", result.data(), _text(result))
     return result.exit_status
 
 

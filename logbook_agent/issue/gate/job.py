@@ -60,7 +60,7 @@ class GateJob:
 class JobRequest:
     """`words` are a recipe's name, or a command. `setup`: shell commands, after those of the recipe."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     is_command: bool = False
     scale: str | None = None
     sets: tuple[str, ...] = ()

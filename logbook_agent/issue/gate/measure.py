@@ -20,7 +20,7 @@ from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.gates import judged, parse_gate
@@ -45,7 +45,7 @@ _ENDED = {
 class PairTerms:
     """How many pairs, for how long, and from which effect on."""
 
-    max_pairs: int
+    max_pairs: int = BUDGET_PAIRS
     max_time_s: float | None = None
     minimum_effect: float = MINIMUM_EFFECT
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
 
-from typer import Option
-
+from logbook_agent.cli.declared import flag, number, option
 from logbook_agent.cli.options import Common, Text
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.output import say
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.report.live.watch_command import ends_well, looking
 from logbook_agent.report.page.write import write_report
@@ -18,26 +16,17 @@ from logbook_agent.text.phrases import listed
 
 def report_command(
     *,
-    out: Annotated[
-        Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
-    ] = None,
-    no_logs: Annotated[
-        bool, Option("--no-logs", help="Do not copy the logs and files of the runs next to the pages.")
-    ] = False,
-    serve: Annotated[
-        bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
-    ] = False,
-    port: Annotated[
-        int,
-        Option(
-            "--port",
-            metavar="N",
-            min=0,
-            max=65535,
-            help="Serve on this port of 127.0.0.1; implies --serve. [any]",
-            show_default=False,
-        ),
-    ] = 0,
+    out: Text = option("--out DIR", "The folder to write to. [.report in the folder of logbooks]"),
+    no_logs: bool = flag("--no-logs", "Do not copy the logs and files of the runs next to the pages."),
+    serve: bool = flag("--serve", "Write nothing: show the pages in a browser until Ctrl-C, updated during runs."),
+    port: int = number(
+        "--port N",
+        "Serve on this port of 127.0.0.1; implies --serve. [any]",
+        0,
+        min=0,
+        max=65535,
+        show_default=False,
+    ),
     common: Common,
 ) -> int:
     """Write an HTML page for each logbook, and an index.
@@ -62,7 +51,7 @@ def report_command(
     text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
     if names := [space.shown(path) for path in done.binaries]:
         space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(names)}")
-    emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("report", data, text)
     return 1 if done.left_out else 0
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.declared import argument, flag, option, repeated
+from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.output import say
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -30,23 +28,18 @@ _SHOWN = 12
 
 def plot_command(
     *,
-    wanted: Annotated[Text, Argument(metavar="[ID|METRIC]", help="Plots of one entry, or of one metric. [all]")] = None,
-    kind: Annotated[
-        Texts,
-        Option("--kind", metavar="KIND", help=f"Only this kind of plot: {', '.join(PLOT_KINDS)}; repeatable."),
-    ] = None,
-    metric: Annotated[Text, Option("--metric", metavar="NAME", help="With an ID: only plots of this metric.")] = None,
-    out: Annotated[
-        Path | None, Option("--out", metavar="F.svg", help="Write one plot to this file. [next to the view]")
-    ] = None,
-    save: Annotated[bool, Option("--save", help="Add them to their entries, so that the view shows them.")] = False,
+    wanted: Text = argument("[ID|METRIC]", "Plots of one entry, or of one metric. [all]"),
+    kind: Sequence[str] = repeated("--kind KIND", f"Only this kind of plot: {', '.join(PLOT_KINDS)}; repeatable."),
+    metric: Text = option("--metric NAME", "With an ID: only plots of this metric."),
+    out: Path | None = option("--out F.svg", "Write one plot to this file. [next to the view]", read=Path),
+    save: bool = flag("--save", "Add them to their entries, so that the view shows them."),
     common: Common,
 ) -> None:
     """Draw measured results as SVG: sweeps, pairs, noise, best so far.
 
     Example: logbook plot MOE-I8-003 --kind pairs --save
     """
-    for name in kind or ():
+    for name in kind:
         if name not in PLOT_KINDS:
             raise UsageError(
                 f"--kind {name}: no such kind of plot",
@@ -57,7 +50,7 @@ def plot_command(
     entry, asked = _asked(space, wanted, metric)
     book = space.book(entry)
     found = read(space, book)
-    chosen = _chosen(found, entry, asked, kind or ())
+    chosen = _chosen(found, entry, asked, kind)
     if save:
         _name_plots(space, book, _names(chosen, asked))
         found = read(space, book)
@@ -72,7 +65,7 @@ def plot_command(
     data = [_data(figure, files.get(figure.key), missing.get(figure.key)) for figure in chosen]
     text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen if figure.key in files)
     space.warnings += [f"not drawn: {f.title}: {missing[f.key]}" for f in chosen if f.key in missing]
-    emit("plot", data, text, as_json=common.as_json, warnings=space.warnings)
+    common.emit("plot", data, text)
 
 
 def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
@@ -91,7 +84,7 @@ def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[st
     return None, wanted
 
 
-def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: list[str] | tuple[str, ...]) -> list[Figure]:
+def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: Sequence[str]) -> list[Figure]:
     every = figures(found, entry=entry, metric=metric)
     chosen = [figure for figure in every if not kinds or figure.kind in kinds]
     if chosen:

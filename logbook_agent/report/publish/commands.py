@@ -5,10 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-from typer import Option
-
+from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError, exclusive
@@ -25,18 +23,12 @@ from logbook_agent.text.phrases import counted, listed
 
 def publish_command(
     *,
-    file: Annotated[
-        Text, Option("--file", metavar="FILE", help="Write one logbook as one file with its logs inside.")
-    ] = None,
-    branch: Annotated[
-        Text, Option("--branch", metavar="NAME", help="Commit the pages to this branch, such as gh-pages.")
-    ] = None,
-    push_to: Annotated[Text, Option("--push", metavar="REMOTE", help="With --branch: push it there.")] = None,
-    hub: Annotated[
-        Text, Option("--space", metavar="OWNER/NAME", help="Upload the pages as a static Space of Hugging Face.")
-    ] = None,
-    no_logs: Annotated[bool, Option("--no-logs", help="Leave out the logs of the runs.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="List what would be published; write and send nothing.")] = False,
+    file: Text = option("--file FILE", "Write one logbook as one file with its logs inside."),
+    branch: Text = option("--branch NAME", "Commit the pages to this branch, such as gh-pages."),
+    push_to: Text = option("--push REMOTE", "With --branch: push it there."),
+    hub: Text = option("--space OWNER/NAME", "Upload the pages as a static Space of Hugging Face."),
+    no_logs: bool = flag("--no-logs", "Leave out the logs of the runs."),
+    dry_run: bool = flag("--dry-run", "List what would be published; write and send nothing."),
     common: Common,
 ) -> None:
     """Publish the pages of `logbook report`: in one file, on a branch, or as a Space.

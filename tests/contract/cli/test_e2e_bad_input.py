@@ -193,6 +193,12 @@ TOGETHER = {
     "--file, --branch and --space": "publish --file a.html --branch b --space o/n",
     "--show, --apply and --undo": "patch MOE-000 --undo --show --apply",
     "--release and TEXT": "note text --release MOE-000",
+    "--axis and --code": "ab --axis topk=1,2 --code main WORK -- true",
+    "--plan and --id": "ab --axis topk=1,2 --plan --id MOE-000",
+    "--plan and --detach": "ab --axis topk=1,2 --plan --detach -- true",
+    "--pairs and --max-pairs": "ab --axis topk=1,2 --pairs 2 --max-pairs 3 -- true {axis}",
+    "--fix, --stop and --prune": "doctor --fix --prune --stop MOE-000",
+    "--curves and --where": "export --as csv --curves --where topk=1",
 }
 
 
