@@ -117,8 +117,14 @@ _PIECE = re.compile(r"[A-Za-z0-9]+")
 _DIGEST = re.compile(r"[0-9a-f]+|[0-9A-F]+|01[0-9A-HJKMNP-TV-Z]{24}")
 
 
+# Where a key may stand, which is looked for there alone: its prefix has many first letters.
+_LONG = re.compile(rf"{_LETTERS}{{14,}}")
+
+
 def keys(text: str) -> Iterator[Span]:
-    for m in KEY.finditer(text):
+    """The keys in a line, or in many."""
+    words = (word.span() for word in _LONG.finditer(text) if WORDS.fullmatch(word[0]) is None)
+    for m in (m for start, end in words for m in KEY.finditer(text, start, end)):
         if _is_key(m["prefix"], m["key"], is_word=START.match(text, m.start()) is not None):
             yield Span(m.start(), *m.span(), _IDS[m["prefix"]])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 from logbook_agent.text.escapes import without_escapes
@@ -16,9 +16,6 @@ from logbook_agent.text.redaction.shapes import KEY_BEGINS, KEY_ENDS
 class OneLine(Protocol):
     """A redactor of one line."""
 
-    @property
-    def forms(self) -> Mapping[str, object]: ...
-
     def line(self, text: str) -> str: ...
 
     def kind_of(self, name: str) -> str | None: ...
@@ -26,6 +23,10 @@ class OneLine(Protocol):
     def may_name(self, low: str) -> bool: ...
 
     def next_line(self, low: str, at: int) -> int | None: ...
+
+    def names_secret(self, line: str) -> bool: ...
+
+    def has_bare(self, text: str) -> bool: ...
 
 
 # Base64 at the end of a line, perhaps after a log prefix or in a quoted string; RFC 1421 headers; blank.
@@ -59,9 +60,9 @@ class Lines:
     def lines(self, text: str) -> Iterator[str]:
         """The lines of a text without secrets; those that hold none come together."""
         redactor, low, at = self._redactor, _lower(text), 0
-        has_known = any(form in text for form in redactor.forms)
+        has_bare = redactor.has_bare(text)
         while at <= len(text):
-            start = at if has_known or self.goes_on else redactor.next_line(low, at)
+            start = at if has_bare or self.goes_on else redactor.next_line(low, at)
             if start is None:
                 yield text[at:]
                 return
@@ -69,7 +70,9 @@ class Lines:
                 yield text[at : start - 1]
             end = text.find("\n", start)
             end = len(text) if end < 0 else end
-            if (done := self.line(text[start:end])) is not None:
+            line = text[start:end]
+            is_passed = not (has_bare or self.goes_on or redactor.names_secret(line))
+            if (done := line if is_passed else self.line(line)) is not None:
                 yield done
             at = end + 1
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction import finders
-from logbook_agent.text.redaction.finders import NAME, PART, Finder, Span, edited
+from logbook_agent.text.redaction.finders import NAME, NAMES, PART, Finder, Span, edited
 from logbook_agent.text.redaction.lines import Lines
 from logbook_agent.text.redaction.names import STEMS, VARIABLE, is_secret_value, mark, secret_kind
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, Secret, forms_of, is_looked_for
@@ -73,34 +73,35 @@ class Redactor:
         return tuple(find for keyword, find in self._rules if not keyword)
 
     @functools.cached_property
-    def _stems(self) -> re.Pattern[str]:
-        """What every line, in small letters, has in which a value stands behind a name."""
-        return re.compile(finders.any_of(sorted({*STEMS, *(name.lower() for name in self._names)})))
+    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+        """In small letters, what every line has in which a value stands behind a name; what every line has that a rule
+        with keywords matches, an address or an escape; and any of these."""
+        stems = {*STEMS, *(name.lower() for name in self._names)}
+        others = {"@", "\x1b", "\x9b", *(keyword for keyword, _ in self._rules if keyword)}
+        stem, other, both = (re.compile(finders.any_of(sorted(words))) for words in (stems, others, stems | others))
+        return stem, other, both
 
     def may_name(self, low: str) -> bool:
         """Whether a text in small letters may hold the name of a secret."""
-        return self._stems.search(low) is not None
-
-    @functools.cached_property
-    def _keywords(self) -> re.Pattern[str]:
-        """What every line, in small letters, has that a rule with keywords or a prefix matches."""
-        prefixes = finders.any_of(sorted({prefix.lower() for prefix in finders.PREFIXES}))
-        words = finders.any_of(sorted({keyword for keyword, _ in self._rules if keyword}))
-        return re.compile(f"{words}|{prefixes}[a-z0-9_+/.~-]{{12}}")
-
-    @functools.cached_property
-    def _gate(self) -> re.Pattern[str]:
-        """What every line, in small letters, has that may hold more than known secrets."""
-        if any(not rule.keywords for rule in self.extra_rules):
-            return re.compile("")
-        open_ = (f"(?i:{rule.regex})" for rule in RULES if not rule.keywords)
-        return re.compile("|".join((self._keywords.pattern, self._stems.pattern, r":/[^\s@]*@|\x1b|\x9b", *open_)))
+        return self._words[0].search(low) is not None
 
     def next_line(self, low: str, at: int) -> int | None:
-        """Where the next line of a text in small letters begins, at `at` or behind it, that may hold more than known
-        secrets."""
-        m = self._gate.search(low, at)
+        """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
+        with secrets. A secret without such a word is one of those that `has_bare` finds."""
+        m = self._words[2].search(low, at)
         return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
+
+    def names_secret(self, line: str) -> bool:
+        """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
+        word."""
+        is_named = any(map(self.kind_of, NAMES.findall(line)))
+        return is_named or self._words[1].search(line.lower()) is not None
+
+    def has_bare(self, text: str) -> bool:
+        """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
+        prefix, or by a rule without keywords."""
+        finds = (find(text) for find in (*self._open, finders.keys))
+        return any(form in text for form in self.forms) or any(True for find in finds for _ in find)
 
     @functools.cached_property
     def _known(self) -> Finder:
@@ -136,11 +137,10 @@ class Redactor:
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in one line."""
         low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        has_keyword = self._keywords.search(low) is not None
-        for find in {f: None for word, f in self._rules if word in low} if has_keyword else self._open:
+        is_told = self._words[1].search(low) is not None
+        for find in {f: None for word, f in self._rules if word in low} if is_told else self._open:
             found += find(text)
-        if has_keyword:
-            found += finders.keys(text)
+        found += finders.keys(text)
         if self.may_name(low):
             found += self._named(text)
         if "@" in text:

@@ -58,7 +58,8 @@ class StreamRedactor:
         data = bytes(self._pending)
         quote = min((at for at in map(data.find, _QUOTES) if at >= 0), default=len(data))
         cut = max(data.rfind(blank, 0, quote) for blank in _BLANKS) + 1
-        may_hold = self._redactor.next_line(data.decode("latin-1").lower(), 0) is not None
+        text = data.decode("latin-1")
+        may_hold = self._redactor.has_bare(text) or self._redactor.next_line(text.lower(), 0) is not None
         if cut <= self._shown or self._is_dropping or self._lines.goes_on or may_hold:
             return b""
         # A known secret of several words may have begun.
