@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from logbook_agent.cli.declared import arguments, flag
+from logbook_agent.cli.declared import arguments
 from logbook_agent.cli.options import Common
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Device
 from logbook_agent.running.executors import LOCAL
-from logbook_agent.running.executors.contract import Installs
 from logbook_agent.running.executors.table import declared, executor_named, named
 from logbook_agent.store.workspace import Workspace
 
@@ -34,26 +33,17 @@ class Checked:
 def executors_command(
     *,
     names: Sequence[str] = arguments("[NAME...]", "Which executors. [all in the settings]"),
-    install: bool = flag("--install", "Create the Python environment for workers on each machine named."),
     common: Common,
 ) -> int:
     """Each is asked for its host, its Python and its devices. Exit code 1: an executor cannot be used.
 
-    Example: logbook executors box --install
+    Example: logbook executors box
     """
     space = common.space()
     there = declared(space)
     for name in names:
         if name != LOCAL:
             named(space, name)
-    if install and not names:
-        raise UsageError(
-            "--install needs the name of an executor",
-            cause="it changes files on that machine",
-            hint="logbook executors NAME --install",
-        )
-    for name in names if install else ():
-        _install_on(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [_checked(space, name, there[name].kind if name in there else LOCAL) for name in chosen]
     data = {"executors": [{**asdict(one), "devices": encode(one.devices)} for one in found]}
@@ -76,17 +66,6 @@ def _checked(workspace: Workspace, name: str, kind: str) -> Checked:
         version=answer.version,
         devices=answer.devices,
     )
-
-
-def _install_on(workspace: Workspace, name: str) -> None:
-    executor = executor_named(workspace, name)
-    if not isinstance(executor, Installs):
-        raise UsageError(
-            f"nothing can be installed on {name}",
-            cause="it runs on this machine, or its launcher decides what is there",
-            hint="leave --install out",
-        )
-    executor.install()
 
 
 def _text(one: Checked) -> str:

@@ -28,13 +28,11 @@ from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
 from logbook_agent.running.worker.tree import COPY
-from logbook_agent.running.worker.work import Work, unfit
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
-# An environment of ours, in the folder of an executor.
-VENV_PYTHON = "venv/bin/python"
 # How long synced trees and the files of runs are kept after their last use.
 _DAY_S = 24 * 3600.0
 _KEPT_S = {"trees": 14 * _DAY_S, "spools": 90 * _DAY_S}
@@ -52,7 +50,6 @@ def main() -> None:
     """Answer requests, or make a run: as a worker, or as the task of Ray that the process PARENT makes."""
     match sys.argv[1:]:
         case ["serve"]:
-            _take_own_python()
             FarServer().serve()
         case ["worker", *words]:
             _work(words)
@@ -87,14 +84,6 @@ def _make_task(folder: str, parent: int) -> int:
     return code
 
 
-def _take_own_python() -> None:
-    """Continue as the Python of the environment in the folder of the executor, where there is one."""
-    code = Path(sys.path[0])
-    own = str(code.parents[1] / VENV_PYTHON)
-    if code.parent.name == "code" and sys.executable != own and Path(own).is_file():
-        os.execv(own, [own, "-P", str(code), "serve"])  # noqa: S606 - no shell is needed
-
-
 class FarServer:
     """Answers one client. It remembers the last state of each run that it has reported."""
 
@@ -126,7 +115,6 @@ class FarServer:
 
     def hello(self) -> Answer:
         """Facts of this machine. Raises ToolError where it cannot make runs."""
-        _check_python()
         return encode(hello(os.environ)), b""
 
     def put(self, works: dict[str, Any]) -> Answer:
@@ -145,7 +133,6 @@ class FarServer:
     def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
         """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
         ToolError where this machine cannot make runs."""
-        _check_python()
         found = _work_of(work)
         spool = _made(_path(folder), found)
         _remove_old(_path(folder).parents[1])
@@ -229,12 +216,6 @@ class FarServer:
             # Last: on a full disk there is space for it by now.
             (place / CLOSED).touch()
         return {}, b""
-
-
-def _check_python() -> None:
-    """Raises ToolError where this Python cannot make runs."""
-    if (trouble := unfit()) is not None:
-        raise ToolError(trouble)
 
 
 def _is_asked_before(deadline: float, pause_s: float) -> bool:

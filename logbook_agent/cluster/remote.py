@@ -68,7 +68,7 @@ class Places:
     """Where things lie on the other machine.
 
     folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
-    python: Python 3.11 or later there, with google-re2, at the same path on all nodes
+    python: Python 3.11 or later there, at the same path on all nodes
     sync: whether to copy the files that git tracks or does not ignore
     tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
         here

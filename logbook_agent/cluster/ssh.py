@@ -7,10 +7,8 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 
-from logbook_agent.cluster.far import VENV_PYTHON
 from logbook_agent.cluster.remote import Places, Remote, check_places
 from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
 from logbook_agent.model.errors import ToolError
@@ -21,7 +19,6 @@ from logbook_agent.store.workspace import Workspace
 
 # What ssh exits with when it has no connection, and a program there may, too.
 _NO_CONNECTION = 255
-_INSTALL_S = 600.0
 # What ssh says before it sends a command: the first may pass, the others do not.
 _UNREACHED = ("ssh: connect to host", "Temporary failure in name resolution", "kex_exchange_identification")
 _REFUSED = (
@@ -115,24 +112,6 @@ class Detached(Remote):
     """Workers that are started there at once."""
 
     is_single = True
-
-    def install(self) -> None:
-        """Make an environment of our own there, with what a worker needs, in the version that is used here. Raises
-        ToolError."""
-        python = f"{self.places.folder}/{VENV_PYTHON}"
-        folder = python.removesuffix("/bin/python")
-        needed = f"google-re2=={metadata.version('google-re2')}"
-        pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", needed]
-        for words in ([self.places.python, "-m", "venv", folder], [python, *pip]):
-            answer = self.shell.run(words, timeout_s=_INSTALL_S)
-            if answer.code != 0:
-                raise ToolError(
-                    f"cannot create an environment on {self.name}",
-                    cause=answer.said,
-                    hint=f"install {needed} there by hand, and name that Python in the settings: python = '...'",
-                )
-        # What answers there now is another Python.
-        self.hang_up()
 
 
 def ssh(workspace: Workspace, declared: Declared) -> Detached:

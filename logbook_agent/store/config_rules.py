@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import SettingError
-from logbook_agent.text.redaction.rules import RuleError, compile_linear
 from logbook_agent.text.redaction.shapes import Rule
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _EXAMPLE = """write: [[secret_rules]] id = "acme-token", regex = 'acme_[a-z0-9]{32}', keywords = ["acme_"]"""
 MOST_RULES = 100
-# Matching takes time in proportion to the length of the text and, at worst, to the size of the compiled pattern.
 MOST_CHARACTERS = 2_000
-MOST_INSTRUCTIONS = 4_000
-_RULE_BYTES = 2**20
+# Compiling and matching take time with the repetitions. A group that is repeated without a limit may take for ever.
+MOST_REPETITIONS = 2_000
+_COUNT = re.compile(r"\{[0-9,]{0,9}?([0-9]{1,9})\}")
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)(?:[*+]|\{[0-9]*,\})")
 # What records consist of. A rule that hides any of it would leave nothing to read.
 _EVERYDAY = (
     *("experiment", "note", "decision", "incident", "finished", "planned", "exploratory", "replicated"),
@@ -29,7 +29,7 @@ class SecretRule:
     """The shape of a secret that a project adds; at most 100, of at most 2,000 characters.
 
     id: a secret becomes `[redacted:ID]`; a-z, 0-9 and `-`
-    regex: what it looks like within one line, in RE2's syntax; the first group, where there is one, is the secret
+    regex: what it looks like within one line, in the syntax of Python's re; the first group, if any, is the secret
     keywords: one of these, in any case, occurs in every match; without any, every line is tried
     """
 
@@ -50,7 +50,7 @@ def secret_rules(value: object) -> tuple[Rule, ...]:
         raise SettingError(f"secret_rules has {len(found)} rules, over the limit of {MOST_RULES}", "join some with |")
     for place, rule in enumerate(found):
         _check(rule, f"secret_rules[{place}]")
-    return tuple(Rule(id=r.id, regex=r.regex, keywords=tuple(word.lower() for word in r.keywords)) for r in found)
+    return tuple(Rule(id=r.id, regex=r.regex, keywords=tuple(map(str.lower, r.keywords))) for r in found)
 
 
 def _check(rule: SecretRule, where: str) -> None:
@@ -61,12 +61,13 @@ def _check(rule: SecretRule, where: str) -> None:
     if not all(rule.keywords):
         raise SettingError(f"{where}: a keyword is empty", _EXAMPLE)
     try:
-        pattern = compile_linear(rule.regex, max_bytes=_RULE_BYTES)
-    except RuleError as error:
-        raise SettingError(f"{where}: regex: {error}", "patterns are in RE2's syntax: no (?=...), no \\1") from None
-    if pattern.programsize > MOST_INSTRUCTIONS:
-        raise SettingError(f"{where}: regex is too large to be matched quickly", "lower its {m,n} repetitions")
-    if pattern.search(b"") is not None:
+        pattern = re.compile(rule.regex)
+    except re.error as error:
+        raise SettingError(f"{where}: regex: {error}", "patterns are in the syntax of Python's re") from None
+    if _REPEATED_GROUP.search(rule.regex) or sum(map(int, _COUNT.findall(rule.regex))) > MOST_REPETITIONS:
+        hint = "repeat characters, as in [a-z0-9-]{32}; lower the numbers in {m,n}"
+        raise SettingError(f"{where}: regex repeats a group without a limit, or too often", hint)
+    if pattern.search("") is not None:
         raise SettingError(f"{where}: regex matches the empty string", "require at least one character")
-    if any(pattern.search(word.encode()) is not None for word in _EVERYDAY):
+    if any(pattern.search(word) is not None for word in _EVERYDAY):
         raise SettingError(f"{where}: regex matches ordinary words", "require something that only the secret has")

@@ -92,7 +92,6 @@ HOMES = {
     # Extras, which are loaded when they are asked for.
     **{name: {"exports"} for name in ("pyarrow", "mlflow", "wandb", "trackio")},
     **{name: {"exports"} for name in ("pandas", "polars")},
-    "re2": {"text"},
     "matplotlib": {"report"},
     "numpy": {"findings"},
     "starlette": {"report"},
@@ -261,7 +260,6 @@ def test_one_name_for_one_class() -> None:
 # it (`Run.own_host`, `Command.words`, `Book.life`).
 ASKS = {
     "cli/detach.py",
-    "cli/executors.py",
     "campaign/repeats.py",
     "cli/run_command.py",
     "model/run.py",

@@ -14,7 +14,6 @@ STARTERS = {
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself
-    "cluster/far.py",  # itself on another machine, as the Python of its own environment
     "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
     "cluster/shell.py",  # ssh, and what the user's settings name
 }

@@ -162,11 +162,3 @@ class Single(Protocol):
     queue for its devices decides which of these wait for one another."""
 
     is_single: bool
-
-
-@runtime_checkable
-class Installs(Protocol):
-    """Optional: the executor can create an environment for its workers."""
-
-    def install(self) -> None:
-        """Make it, or bring it up to date. Raises ToolError."""

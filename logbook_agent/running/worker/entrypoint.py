@@ -29,7 +29,7 @@ from logbook_agent.running.launch.signals import StopRequests, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import OwnTree, own_tree
-from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unfit, unsealed
+from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
@@ -55,9 +55,6 @@ def main(args: Sequence[str] | None = None) -> int:
     adopt()
     if options.with_parent:
         stop_with_parent()
-    if (trouble := unfit()) is not None:
-        print(trouble, file=sys.stderr)
-        return ToolError.exit_code
     folder = options.folder.absolute()
     spool = Spool(folder=folder, within=folder)
     try:

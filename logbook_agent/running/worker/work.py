@@ -7,8 +7,6 @@ its own name in `env` keeps it; a word of the command gets a name of ours, under
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -204,10 +202,3 @@ def redactor_of(work: Work, environ: Mapping[str, str]) -> Redactor:
     names = work.secret_names
     known = Redactor(secrets=secrets_in(environ, names), extra_names=names, extra_rules=work.secret_rules)
     return known.knowing((*secrets_in(work.env, names), *known.secrets_in_argv(work.argv)))
-
-
-def unfit() -> str | None:
-    """Why this Python cannot make runs, before one begins; None when it can."""
-    if importlib.util.find_spec("re2") is not None:
-        return None
-    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"

@@ -1,25 +1,8 @@
-"""Which names hold secrets.
+"""Which names hold secrets, and which values under such a name are one.
 
-A name is cut into words at underscores, hyphens, dots and camelCase humps; it looks secret when
-
-- a word is, or ends with, PASSWORD, PASSWD, PASSPHRASE, SECRET, APIKEY or TOKEN (PGPASSWORD), or is AUTH,
-  CREDENTIAL(S), JWT or BEARER; TOKENS and TOKENIZERS are other words;
-- KEY follows API, ACCESS, PRIVATE, SECRET, SIGNING, ENCRYPTION, MASTER or ACCOUNT;
-- the last of several words is PWD or PAT, or PASS after a service (DB_PASS, but not BENCH_PASS), or it is pwd in
-  other than capital letters, which are the working folder's;
-
-a number behind a word, or its plural, makes no difference (PASSWORD2, api_keys),
-
-unless its last word says that the value only describes or locates the secret (SSH_AUTH_SOCK, RAY_AUTH_MODE,
-TOKEN_FILE), or TOKEN is a unit or a vocabulary item there (flops_per_token, eos_token).
-
-Where the name goes on behind the word (token_mixer, access_key_pattern), the value must look like a secret, too: an
-ordinary word is none, and under TOKEN, AUTH and CREDENTIAL twelve of its letters and digits in a row are mixed.
-
-A value under such a name still is no secret when it is a quantity (12.3ms), a switch or null word, a reference such as
-`$NAME`, a placeholder such as `<token>`, the name itself (`token=token`), a plain number under TOKEN or AUTH (a
-count) or under a name that goes on behind the word (password_hashes_per_s), under PWD a path, or under AUTH and
-CREDENTIAL a path or a word of less than eight characters.
+A name is cut into words at signs and at camelCase humps; it holds a secret where NAMES has its words, unless the last
+word only describes or locates the secret (SSH_AUTH_SOCK, TOKEN_FILE). Where the name goes on behind the word
+(token_mixer), the value must look like a secret, too.
 """
 
 from __future__ import annotations
@@ -27,188 +10,139 @@ from __future__ import annotations
 import functools
 import re
 
-_STRONG = ("PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "APIKEY", "CONTRASENA")
-_OTHER_WORDS = ("SECRETAR", "SECRETE", "SECRETI", "SECRETLY", "SECRETSTORAGE")
-_WEAK = frozenset({"AUTH", "CREDENTIAL", "CREDENTIALS", "JWT", "BEARER"})
-KEY_KINDS = frozenset(
-    {
-        *("API", "ACCESS", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER", "ACCOUNT"),
-        *("AUTH", "SERVICE", "DB", "DATABASE", "PRIV", "CLIENT", "SSH", "LICENSE", "STORAGE"),
-        *("OPENAI", "WANDB", "ANTHROPIC", "MISTRAL", "GEMINI", "COHERE", "GROQ", "COMET", "NEPTUNE"),
-    }
+_KEY_OWNERS = (
+    "api|access|private|secret|signing|encryption|master|account|auth|service|db|database|priv|client|ssh|license"
+    "|storage|openai|wandb|anthropic|mistral|gemini|cohere|groq|comet|neptune"
 )
-PASS_OWNERS = frozenset(
-    {
-        *("DB", "DATABASE", "MYSQL", "PG", "POSTGRES", "REDIS", "KEY", "SSH", "SMTP", "FTP", "MAIL", "EMAIL"),
-        *("USER", "ADMIN", "ROOT", "PROXY"),
-    }
+_OWNERS = "db|database|mysql|pg|postgres|redis|key|ssh|smtp|ftp|mail|email|user|admin|root|proxy"
+_UNITS = "per_|num_|max_|min_|first_|last_|next_|eos_|bos_|pad_|unk_|mask_|sep_|cls_|special_"
+# Kind and pattern, over the words in small letters, without numbers, with one `_` before each and one behind the last.
+_NAMES = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("password", r"passwd|password|passphrase|contrasena|[a-z_]pwd_$|_[a-z]+_pwd_|_[a-z]+_pw_$"),
+        ("password", rf"_(?:{_OWNERS})_?pass_$"),
+        ("api-key", "apikey"),
+        ("secret", r"secret(?!ar|e[ti]|ly|storage)"),
+        ("token", r"token_|_jwt_|_bearer_|_[a-z]+_pat_$"),
+        ("key", rf"_(?P<owner>{_KEY_OWNERS})_?key_"),
+        ("auth", r"_auth_(?!key_)"),
+        ("credential", r"_credentials?_(?!key_)"),
+    )
 )
-TOKEN_UNITS = frozenset(
-    {
-        *("PER", "NUM", "MAX", "MIN", "FIRST", "LAST", "NEXT"),
-        *("EOS", "BOS", "PAD", "UNK", "MASK", "SEP", "CLS", "SPECIAL"),
-    }
+_OF_UNITS = re.compile(rf"_(?:{_UNITS})[a-z]*?token_")
+_DESCRIBES = re.compile(
+    "_(?:file|path|sock|socket|dir|mode|type|kind|method|url|uri|host|port|user|username|name|stdin|prompt|cmd|command"
+    "|helper|provider|plugin|scheme|enabled|disabled|required|timeout|ttl|expiry|length|len|count|limit|size|error"
+    "|exception|warning|dtype|dim|idx|index|budget|rate)_$"
 )
-_DESCRIBES = frozenset(
-    {
-        *("FILE", "PATH", "SOCK", "SOCKET", "DIR", "MODE", "TYPE", "KIND", "METHOD", "URL", "URI", "HOST", "PORT"),
-        *("USER", "USERNAME", "NAME", "STDIN", "PROMPT", "CMD", "COMMAND", "HELPER", "PROVIDER", "PLUGIN", "SCHEME"),
-        *("ENABLED", "DISABLED", "REQUIRED", "TIMEOUT", "TTL", "EXPIRY", "LENGTH", "LEN", "COUNT", "LIMIT", "SIZE"),
-        *("ERROR", "EXCEPTION", "WARNING", "DTYPE", "DIM", "IDX", "INDEX", "BUDGET", "RATE"),
-    }
-)
-
-_PLURAL = re.compile(r"(PASSWORD|PASSWD|PASSPHRASE|SECRET|KEY)S$")
+# Every secret-looking name has one of these, in small letters.
+STEMS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pw", "pat", "contrasena")
+_STEM = re.compile("|".join(STEMS))
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAK = re.compile(r"[^A-Za-z0-9]+")
-_NUMBER = re.compile(r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
-# 12.3ms: what was measured.
-_QUANTITY = re.compile(
-    r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)? ?"
-    r"(?:[num\u00b5]?s|min|h|[kKMGT]?i?[bB]|%|x|[kMG]?Hz|\w{1,6}/s)(?:/\w{1,8})?"
-)
+_PLURAL = re.compile(r"(password|passwd|passphrase|secret|key)s$")
+
+_NUMBER = r"[-+]?[0-9][0-9_,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
+_NUMERIC = re.compile(_NUMBER)
+_QUANTITY = re.compile(rf"{_NUMBER} ?(?:[num\u00b5]?s|min|h|[kKMGT]?i?[bB]|%|x|[kMG]?Hz|\w{{1,6}}/s)(?:/\w{{1,8}})?")
 _VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+){1,4}[a-z0-9.+-]{0,16}")
-_REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w*%", re.DOTALL)
-_PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
-_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
+_REFERENCE = re.compile(
+    r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w*%|<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\[redacted:.*", re.DOTALL
+)
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
+_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 # A word of small letters, capitals and digits: no name of parts, no digest.
 _MIXED = re.compile(r"(?<![A-Za-z0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}", re.ASCII)
+_ORDINARY = re.compile(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+")
+# resnet50, laion2b, GroupedMatmul, 128x128, 20260131: pieces of names, not of keys.
+_WORD = r"(?:[a-z]*+(?:[A-Z]++[a-z]{2,}+)*+[A-Z]*+[0-9]{0,4}+[a-z]?|[0-9]++(?:x[0-9]++)*+)"
+WORDS = re.compile(rf"{_WORD}(?:[_+/.~-]++{_WORD})*+")
 # A path below a home folder; a token of a tokenizer that begins a word.
 _NO_SECRET = ("~/", "\u2581", "\u0120")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
-_REDACTED = "[redacted:"
-
-Names = frozenset[str]
+# Kinds whose names have other meanings, too.
+OF_MANY = ("token", "auth", "credential")
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 
 
 @functools.lru_cache(maxsize=4096)
 def secret_kind(name: str) -> str | None:
     """`password`, `secret`, `api-key`, `token` ... for a secret-looking name, else None."""
-    words = _words(name)
-    if not words or words[-1] in _DESCRIBES:
+    if _STEM.search(name.lower()) is None:
         return None
-    for i, word in enumerate(words):
-        before = words[i - 1] if i else ""
-        for strong in _STRONG:
-            if strong in word and not word.startswith(_OTHER_WORDS):
-                return "api-key" if strong == "APIKEY" else "secret" if strong == "SECRET" else "password"
-        if word.endswith("TOKEN") and before not in TOKEN_UNITS:
-            return "token"
-        if word == "KEY" and before in KEY_KINDS:
-            return f"{before.lower()}-key"
-        if word.endswith("KEY") and word[:-3] in KEY_KINDS:
-            return f"{word[:-3].lower()}-key"
-        if word in _WEAK and words[i + 1 : i + 2] != ["KEY"]:
-            return "auth" if word == "AUTH" else "token" if word in ("JWT", "BEARER") else "credential"
-    if words == ["PWD"] and name != "PWD":
-        return "password"
-    if len(words) > 1 and ("PWD" in words or words[-1] == "PW"):
-        return "password"
-    if words[-1].endswith("PWD") and words[-1] not in ("PWD", "OLDPWD"):
-        return "password"
-    if (len(words) > 1 and words[-1] in ("PAT", "PWD", "PASS")) or len(words[-1]) > 4:
-        if words[-1] == "PAT":
-            return "token"
-        if _is_pass(words):
-            return "password"
+    words = [w.rstrip("0123456789") for w in _BREAK.split(_HUMP.sub("_", name).lower())]
+    words = [_PLURAL.sub(r"\1", w) for w in words if w]
+    text = f"_{'_'.join(words)}_"
+    if _DESCRIBES.search(text) is not None or name in ("PWD", "OLDPWD"):
+        return None
+    for kind, pattern in _NAMES:
+        m = pattern.search(text)
+        if m is not None and not (kind == "token" and _OF_UNITS.search(text)):
+            return f"{m['owner']}-key" if kind == "key" else kind
     return None
-
-
-def _words(name: str) -> list[str]:
-    """The words of a name in capital letters. A number behind one makes it no other, nor does a plural but of TOKEN."""
-    words = [w.rstrip("0123456789") for w in _BREAK.split(_HUMP.sub("_", name).upper())]
-    return [_PLURAL.sub(r"\1", w) for w in words if w]
-
-
-def is_told_by_its_end(name: str) -> bool:
-    """Whether the name ends with what makes it a secret's, and with no number: `hf_token`, not `token_mixer`."""
-    return last_kind(name) is not None and not name[-1:].isdigit()
-
-
-def _is_pass(words: list[str]) -> bool:
-    last = words[-1]
-    return last.endswith("PASS") and (last[:-4] or words[-2]) in PASS_OWNERS
-
-
-def label_kind(label: str, text: str) -> str | None:
-    """The kind of secret that a label of prose announces with its last words, if the text can be one: `API key` and a
-    word, not `Password policy` and not a sentence about tokens."""
-    kind = last_kind("_".join(re.findall(r"[A-Za-z0-9.-]+", label)))
-    if kind is None:
-        return None
-    most = 1 if kind in ("token", "auth", "credential") else 6
-    return kind if len(text.split()) <= most and is_secret_value(label, kind, text.strip()) else None
-
-
-def last_kind(name: str) -> str | None:
-    """The kind of secret that the end of a name tells: `db_password` and `api_key`, not `password_hashes_per_s`."""
-    *_, before, last = ["", "", *(w for w in _BREAK.split(_HUMP.sub("_", name)) if w)]
-    return secret_kind(last) or (secret_kind(f"{before}_{last}") if secret_kind(before) is None else None)
 
 
 def is_secret_name(name: str) -> bool:
     return secret_kind(name) is not None
 
 
-def kind_of(name: str, extra: Names) -> str | None:
-    return secret_kind(name) or ("secret" if name in extra else None)
+def ends_secret(name: str) -> bool:
+    """Whether the end of the name makes it a secret's: `db_password` and `api_key`, not `token_mixer`."""
+    *_, before, last = ["", "", *(w for w in _BREAK.split(_HUMP.sub("_", name)) if w)]
+    return secret_kind(last) is not None or (secret_kind(before) is None and is_secret_name(f"{before}_{last}"))
 
 
 def mark(kind: str) -> str:
     """`[redacted:KIND]`, which replaces a secret without a variable's name."""
-    return f"{_REDACTED}{kind}]"
+    return f"[redacted:{kind}]"
 
 
 def is_reference(value: str) -> bool:
     """Whether the value stands for a secret without being one: redacted already, `$NAME`, `<token>`."""
     value = value.strip("\"'\\")
-    return (
-        not value
-        or value.startswith(_REDACTED)
-        or _REFERENCE.fullmatch(value) is not None
-        or _PLACEHOLDER.fullmatch(value) is not None
-    )
+    return not value or _REFERENCE.fullmatch(value) is not None
 
 
 def looks_secret(value: str) -> bool:
-    """Whether a value is more than an ordinary lower-case word: it has a digit, mixed case or a special sign, or is
-    long."""
-    return len(value) >= 20 or re.fullmatch(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+", value) is None
+    """Whether a value is more than a word: it has a digit, mixed case or a special sign, or is long."""
+    return len(value) >= 20 or _ORDINARY.fullmatch(value) is None
 
 
-def is_plain(value: str) -> bool:
-    """Whether a value is a version, a path or a measured quantity."""
-    return any(form.fullmatch(value) is not None for form in (_VERSION, _PATH, _QUANTITY, _NUMBER))
-
-
-def _looks_like(name: str, kind: str, value: str) -> bool:
-    """Whether a value looks like a secret under a name that goes on after the secret-looking word, such as
-    `token_mixer`; a number behind the word (`token_2`) makes it no other."""
-    if kind in ("token", "auth", "credential"):
-        is_numbered = last_kind(name.rstrip("_-0123456789")) is not None
-        return (len(value) >= 16 and any(c.isdigit() for c in value)) if is_numbered else bool(_MIXED.search(value))
-    return looks_secret(value) and _VERSION.fullmatch(value) is None
+def looks_random(kind: str, value: str) -> bool:
+    """Whether a value beside a name of this kind, with nothing but blanks or a sign between, can be no other word."""
+    least = 6 if kind == "password" else 12 if kind in OF_MANY else 8
+    if len(value) < least or not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        return False
+    is_digest = kind in OF_MANY and re.fullmatch("[0-9a-f-]+", value) is not None
+    plain = (WORDS, _VERSION, _PATH, _QUANTITY, _NUMERIC, _ATTRIBUTE)
+    return not is_digest and "(" not in value and not any(form.fullmatch(value) for form in plain)
 
 
 def is_secret_value(name: str, kind: str, value: str) -> bool:
-    """Whether a value under a secret-looking name is worth hiding; the exceptions stand above."""
-    if is_reference(value) or value.lower() in _SWITCHES:
+    """Whether a value under a secret-looking name is worth hiding: no reference, switch, quantity, count or path."""
+    if is_reference(value) or value.lower() in _SWITCHES or value.startswith(_NO_SECRET):
         return False
-    plain, own = value.upper().replace("-", "_"), name.upper().replace("-", "_")
+    own, plain = name.upper().replace("-", "_"), value.upper().replace("-", "_")
     attribute = _ATTRIBUTE.fullmatch(value)
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
-    if _QUANTITY.fullmatch(value) is not None or value.startswith(_NO_SECRET):
+    if _QUANTITY.fullmatch(value) is not None:
         return False
-    if not is_told_by_its_end(name) and is_secret_name(name) and not _looks_like(name, kind, value):
+    is_end = ends_secret(name) and not name[-1:].isdigit()
+    if is_secret_name(name) and (not is_end or own.endswith("PAT")) and not _looks_like(name, kind, value):
         return False
-    if own.endswith("PAT") and not _looks_like(name, kind, value):
-        return False  # access_pat=stride-16
-    if _NUMBER.fullmatch(value) is not None and (kind in ("token", "auth") or last_kind(name) is None):
+    if _NUMERIC.fullmatch(value) is not None and (kind in ("token", "auth") or not is_end):
         return False
-    if own.endswith("PWD") and _PATH.fullmatch(value) is not None:
+    if _PATH.fullmatch(value) is not None and (own.endswith("PWD") or kind in ("auth", "credential")):
         return False
-    if kind in ("auth", "credential"):
-        return len(value) >= 8 and _PATH.fullmatch(value) is None
-    return True
+    return kind not in ("auth", "credential") or len(value) >= 8
+
+
+def _looks_like(name: str, kind: str, value: str) -> bool:
+    """Whether a value looks like a secret under a name that goes on after the secret-looking word."""
+    if kind not in OF_MANY:
+        return looks_secret(value) and _VERSION.fullmatch(value) is None
+    if ends_secret(name.rstrip("_-0123456789")):  # token_2
+        return len(value) >= 16 and any(map(str.isdigit, value))
+    return _MIXED.search(value) is not None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import bisect
 import functools
-import itertools
 import json
 import re
+import shlex
+import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +17,10 @@ from logbook_agent.text.redaction.names import is_secret_value, mark, secret_kin
 MIN_LENGTH = 8
 # Nor is one such word looked for, which ordinary text has too (PGPASSWORD=postgres): hiding it there would tell it.
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{1,11}|[A-Z]{1,12}")
-# A longer value is looked for in pieces, so that a stream need hold back no more than this.
-MAX_FORM_BYTES = 8192
-_URL_SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# `base64` wraps at 76 columns, PEM at 64.
-_BASE64_COLUMNS = (76, 64)
+# A longer form is looked for in pieces, so that a stream need hold back no more than this.
+MAX_FORM = 2048
+# `base64` wraps at 76 columns.
+_COLUMNS = 76
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +31,6 @@ class Secret:
     name: str
     value: str
     kind: str | None = None
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """The texts that it is found by."""
-        return forms(self.value)
 
     @property
     def shown(self) -> str:
@@ -51,137 +44,40 @@ def is_looked_for(value: str) -> bool:
 
 def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> tuple[Secret, ...]:
     """Values of eight characters or more whose name looks secret or is in `extra_names`."""
-    extra = frozenset(extra_names)
     found: dict[str, str] = {}
     for name, value in environ.items():
-        if len(value) < MIN_LENGTH:
-            continue
         kind = secret_kind(name)
-        if name in extra or (kind is not None and is_looked_for(value) and is_secret_value(name, kind, value)):
+        is_known = kind is not None and is_looked_for(value) and is_secret_value(name, kind, value)
+        if is_known or (name in extra_names and len(value) >= MIN_LENGTH):
             found.setdefault(value, name)
     return tuple(Secret(name=name, value=value) for value, name in found.items())
 
 
 @functools.lru_cache(maxsize=1024)
-def forms(value: str) -> tuple[str, ...]:
-    """The value as it may be printed: line by line, quoted, escaped for JSON, HTML and addresses, reversed, in
-    hexadecimal, in base32 and in base64; none is short."""
-    length = MAX_FORM_BYTES // 4
-    found = itertools.chain(_as_it_stands(value), _encoded(value))
-    pieces = (form[start : start + length] for form in found for start in range(0, len(form), length))
+def forms_of(value: str) -> tuple[str, ...]:
+    """The value as it may be printed: each of its lines, quoted for a shell, JSON and addresses, in hexadecimal and in
+    base64. None is short."""
+    pieces = (form[at : at + MAX_FORM] for form in _forms(value) for at in range(0, len(form), MAX_FORM))
     return tuple(dict.fromkeys(piece for piece in pieces if len(piece) >= MIN_LENGTH))
 
 
-def _as_it_stands(value: str) -> Iterator[str]:
-    lines = [line.strip() for line in value.splitlines()]
-    # The frame of a key block is no secret, and it is what the rule for key blocks looks for.
-    yield from (line for line in lines if not line.startswith("-----"))
-    if len(lines) == 1:
-        yield value
-        yield value.replace("\\", "\\\\").replace('"', '\\"')
-        yield value.replace("\\", "\\\\").replace("'", "\\'")
-        yield value.replace("'", "'\"'\"'")
-        yield value.replace('"', '""')
-        yield value.replace("'", "''")
-        yield json.dumps(value)[1:-1]
-        yield from _html(value)
-
-
-def _html(value: str) -> Iterator[str]:
-    """The value in HTML and XML, whose writers spell quotes in several ways, or leave them; and as JSON in a script."""
-    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for double, single in (('"', "'"), ("&quot;", "&#x27;"), ("&#34;", "&#39;"), ("&quot;", "&apos;"), ("&quot;", "'")):
-        yield escaped.replace('"', double).replace("'", single)
-    yield "".join(f"\\u{ord(c):04x}" if c in "<>&'" else c for c in json.dumps(value)[1:-1])
-
-
-def _encoded(value: str) -> Iterator[str]:
+def _forms(value: str) -> Iterator[str]:
+    # The frame of a key block is no secret, and it is what the search for key blocks begins with.
+    lines = [line.strip() for line in value.splitlines() if not line.startswith("-----")]
+    for line in lines:
+        yield from (line, json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1], repr(line)[1:-1])
+        yield shlex.quote(line)[1:-1]
     raw = value.encode("utf-8", "surrogateescape")
-    for safe in (_URL_SAFE - set(b"-._~"), _URL_SAFE, _URL_SAFE | set(b"/")):
-        encoded = _percent(raw, safe)
-        yield from (encoded, _lower_escapes(encoded), encoded.replace("%20", "+"))
-    yield value[::-1]
+    plain = urllib.parse.quote(raw, safe="")
+    strict = re.sub("[-._~]", lambda m: f"%{ord(m[0]):02X}", plain)
+    for quoted in (plain, strict, urllib.parse.quote(raw, safe="/")):
+        yield from (quoted, quoted.replace("%20", "+"), re.sub("%..", lambda m: m[0].lower(), quoted))
     yield from (raw.hex(), raw.hex().upper())
-    yield from _base32(raw)
-    yield from _base64(raw)
-
-
-def _percent(raw: bytes, safe: frozenset[int]) -> str:
-    return "".join(chr(b) if b in safe else f"%{b:02X}" for b in raw)
-
-
-def _lower_escapes(encoded: str) -> str:
-    head, *rest = encoded.split("%")
-    return head + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
-
-
-def _base32(raw: bytes) -> Iterator[str]:
-    """base32 of the value, and of the value inside something longer: the characters that its neighbours have no part
-    in."""
-    yield base64.b32encode(raw).decode("ascii")
-    for offset in range(5):
-        text = base64.b32encode(b"\0" * offset + raw).decode("ascii")
-        start = -(-offset * 8 // 5)
-        form = text[start : (offset + len(raw)) * 8 // 5]
-        yield from (form, form.lower())
-
-
-def _base64(raw: bytes) -> Iterator[str]:
-    for text in _base64_at_any_offset(raw):
-        yield from (text, text.replace("+", "-").replace("/", "_"))
-        for columns in _BASE64_COLUMNS:
-            if len(text) > columns:
-                yield from (text[i : i + columns] for i in range(0, len(text), columns))
-
-
-def _base64_at_any_offset(raw: bytes) -> Iterator[str]:
-    """base64 of the value, with padding, and of the value inside something longer (`user:value`)."""
-    yield binascii.b2a_base64(raw, newline=False).decode("ascii")
+    yield from (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode())
     for offset in range(3):
-        text = binascii.b2a_base64(b"\0" * offset + raw, newline=False).decode("ascii")
-        # Only the characters that the neighbours have no part in.
-        yield text[(0, 2, 3)[offset] : (offset + len(raw)) * 8 // 6]
-
-
-# -- known secrets in a text -----------------------------------------------------------------------
-
-
-class KnownForms:
-    """Texts to be replaced, each with what it becomes; none is shorter than MIN_LENGTH."""
-
-    def __init__(self, shown: Mapping[str, str], placeholder: re.Pattern[str]) -> None:
-        self._placeholder = placeholder
-        by_start: dict[str, dict[int, dict[str, str]]] = {}
-        for form, new in shown.items():
-            by_start.setdefault(form[:MIN_LENGTH], {}).setdefault(len(form), {})[form] = new
-        # By the first characters, the longest first.
-        self._by_start = {start: sorted(forms.items(), reverse=True) for start, forms in by_start.items()}
-
-    def replaced(self, text: str) -> str:
-        """The text without them; of those that overlap nothing is left. What stands for one already stays."""
-        hits = list(self._hits(text))
-        if not hits:
-            return text
-        kept = [m.span() for m in self._placeholder.finditer(text)]
-        out: list[str] = []
-        at = -1
-        done = 0
-        for start, end, new in hits:
-            last = bisect.bisect_right(kept, (start, len(text))) - 1
-            if last >= 0 and end <= kept[last][1]:
-                continue
-            if start >= at:
-                out += [text[done:start], new]
-            at = max(at, end)
-            done = at
-        return "".join([*out, text[done:]])
-
-    def _hits(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The longest form at each place where one begins."""
-        starts = self._by_start
-        for at in range(len(text) - MIN_LENGTH + 1) if starts else ():
-            for length, forms in starts.get(text[at : at + MIN_LENGTH], ()):
-                new = forms.get(text[at : at + length])
-                if new is not None:
-                    yield at, at + length, new
-                    break
+        # base64 inside something longer (`user:value`): only the characters that the neighbours have no part in.
+        text = base64.b64encode(b"\0" * offset + raw).decode()
+        text = text[(0, 2, 3)[offset] : (offset + len(raw)) * 8 // 6]
+        for form in (text, text.replace("+", "-").replace("/", "_")):
+            yield form
+            yield from (form[i : i + _COLUMNS] for i in range(0, len(form), _COLUMNS) if len(form) > _COLUMNS)

@@ -281,6 +281,4 @@ FORMS: dict[str, Callable[[str], str]] = {
     "percent": lambda v: "".join(c if c.isalnum() else f"%{ord(c):02X}" for c in v),
     "hex": lambda v: v.encode().hex(),
     "HEX": lambda v: v.encode().hex().upper(),
-    "base32": lambda v: base64.b32encode(v.encode()).decode(),
-    "reversed": lambda v: v[::-1],
 }

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from logbook_agent.text.redaction.lines import LineRedactor
+from logbook_agent.text.redaction.lines import Lines
+from logbook_agent.text.redaction.names import is_secret_name
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import StreamRedactor
+from tests.breadth import wide
 from tests.unit.text.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()
@@ -19,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 
 def changed(text: str) -> list[tuple[str, str | None]]:
     """Lines that the stream would change, as it sees them: with what the line before tells."""
-    redactor, found = LineRedactor(PLAIN.line), []
+    redactor, found = Lines(PLAIN), []
     for line in text.split("\n"):
         done = redactor.line(line)
         if done != line:
@@ -55,3 +63,56 @@ def test_texts_of_this_repository() -> None:
     assert count > 10_000
     assert [alarm for alarm in alarms if not any(example in alarm[1] for example in EXAMPLES)] == []
     assert [e for e in EXAMPLES if not any(e in line for _, line in alarms)] == []
+
+
+# What an engineer calls a setting, and what stands there.
+WORDS = ("token", "tokens", "expert", "topk", "router", "cache", "key", "keys", "pass", "auth", "secret-free", "quant")
+VALUES: tuple[Callable[[Random], object], ...] = (
+    lambda r: r.choice(["int8", "bf16", "gmm", "forward_backward", "alltoall-v2", "attention-causal-01", "</s>"]),
+    lambda r: r.choice([True, False, None, r.randint(0, 99999), r.random(), 1e-5]),
+    lambda r: f"{r.getrandbits(160):040x}",
+    lambda r: str(uuid.UUID(int=r.getrandbits(128))),
+    lambda r: f"runs/key_{r.getrandbits(128):032x}/ckpt",
+    lambda r: f"s3://bucket/v{r.randint(1, 9)}/tokens-{r.randint(0, 99999):05}.bin",
+    lambda r: f"meta-llama/Llama-{r.randint(2, 4)}-{r.randint(1, 99)}B-Instruct",
+    lambda r: f"ghcr.io/o/i@sha256:{r.getrandbits(256):064x}",
+    lambda r: f"BM{r.choice([64, 128])}BN{r.choice([64, 256])}BK64W8S3",
+    lambda r: f"2026-{r.randint(1, 12):02}-{r.randint(1, 28):02}T10:43:00+00:00",
+)
+
+
+def configs(count: int) -> Iterator[dict[str, object]]:
+    random = Random(40)
+    for _ in range(count):
+        names = ("_".join(random.choices(WORDS, k=random.randint(1, 3))) for _ in range(8))
+        yield {name: random.choice(VALUES)(random) for name in names if not is_secret_name(name)}
+
+
+@pytest.mark.parametrize("count", [500, wide(10_000)])
+def test_configs_are_kept(count: int) -> None:
+    for config in configs(count):
+        assert redacted({"config": config}, PLAIN) == {"config": config}
+        printed = f"RESULT {' '.join(f'{name}={value}' for name, value in config.items())} tflops=1"
+        assert PLAIN.text(printed) == printed
+        words = ["bench", *(word for name, value in config.items() for word in (f"--{name}", str(value)))]
+        assert list(PLAIN.argv(words)) == words
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+@pytest.mark.wide
+def test_ten_megabytes_a_second() -> None:
+    """Of what benchmarks print, on a machine that adds up 100 million numbers in a second; a slower one has longer."""
+    kinds = ("tqdm", "log", "nvidia-smi", "HLO", "weights", "GPU UUID", "CSV", "hub")
+    random = Random(1)
+    text = [line for kind in kinds for line in lines(kind, 4000)]
+    random.shuffle(text)
+    data = "\n".join(text).encode()
+    scale = min(seconds(lambda: sum(range(1_000_000))) for _ in range(5)) / 0.01
+    rate = max(len(data) / seconds(lambda: StreamRedactor(PLAIN).feed(data)) for _ in range(3)) / 1e6 * scale
+    print(f"{rate:.1f} MB/s, scaled by {scale:.2f}")
+    assert rate > 10

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.rules import compile_linear
 from logbook_agent.text.redaction.shapes import RULES
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import STRESS
@@ -133,7 +134,7 @@ def test_a_keyword_stands_in_every_match() -> None:
     for kind in ALL:
         for rule in RULES:
             for line in kind.sample().text.split("\n"):
-                if compile_linear(rule.regex).search(line.encode()) and rule.keywords:
+                if re.search(rule.regex, line) and rule.keywords:
                     assert any(keyword in line.lower() for keyword in rule.keywords), (rule.id, line)
 
 

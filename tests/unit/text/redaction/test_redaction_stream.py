@@ -22,8 +22,8 @@ PIECES = [
 ]
 
 
-def stream(chunks: list[bytes], piece_bytes: int = 65536) -> bytes:
-    redactor = StreamRedactor(SAFE, piece_bytes=piece_bytes)
+def stream(chunks: list[bytes], line_bytes: int = 65536) -> bytes:
+    redactor = StreamRedactor(SAFE, line_bytes=line_bytes)
     return b"".join([*(redactor.feed(c) for c in chunks), redactor.finish()])
 
 
@@ -65,8 +65,8 @@ def test_flushing_an_incomplete_line_lets_no_secret_through(data: bytes, cuts: l
 def test_long_lines_hide_secrets_at_any_place(at: int, secret: str, filler: str, cuts: list[int]) -> None:
     before = (filler * 20_000)[:at] + " "
     data = (before + secret.replace("\n", "\\n") + " " + filler * 12_000).encode("latin-1")
-    out = stream(chunked(data, [c * 60 for c in cuts]), piece_bytes=16384)
-    assert stream([data], piece_bytes=16384) == out
+    out = stream(chunked(data, [c * 60 for c in cuts]), line_bytes=16384)
+    assert stream([data], line_bytes=16384) == out
     assert not [h for h in HIDDEN if h.encode() in out]
     assert out.startswith(before.encode("latin-1"))
     assert len(data) - len(out) < 200
@@ -82,18 +82,27 @@ def test_idle_flush_shows_what_is_safe() -> None:
     redactor = StreamRedactor(SAFE)
     assert redactor.feed(b"Proceed? [y/N] ") == b""
     assert redactor.flush_idle() == b"Proceed? [y/N] "
+    # A name has been said: the line is shown when it has ended.
     assert redactor.feed(b"signin --password ") == b""
-    assert redactor.flush_idle() == b"signin "
-    assert redactor.feed(b"hunter2\nrest known ") == b"--password [redacted:password]\n"
-    assert redactor.flush_idle() == b"rest "
-    assert redactor.feed(b"words\n") == b"known words\n"
+    assert redactor.flush_idle() == b""
+    assert redactor.feed(b"hunter2\nrest \n") == b"signin --password [redacted:password]\nrest \n"
+    assert redactor.feed(b"all known ") == b""
+    assert redactor.flush_idle() == b""
+    assert redactor.feed(b"words") == b""
+    assert redactor.finish() == b"all known words"
+
+
+def test_what_was_shown_is_not_shown_again() -> None:
+    redactor = StreamRedactor(SAFE)
+    shown = [redactor.feed(b"Sign in as me, "), redactor.flush_idle(), redactor.feed(b"my password is: hunter2-h\n")]
+    assert shown == [b"", b"Sign in as me, ", b"my password is: [redacted:password]\n"]
 
 
 @pytest.mark.slow
 def test_value_longer_than_a_piece_is_dropped_to_its_end() -> None:
     data = b"a b API_KEY=" + b"Zz9" * 100_000 + b" after\nnext\n"
-    out = stream(chunked(data, list(range(0, 300_000, 777))), piece_bytes=16384)
-    assert out == stream([data], piece_bytes=16384)
+    out = stream(chunked(data, list(range(0, 300_000, 777))), line_bytes=16384)
+    assert out == stream([data], line_bytes=16384)
     assert b"Zz9" not in out
     assert out.startswith(b"a b ")
     assert out.endswith(b" after\nnext\n")
