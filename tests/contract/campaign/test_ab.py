@@ -255,10 +255,10 @@ def test_what_the_entry_states_is_not_typed_beside_its_id(ready: Cli, folder: Pa
         assert "next:" in answer.err
     assert len(Store(folder).runs("MOE-000")) == 2
     how = ("--max-pairs", "1", "--max-time", "1h", "--discard", "1", "--env", "X=1", "--timeout", "60", "--stall", "60")
-    answer = ready("ab", "--id", "MOE-000", *how, "--gate", "tflops > 1", "--free", "digest", "--json")
+    answer = ready("ab", "--id", "MOE-000", *how, "--free", "digest", "--json")
     assert (answer.code, answer.data["ran"]) == (0, 4), answer.err
     stated = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
-    assert "gates:\n- tflops > 1\nfree:\n- digest\n" in stated
+    assert "free:\n- digest\n" in stated
 
 
 def test_a_stated_number_of_pairs_is_made_and_takes_no_more(ready: Cli) -> None:
