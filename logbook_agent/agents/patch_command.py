@@ -9,6 +9,7 @@ from typer import Argument, Option
 from logbook_agent.agents.patching import Action, PatchAnswer, patch
 from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, write_bytes
+from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import exclusive
 from logbook_agent.text.phrases import counted, listed
 
@@ -37,7 +38,7 @@ def patch_command(
     answer = patch(space, reference, action, paths or ())
     data: dict[str, object] = {
         "id": answer.id,
-        "run": answer.run,
+        "run": encode(answer.run),
         "commit": answer.commit,
         "action": action,
         "paths": answer.paths,

@@ -97,9 +97,7 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
 
 def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
     """The run that is meant, and its code: the one that is named, or the last, where all have the same changes."""
-    runs = [run for run in book.runs(entry_id) if not number or (number.isdecimal() and run.run == int(number))]
-    if number and not runs:
-        raise UsageError(f"{entry_id} has no run {number}", cause="no such record", hint=f"logbook show {entry_id}")
+    runs = [book.run(entry_id, book.run_named(entry_id, number))] if number else book.runs(entry_id)
     known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
     ran = [one for one in known if one[1].diff_sha256] or [
         one for one in known if any(f.kept for f in one[1].untracked)

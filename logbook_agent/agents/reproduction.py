@@ -63,7 +63,7 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
     entry_id, _, number = reference.partition("/")
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
-    run = _chosen(record, number)
+    run = _chosen(record, book.run_named(record.id, number) if number else None)
     missing = [*lacking(run, workspace.environ)]
     commit = run.code.commit if run.code is not None else None
     if commit is None or run.on not in (None, LOCAL):
@@ -109,16 +109,16 @@ def _said(error: LogbookError) -> str:
     return error.message + (f", {error.cause}" if error.cause else "")
 
 
-def _chosen(record: Record, number: str) -> Run:
-    if number:
-        found = next((s.run for s in record.runs if str(s.run.run) == number and s.run.exit is not None), None)
+def _chosen(record: Record, number: int | None) -> Run:
+    if number is not None:
+        found = next((s.run for s in record.runs if s.run.run == number and s.run.exit is not None), None)
     else:
         found = next((s.run for s in reversed(record.runs) if s.counts and s.state == "finished"), None)
     if found is not None:
         return found
     ended = [str(s.run.run) for s in record.runs if s.run.exit is not None]
     raise UsageError(
-        f"{record.id} has no run {number} that has ended" if number else f"{record.id} has no finished run",
+        f"run {number} of {record.id} has not ended" if number is not None else f"{record.id} has no finished run",
         cause=f"its runs that have ended: {', '.join(ended)}" if ended else "none of its runs has ended",
         hint=f"logbook reproduce {record.id}/{ended[0]}" if ended else f"logbook show {record.id}",
     )

@@ -156,12 +156,14 @@ def _secret(of: str) -> UsageError:
 def _run_named(book: Book, reference: str) -> Run:
     """The run `ID/RUN`, or the last of `ID` that finished. Raises NotFound and UsageError."""
     entry, _, number = reference.partition("/")
-    runs = [s for s in book.record(book.resolve(entry)).runs if s.run.argv and not is_own(s.run)]
-    found = [s.run for s in runs if (str(s.run.run) == number if number else s.state == "finished")]
+    record = book.record(book.resolve(entry))
+    named = book.run_named(record.id, number) if number else None
+    runs = [s for s in record.runs if s.run.argv and not is_own(s.run)]
+    found = [s.run for s in runs if (s.run.run == named if number else s.state == "finished")]
     if not found:
         raise UsageError(
             f"--like {reference}: no such run",
-            cause=f"{entry} has no run {number}" if number else f"{entry} has no run that finished",
+            cause="it is no command" if number else f"{entry} has no run that finished",
             hint=f"logbook show {entry}",
         )
     return found[-1]

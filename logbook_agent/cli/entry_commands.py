@@ -117,7 +117,7 @@ class EntryEdit:
         Text, Option("--accept", metavar="WHY", help="Let the withheld numbers of the entry count, and say why.")
     ] = None
     run: Annotated[
-        list[int] | None, Option("--run", metavar="N", help="With --accept: only the numbers of run N; repeatable.")
+        Texts, Option("--run", metavar="N", help="With --accept: only the numbers of run N; repeatable.")
     ] = None
 
     def request(self, words: Words, scope: JudgingScope, reason: str | None) -> EditRequest:

@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.options import Common
+from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import clean, emit, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.read import read
@@ -29,7 +29,7 @@ def show_command(
     tail: Annotated[
         int | None, Option("--tail", metavar="N", help="Print only the last N lines of that output.")
     ] = None,
-    run: Annotated[int | None, Option("--run", metavar="N", help="Print the output of run N.")] = None,
+    run: Annotated[Text, Option("--run", metavar="N", help="Print the output of run N.")] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -65,7 +65,7 @@ def show_command(
     emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, run: int | None, *, as_json: bool) -> None:
+def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, run: str | None, *, as_json: bool) -> None:
     """Print the output of a run of an entry, or its last lines; as JSON the lines."""
     if as_json:
         emit("log", log_data(space, book, entry_id, tail, run), "", as_json=True, warnings=space.warnings)

@@ -9,9 +9,10 @@ from pathlib import Path
 from logbook_agent.doctor.damaged import every_run, names
 from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.model.entry import id_number, run_number
+from logbook_agent.model.entry import id_number
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
+from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
 from logbook_agent.store.reading import CODE

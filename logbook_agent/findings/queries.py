@@ -162,7 +162,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
     if run.curves:
         more["curves"] = [encode(curve) for curve in run.curves]
     return {
-        "run": run.run,
+        "run": encode(run.run),
         "label": run.label,
         "state": status.state,
         "discarded": run.discarded,

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id, run_number
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
+from logbook_agent.model.run_numbers import run_number
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.index import RACY_NS
 from logbook_agent.store.names import renamed
