@@ -29,6 +29,7 @@ from logbook_agent.model.comparison import Design, drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.user_config import places_of
+from tests.stored import at, number_of
 
 __all__ = [
     "Facts",
@@ -247,16 +248,16 @@ class Store:
         path.write_text(json.dumps({"format": 1, **data}, ensure_ascii=False))
 
     def entry_ids(self) -> list[str]:
-        return sorted(path.stem for path in self.entries_folder.glob("*.yaml"))
+        return sorted(path.stem.partition(".")[0] for path in self.entries_folder.glob("*.yaml"))
 
     def entry_path(self, entry_id: str) -> Path:
-        return self.entries_folder / f"{entry_id}.yaml"
+        return at(self.entries_folder / f"{entry_id}.yaml")
 
     def entry(self, entry_id: str) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.entry_path(entry_id).read_text())))
+        return Facts(_facts({**yaml.safe_load(self.entry_path(entry_id).read_text()), "id": entry_id}))
 
     def run_folder(self, entry_id: str, number: int) -> Path:
-        return self.folder / "runs" / entry_id / f"{number:02}"
+        return at(self.folder / "runs" / entry_id / f"{number:02}")
 
     def run_path(self, entry_id: str, number: int) -> Path:
         return self.run_folder(entry_id, number) / "run.json"
@@ -266,13 +267,19 @@ class Store:
 
     def run_paths(self, entry_id: str) -> list[Path]:
         """The records of an entry's runs, by number."""
-        return sorted(self.folder.glob(f"runs/{entry_id}/*/run.json"), key=lambda path: int(path.parent.name))
+        found = at(self.folder / "runs" / entry_id).glob("*/run.json")
+        return sorted(found, key=lambda path: number_of(path.parent))
 
     def run(self, entry_id: str, number: int) -> Facts:
-        return Facts(_facts(json.loads(self.run_path(entry_id, number).read_text())))
+        return self._run(entry_id, self.run_path(entry_id, number))
 
     def runs(self, entry_id: str) -> list[Facts]:
-        return [Facts(_facts(json.loads(path.read_text()))) for path in self.run_paths(entry_id)]
+        return [self._run(entry_id, path) for path in self.run_paths(entry_id)]
+
+    @staticmethod
+    def _run(entry_id: str, path: Path) -> Facts:
+        known = {"entry": entry_id, "run": number_of(path.parent)}
+        return Facts(_facts({**json.loads(path.read_text()), **known}))
 
 
 # -- markers in an issue -------------------------------------------------------------------------------
