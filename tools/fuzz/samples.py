@@ -7,8 +7,7 @@ from typing import Any
 from tools.fuzz import mutations
 
 RICH_ENTRY: dict[str, Any] = {
-    "format": 1,
-    "id": "MOE-000",
+    "format": 2,
     "title": "A title",
     "opened": "2026-02-10T10:57:00+00:00",
     "kind": "experiment",
