@@ -16,7 +16,6 @@ RICH_ENTRY: dict[str, Any] = {
     "continues": "MOE-000",
     "supersedes": "MOE-001",
     "completes": "MOE-000",
-    "aliases": ["MOE-900"],
     "commands": [{"label": "Baseline", "argv": ["bench", "--api-key", mutations.SECRET]}],
     "fields": [{"label": "Hypothesis", "text": "a\nb"}, {"label": "Result", "text": "```\nx\n```"}],
     "comparisons": [{"references": ["MOE-002"], "axis": "quant_mode", "metrics": ["tflops"]}],
