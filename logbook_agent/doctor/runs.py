@@ -36,6 +36,9 @@ def check_runs(examination: Examination) -> Iterator[Trouble]:
             message = f"runs of {entry_id}, which is not an ID of this logbook"
             yield _lost(folder, message, "move them where they belong")
             continue
+        if book.has_entry(entry_id) and book.entry_runs_folder(entry_id) != folder:
+            yield _elsewhere(examination, folder)
+            continue
         if not book.has_entry(entry_id):
             lost = _of_no_entry(examination, folder)
             if lost is not None:
@@ -68,6 +71,13 @@ def check_code(examination: Examination) -> Iterator[Trouble]:
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
+
+
+def _elsewhere(examination: Examination, folder: Path) -> Trouble:
+    """Runs under the number of an entry, whose runs are those under its whole name."""
+    shown, target = examination.workspace.shown, examination.book.entry_runs_folder(folder.name)
+    source = f"{shown(folder)}/*" if target.is_dir() else shown(folder)
+    return _lost(folder, f"runs of {folder.name}, whose entry is {target.name}", f"mv -n {source} {shown(target)}")
 
 
 def _of_no_entry(examination: Examination, folder: Path) -> Trouble | None:

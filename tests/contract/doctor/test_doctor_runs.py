@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,21 @@ def test_runs_of_an_entry_that_git_has(cli: Cli, git: Git, book: Path, findings:
         assert found["mend"] == f"git restore -- {path.relative_to(book.parents[1])}"
         git(*found["mend"].split()[1:])
         assert path.read_text() == good
+
+
+@pytest.mark.parametrize("entry", ["MOE-001", "MOE-003"])
+def test_runs_under_a_number_alone(
+    three: Cli, folder: Path, book: Path, findings: Callable[..., Found], entry: str
+) -> None:
+    """Another program wrote them; the entry has a whole name, and runs or none."""
+    assert three("note", "--title", "no runs yet").code == 0
+    place = book / f"runs/{entry}/07"
+    place.mkdir(parents=True)
+    shutil.copy(at(book / "runs/MOE-000/01/run.json"), place)
+    [found] = [f for f in findings() if f["severity"] != "note"]
+    assert (found["check"], found["file"]) == ("orphaned-runs", str(place.parent))
+    subprocess.run(["bash", "-c", found["mend"]], cwd=folder, check=True)
+    assert 7 in [run["run"] for run in three("show", entry, "--json").data["runs"]]
 
 
 def test_folders_that_are_no_runs(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
