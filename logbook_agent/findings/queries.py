@@ -132,7 +132,7 @@ class BriefFiles(TypedDict, total=False):
 class BriefRun(TypedDict):
     """A run in brief: command, outcome, rows, the last lines of the output, and where its log is."""
 
-    run: int
+    run: int | str
     label: str | None
     state: State
     discarded: bool

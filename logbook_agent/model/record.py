@@ -97,7 +97,7 @@ class UnfinishedRun:
         run = self.run
         return {
             "id": run.entry,
-            "run": encode(run.run),
+            "run": run.run,
             "label": run.label,
             "state": self.state,
             "executor": run.executor,

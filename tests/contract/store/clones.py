@@ -37,7 +37,7 @@ class Clone:
     def values(self, entry_id: str) -> dict[str, list[float]]:
         """The samples of each run of an entry, by the run's number as it is shown."""
         return {
-            str(run["run"]): [v for row in run["rows"] for m in row["metrics"].values() for v in m["samples"]]
+            str(run["run"]): [v for row in run.get("rows", ()) for m in row["metrics"].values() for v in m["samples"]]
             for run in self.done("show", entry_id, "--json", "--full").data["runs"]
         }
 

@@ -14,6 +14,7 @@ from tests.conftest import Cli, FixedClock
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.running.executors.conftest import wait_for
 from tests.contract.store.clones import WAYS, Clone, begun
+from tests.seams import set_size
 from tests.stored import at
 
 pytestmark = pytest.mark.slow
@@ -137,6 +138,21 @@ def test_runs_are_named_by_their_whole_numbers(joined: Clone) -> None:
     assert "- bench.py\n" in at(joined.place / f"logbooks/moe/entries/{planned}.yaml").read_text()
     joined.done("baseline", "--entry", reference, "--reason", "theirs")
     assert "tflops 3.000 TF/s" in joined.done("baseline").out
+
+
+def test_runs_that_failed_are_told_by_their_whole_numbers(
+    ours: Clone, theirs: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From their files, and then from what was kept of those."""
+    set_size(monkeypatch, "age of files that are remembered, ns", 0)
+    for clone, code in ((ours, 3), (theirs, 4)):
+        clone("run", "--id", "MOE-000", "--", "sh", "-c", f"exit {code}")
+        clone.commit()
+    ours.take(theirs, "merge")
+    runs = [run for run in ours.values("MOE-000") if "." in run]
+    for _ in range(2):
+        said = ours.done("list", "--tried").out
+        assert all(f"MOE-000 run {run}" in said for run in runs)
 
 
 def test_what_was_said_of_a_run_stays_with_it(ours: Clone, theirs: Clone) -> None:
