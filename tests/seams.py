@@ -214,6 +214,10 @@ def _facts(value: Any) -> Any:
     return [_facts(one) for one in value] if isinstance(value, list) else value
 
 
+_UID = re.compile(r"\b([A-Z][A-Z0-9-]*-\d{3,})\.[0-9a-hjkmnp-tv-z]{5}\b")
+_RELATIONS = "continues", "completes", "supersedes", "decides"
+
+
 class Store:
     """The files of a logbook as plain data: where they lie, and what their YAML and JSON hold."""
 
@@ -240,7 +244,8 @@ class Store:
 
     @property
     def header(self) -> Facts:
-        return Facts(_facts(yaml.safe_load(self.header_path.read_text())))
+        """The facts of the header; entries are named by their numbers."""
+        return Facts(_facts(yaml.safe_load(_UID.sub(r"\1", self.header_path.read_text()))))
 
     def write(self, path: Path, data: Mapping[str, Any]) -> None:
         """Write a header, an entry or a run, as a person or another program may: JSON is YAML, too."""
@@ -254,7 +259,10 @@ class Store:
         return at(self.entries_folder / f"{entry_id}.yaml")
 
     def entry(self, entry_id: str) -> Facts:
-        return Facts(_facts({**yaml.safe_load(self.entry_path(entry_id).read_text()), "id": entry_id}))
+        """The facts of an entry; the entries that it speaks of are named by their numbers."""
+        data = yaml.safe_load(self.entry_path(entry_id).read_text())
+        relations = {key: data[key].partition(".")[0] for key in _RELATIONS if key in data}
+        return Facts(_facts({**data, **relations, "id": entry_id}))
 
     def run_folder(self, entry_id: str, number: int) -> Path:
         return at(self.folder / "runs" / entry_id / f"{number:02}")
