@@ -9,6 +9,7 @@ from typer import Argument, Option
 from logbook_agent.agents.patching import Action, PatchAnswer, patch
 from logbook_agent.cli.options import Common, Texts
 from logbook_agent.cli.output import emit, write_bytes
+from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import exclusive
 from logbook_agent.text.phrases import counted, listed
 
@@ -35,7 +36,8 @@ def patch_command(
     space = common.space()
     action: Action = "apply" if apply else "undo" if undo else "show"
     answer = patch(space, reference, action, paths or ())
-    data = {"id": answer.id, "run": answer.run, "commit": answer.commit, "action": action, "paths": answer.paths}
+    data: dict[str, object] = {"id": answer.id, "run": encode(answer.run), "commit": answer.commit, "action": action}
+    data |= {"paths": answer.paths}
     if action != "show":
         data |= {"changed": answer.changed, "already": answer.already, "left": answer.left}
         emit("patch", data, _said(answer, undo=undo), as_json=common.as_json, warnings=space.warnings)

@@ -100,9 +100,7 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
 
 def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
     """The run that is named, or the last, where all have the same changes; and its code."""
-    runs = [run for run in book.runs(entry_id) if number in ("", str(run.run))]
-    if not runs and number:
-        raise UsageError(f"{entry_id} has no run {number}", cause="no such record", hint=f"logbook show {entry_id}")
+    runs = [book.run(entry_id, book.run_named(entry_id, number))] if number else book.runs(entry_id)
     known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
     ran = [(run, code) for run, code in known if code.diff_sha256] or [
         (run, code) for run, code in known if any(file.kept for file in code.untracked)

@@ -11,6 +11,7 @@ from logbook_agent.findings.case_repeats import repeats
 from logbook_agent.findings.cases import Case, cases, value_of
 from logbook_agent.findings.comparison.words import percent, signed
 from logbook_agent.findings.identity import COMMAND, residue
+from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Exit, Run
@@ -81,7 +82,7 @@ class Reproduction:
     labels: tuple[ReproducedLabel, ...] = ()
 
     def data(self) -> dict[str, object]:
-        return asdict(self)
+        return {**asdict(self), "run": encode(self.run)}
 
     def lines(self) -> list[str]:
         """The outcome, then a line for each reason and number."""

@@ -7,16 +7,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from logbook_agent.campaign.detached_runs import no_run
-from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.stream import StreamRedactor
 
 # Of a line without end, no more than this is shown first.
 _LINE_BYTES = 1 << 20
-_SHOWN_RUNS = 6
 
 
 class FollowedLog:
@@ -53,19 +52,13 @@ def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
     return [*kept]
 
 
-def chosen_run(book: Book, entry_id: str, number: int | None = None) -> int:
+def chosen_run(book: Book, entry_id: str, named: str | None = None) -> int:
     """The number of a run of an entry, by default of its newest. Raises UsageError where it has none, NotFound where it
     does not have this one."""
     numbers = book.run_numbers(entry_id)
     if not numbers:
         raise no_run(book.record(entry_id))
-    if number is not None and number not in numbers:
-        raise NotFound(
-            f"{entry_id} has no run {number}",
-            cause=f"its runs are {listed([str(n) for n in numbers], _SHOWN_RUNS)}",
-            hint=f"logbook show {entry_id}",
-        )
-    return numbers[-1] if number is None else number
+    return numbers[-1] if named is None else book.run_named(entry_id, named)
 
 
 def check_tail(count: int) -> None:
@@ -77,11 +70,11 @@ def check_tail(count: int) -> None:
 
 
 def log_data(
-    space: Workspace, book: Book, entry_id: str, tail: int | None, number: int | None = None
+    space: Workspace, book: Book, entry_id: str, tail: int | None, named: str | None = None
 ) -> dict[str, object]:
     """The output of a run of an entry (the newest) as plain data, or its last lines. Raises UsageError for a `tail`
     below 0, and what `chosen_run` raises."""
-    number = chosen_run(book, entry_id, number)
+    number = chosen_run(book, entry_id, named)
     whole = FollowedLog(space, book, entry_id, number).all()
     pieces = whole if tail is None else last_lines(whole, tail)
-    return {"id": entry_id, "run": number, "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}
+    return {"id": entry_id, "run": encode(number), "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}

@@ -92,7 +92,7 @@ class AcceptOptions:
     """What is accepted in an entry: a `Judging`."""
 
     accept = option("--accept WHY", "Let the withheld numbers of the entry count, and say why.", read=prose)
-    runs = repeated("--run N", "With --accept: only the numbers of run N; repeatable.", kind=int)
+    runs = repeated("--run N", "With --accept: only the numbers of run N; repeatable.")
 
 
 class JudgingScope(ScopeOptions):

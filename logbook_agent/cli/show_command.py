@@ -6,7 +6,7 @@ import os
 import sys
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.declared import argument, flag, number
+from logbook_agent.cli.declared import argument, flag, number, option
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
@@ -24,7 +24,7 @@ def show_command(
     full: bool = flag("--full", "With --json: every sample and all provenance."),
     log: bool = flag("--log", "Print the output of its last run instead, even while it runs."),
     tail: int | None = number("--tail N", "Print only the last N lines of that output."),
-    run: int | None = number("--run N", "Print the output of run N."),
+    run: str | None = option("--run N", "Print the output of run N."),
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -58,7 +58,7 @@ def show_command(
     common.emit("show", None, text)
 
 
-def _show_log(common: Common, book: Book, entry_id: str, tail: int | None, run: int | None) -> None:
+def _show_log(common: Common, book: Book, entry_id: str, tail: int | None, run: str | None) -> None:
     """Print the output of a run of an entry, or its last lines; as JSON the lines."""
     space = common.space()
     if common.as_json:

@@ -30,6 +30,8 @@ def every_run(book: Book) -> Iterator[FoundRuns]:
     """All records, by the names of their folders."""
     for whole_name in names(book, book.runs_folder):
         entry = book.names.id_of(whole_name)
+        if book.entry_runs_folder(entry).name != whole_name:
+            continue  # (another check tells)
         for number, run in book.each_run(entry):
             path = book.run_folder(entry, number) / "run.json"
             yield FoundRuns(entry=entry, number=number, path=path, run=run)

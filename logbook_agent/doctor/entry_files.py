@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from logbook_agent.doctor.damaged import names
@@ -21,8 +22,8 @@ def check_names(examination: Examination) -> Iterator[Trouble]:
             continue
         right = typed_id(stem)
         if parse_id(right) is not None and id_number(right, prefix) is not None:
-            shown = (examination.workspace.shown(book.entries_folder / one) for one in (name, f"{right}.yaml"))
-            mend = f"git mv -- {' '.join(shown)}"
+            shown = [examination.workspace.shown(book.entries_folder / one) for one in (name, f"{right}.yaml")]
+            mend = shlex.join(["mv", "-n", "--", *shown])
             yield Trouble("error", "entry-name", path, f"its name should be {right}.yaml", mend)
             continue
         example = f"{format_id(prefix, 0)}.yaml"

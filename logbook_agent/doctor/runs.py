@@ -9,9 +9,10 @@ from pathlib import Path
 from logbook_agent.doctor.damaged import every_run, names
 from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.model.entry import id_number, run_number
+from logbook_agent.model.entry import id_number
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
+from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
 from logbook_agent.store.reading import CODE
@@ -34,6 +35,9 @@ def check_runs(examination: Examination) -> Iterator[Trouble]:
         if id_number(entry_id, book.header.prefix) is None:
             message = f"runs of {entry_id}, which is not an ID of this logbook"
             yield _lost(folder, message, "move them where they belong")
+            continue
+        if book.has_entry(entry_id) and book.entry_runs_folder(entry_id) != folder:
+            yield _elsewhere(examination, folder)
             continue
         if not book.has_entry(entry_id):
             lost = _of_no_entry(examination, folder)
@@ -67,6 +71,13 @@ def check_code(examination: Examination) -> Iterator[Trouble]:
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
+
+
+def _elsewhere(examination: Examination, folder: Path) -> Trouble:
+    """Runs under the number of an entry, whose runs are those under its whole name."""
+    shown, target = examination.workspace.shown, examination.book.entry_runs_folder(folder.name)
+    source = f"{shown(folder)}/*" if target.is_dir() else shown(folder)
+    return _lost(folder, f"runs of {folder.name}, whose entry is {target.name}", f"mv -n {source} {shown(target)}")
 
 
 def _of_no_entry(examination: Examination, folder: Path) -> Trouble | None:

@@ -12,6 +12,7 @@ from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
 from logbook_agent.findings.measurements import is_case, unit_of
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import resolved
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
@@ -97,7 +98,8 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         stated = dict(_number(book.header, text) for text in request.numbers)
         numbers: tuple[BaselineNumbers, ...] = (BaselineNumbers(metrics=stated),) if stated else ()
     else:
-        record = book.record(entry_of(request.entry_id))
+        reference = resolved(book, request.entry_id)
+        record = book.record(entry_of(reference))
         entry_id = record.id
         if by := read(workspace, book).standing(record.entry).discarded_by:
             raise UsageError(
@@ -105,7 +107,7 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
                 cause=f"{by} says so, and what is discarded counts for nothing",
                 hint="logbook baseline --entry ID --reason '...'",
             )
-        only, others = _only(record, request.entry_id), book.contents().records
+        only, others = _only(record, reference), book.contents().records
         config, numbers, runs = _measured(only, others, book.header, config)
     return Baseline(
         date=day(workspace.stamp(), book.header.zone),

@@ -207,7 +207,7 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
 def with_next_after(old: Record, new: Entry) -> Entry:
     """The entry with its last run when its next action was written."""
     text = dataclasses.replace(old, entry=new).next_action
-    last = old.runs[-1].run.run if text and old.runs else None
+    last = int(old.runs[-1].run.run) if text and old.runs else None
     return new if text == old.next_action else dataclasses.replace(new, next_after=last)
 
 

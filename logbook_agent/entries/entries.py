@@ -205,7 +205,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             state=_state(request.state, old.state, has_runs=bool(record.runs)),
             **relations,
         )
-        new = with_judging(record, new, request.judging, workspace.stamp())
+        new = with_judging(record, new, request.judging, workspace.stamp(), book.run_named)
         workspace.warnings += still_held(book.header.gates, request.judging.free)
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         new = with_next_after(record, new)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
@@ -28,7 +28,7 @@ class Judging:
     free: Sequence[str] = ()
     drop: Sequence[str] = ()
     accept: str | None = None
-    runs: Sequence[int] = ()
+    runs: Sequence[str] = ()
 
 
 NOTHING = Judging()
@@ -86,14 +86,14 @@ def check_gates(record: Record, gates: Sequence[str]) -> None:
     )
 
 
-def with_judging(record: Record, entry: Entry, wanted: Judging, at: str) -> Entry:
+def with_judging(record: Record, entry: Entry, wanted: Judging, at: str, run_named: Callable[[str, str], int]) -> Entry:
     """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld, and
     for a gate that comes too late."""
     check_gates(record, checked_gates(wanted.gates))
     gates, accepted = _changed(entry.gates, checked_gates(wanted.gates), wanted.drop), entry.accepted
     if wanted.accept is not None:
         withheld = [s.run.run for s in record.runs if _may_be_withheld(s.run)]
-        runs = tuple(wanted.runs or withheld)
+        runs = tuple([run_named(record.id, text) for text in wanted.runs] or withheld)
         if not runs or not {*runs} <= {*withheld}:
             raise UsageError(
                 f"run {listed([*map(str, runs)], 3)} is not withheld" if runs else f"no run of {record.id} is withheld",

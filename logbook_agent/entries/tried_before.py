@@ -19,6 +19,7 @@ from logbook_agent.findings.attempts import (
 )
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.summaries import headline
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -106,7 +107,7 @@ def _found(
         if record is None or record.state == VOID:
             continue
         runs = [s.run for s in record.runs if _is_same(s, key, config)]
-        failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, runs[-1].run)]
+        failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, encode(runs[-1].run))]
         outcomes = [*([] if mended else failures), *_without_gain(findings, record, runs)]
         if not outcomes and (runs or key in map(command_key, planned_commands(record))):
             outcomes = [i for i in items_of(record) if i["kind"] == MARKED]

@@ -23,7 +23,7 @@ def row_data(row: MeasuredRow) -> dict[str, object]:
     run, entry, measured = row.run, row.entry, row.row
     return {
         "entry": entry.id,
-        "run": run.run,
+        "run": encode(run.run),
         "row": row.place,
         "counts": row.counts,
         "why_not": row.why_not or None,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
@@ -51,10 +52,10 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
     return list(found.items())
 
 
-def finished(record: Record) -> dict[str, tuple[int, str]]:
+def finished(record: Record) -> dict[str, tuple[int | str, str]]:
     """Number and start of the last run of each command, by its key, where that run finished and no case failed."""
     last = {command_key(run.command): run for run in _counting(record) if run.exit is not None}
-    return {key: (run.run, run.started) for key, run in last.items() if is_made(run) and not has_failed(run)}
+    return {key: (encode(run.run), run.started) for key, run in last.items() if is_made(run) and not has_failed(run)}
 
 
 def mark_of(record: Record) -> tuple[str, str] | None:
@@ -79,7 +80,7 @@ def items_of(record: Record) -> list[TriedItem]:
     for status in (s for s in record.runs if s.counts):
         for item in _failures(status):
             same = repr([item[k] for k in ("outcome", "command", "config", "env")])
-            item["runs"] = [*found.pop(same, {"runs": []})["runs"], status.run.run]
+            item["runs"] = [*found.pop(same, {"runs": []})["runs"], encode(status.run.run)]
             found[same] = item
     kept = list(found.values())[-_MOST_ITEMS:]
     if len(found) > len(kept):
@@ -95,7 +96,7 @@ def _marked(record: Record) -> list[TriedItem]:
     commands = planned_commands(record)
     about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
     item = item_of(about, None, MARKED, *mark)
-    return [{**item, "run": None, "runs": [run.run for run in runs], "at": record.entry.opened}]
+    return [{**item, "run": None, "runs": [encode(run.run) for run in runs], "at": record.entry.opened}]
 
 
 def _failures(status: RunStatus) -> Iterator[TriedItem]:
@@ -129,7 +130,7 @@ def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> 
         config = {**run.config, **row.config}
     return {
         "entry": run.entry,
-        "run": run.run,
+        "run": encode(run.run),
         "at": run.started,
         "kind": kind,
         "outcome": outcome,

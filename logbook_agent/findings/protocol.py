@@ -47,6 +47,9 @@ class Records(Protocol):
     def runs(self, entry_id: str) -> tuple[Run, ...]:
         """The runs of an entry, in order."""
 
+    def run_named(self, entry_id: str, text: str) -> int:
+        """The number of the run of an entry that is called this."""
+
     def record(self, entry_id: str) -> Record:
         """One entry with its runs."""
 

@@ -129,7 +129,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict
     failed = status.state != "finished"
     more = {"artifacts": encode(run.artifacts), "curves": encode(run.curves)}
     return {
-        "run": run.run,
+        "run": encode(run.run),
         "label": run.label,
         "state": status.state,
         "discarded": run.discarded,

@@ -56,8 +56,14 @@ def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
             cause="give two references, one with --baseline, or any number with --axis",
             hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
         )
-    found = (records.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
-    return replace(asked, references=tuple(found))
+    return replace(asked, references=tuple(resolved(records, reference) for reference in asked.references))
+
+
+def resolved(records: Records, reference: str) -> str:
+    """`ID`, `ID/RUN` or `ID:LABEL` as the logbook calls them. Raises NotFound, and UsageError for what two answer."""
+    entry = records.resolve(entry_of(reference))
+    rest = reference[len(entry_of(reference)) :]
+    return f"{entry}/{records.run_named(entry, rest[1:])}" if rest.startswith("/") else entry + rest
 
 
 def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:

@@ -137,7 +137,8 @@ def closes(action: Summary, decided: str) -> bool:
     """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
     after the runs on which it decides."""
     last = action["next_after"]
-    return last is None or any(run > last and started < decided for run, started in action["finished"].values())
+    made = [(int(str(run).partition(".")[0]), started) for run, started in action["finished"].values()]
+    return last is None or any(number > last and started < decided for number, started in made)
 
 
 @dataclass(frozen=True)

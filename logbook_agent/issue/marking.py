@@ -2,7 +2,7 @@
 
 A marker is one line, the first of a comment or one around the managed block:
 
-    <!-- logbook:update 1 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.1f2e:9f86d081884c7d65:l text=... check=... -->
+    <!-- logbook:update 1 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.k3x9q:9f86d081884c7d65:l text=... check=... -->
 
 `1` is the version. `book` names the logbook, `text` is the digest of what follows the marker, `check` that of the
 marker itself: a marker that was edited is none. Its values hold no `>`, no quotes and no spaces.

@@ -23,7 +23,8 @@ from logbook_agent.issue.steps import (
     Step,
     Wanted,
 )
-from logbook_agent.model.entry import UID, bare_id
+from logbook_agent.model.entry import bare_id
+from logbook_agent.model.run_numbers import UID
 
 # How a comment shows an entry: with links and all its plots (p), with links (l), without since it was not pushed (n),
 # or before it was settled (o).

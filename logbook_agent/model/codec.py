@@ -16,6 +16,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
+from logbook_agent.model.run_numbers import TwinRun, typed_run
 from logbook_agent.model.values import as_written
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def encode(value: object) -> Any:
     if isinstance(value, str):
         return value if value.isascii() else utf8(value)
     if value is None or isinstance(value, _NUMBERS):
-        return value
+        return str(value) if type(value) is TwinRun else value
     if isinstance(value, _SEQUENCES):
         return [encode(v) for v in value]
     # To ask whether something is a mapping takes longer than all the rest.
@@ -261,7 +262,15 @@ def _scalar(hint: type) -> Converter:
             return value
         raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
 
-    return {str: _text, float: _number, bool: _switch}.get(hint, convert)
+    return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, convert)
+
+
+def _integer(value: Any) -> int:
+    """A whole number, or that of a run that two clones made both, which is written `2.p2m4a`."""
+    found = typed_run(value) if type(value) is str and "." in value else value
+    if type(found) in (int, TwinRun):
+        return cast(int, found)
+    raise CodecError(f"expected int, got {_name(value)}")
 
 
 # Apart from the others, because records are decoded by the ten thousand.

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.gates import parse_gate
+from logbook_agent.model.run_numbers import UID
 
 Kind = Literal["experiment", "note", "decision", "incident"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident")
@@ -211,13 +212,9 @@ def settled(state: State) -> bool:
 
 
 PREFIX = re.compile(r"[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
-# Behind a number: what tells it from the same number of another clone. (Base 32 without i, l, o and u.)
-UID_CHARS = "0123456789abcdefghjkmnpqrstvwxyz"
-UID = re.compile(rf"[{UID_CHARS}]{{5}}")
 _UID_END = rf"(?P<uid>\.{UID.pattern})?"
 ID = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{3,}}){_UID_END}")
 _TYPED = re.compile(rf"(?P<prefix>{PREFIX.pattern})-(?P<number>\d{{1,9}}){_UID_END}", re.ASCII | re.IGNORECASE)
-_RUN_DIGITS = 9
 TOPIC = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -267,16 +264,6 @@ def id_number(entry_id: str, prefix: str) -> int | None:
         return None
     number = int(digits)
     return number if digits == f"{number:03d}" else None
-
-
-def run_number(name: str) -> int | None:
-    """The number of a run from the name of its folder: two digits and more, from 01 on, alone or with five characters
-    behind (`01.p2m4a`). None for any other name."""
-    digits, dot, uid = name.partition(".")
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > _RUN_DIGITS or (dot and not UID.fullmatch(uid)):
-        return None
-    number = int(digits)
-    return number if number and digits == f"{number:02d}" else None
 
 
 def sorted_ids(names: Iterable[str], prefix: str) -> list[str]:

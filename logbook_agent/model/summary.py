@@ -84,7 +84,7 @@ class TriedItem(TypedDict):
     a later run of the same command that finished; `also`: what the entry of the command was marked with."""
 
     entry: str
-    run: int | None
+    run: int | str | None
     at: str
     kind: str
     outcome: str
@@ -94,7 +94,7 @@ class TriedItem(TypedDict):
     config: dict[str, Scalar]
     env: dict[str, str]
     commit: str | None
-    runs: NotRequired[list[int]]
+    runs: NotRequired[list[int | str]]
     left_out: NotRequired[int]
     metric: NotRequired[str]
     delta: NotRequired[float | None]
@@ -153,7 +153,7 @@ class Summary(SaidByEntry):
     name: str
     comparison: dict[str, Any] | None
     tried: list[TriedItem]
-    finished: dict[str, tuple[int, str]]
+    finished: dict[str, tuple[int | str, str]]
     keys: list[tuple[str, int]]
     rows: int
     failed_rows: int

@@ -16,7 +16,6 @@ from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.results.curve_points import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
-from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
@@ -33,7 +32,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
     meanwhile, or somebody still works on it."""
     path = book.run_folder(entry_id, number) / "run.json"
     with book.lock():
-        run = records.read_run(path)
+        run = book.run(entry_id, number)
         left = book.life(run)
         if run.exit is not None or left not in ("gone", "lost"):
             return None

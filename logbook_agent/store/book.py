@@ -76,7 +76,8 @@ class Book(BookRuns):
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
             with self._without_secrets():
-                self._header = self._redacted(records.read_header(self.header_path, self.names.id_of))
+                header = records.read_header(self.header_path, self.names.id_of)
+            self._header = self._redacted(_with_baseline_runs(header, self._present_run))
         return self._header
 
     def outgoing(self) -> Self:
@@ -169,15 +170,7 @@ class Book(BookRuns):
             entry_id = self.resolve(entry_id)
         with self._without_secrets():
             found = records.read_entry(self.entry_path(entry_id))
-        return self._redacted(self._naming(found, self.names.id_of, entry_id))
-
-    @staticmethod
-    def _naming(entry: Entry, name: Callable[[str], str], own: str) -> Entry:
-        """The entry under its own name, with those of the entries that it speaks of."""
-        relations: dict[str, Any] = {
-            key: name(other) for key in RELATIONS if (other := getattr(entry, key)) is not None
-        }
-        return dataclasses.replace(entry, id=own, **relations)
+        return self._redacted(_naming(found, entry_id, self.names.id_of, self._present_run))
 
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""
@@ -188,7 +181,7 @@ class Book(BookRuns):
                 self.changed.update(self.entry(entry.id).touches)
         else:
             self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
-        stored = self._naming(entry, self.whole_name, entry.id)
+        stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
         records.write_entry(self.entry_path(entry.id), stored, durable=self.durable)
         entry = dataclasses.replace(entry, name=self.whole_name(entry.id))
         self.changed.update(entry.touches)
@@ -205,7 +198,8 @@ class Book(BookRuns):
         """Write the header without its secrets; returns what was written."""
         header = clean_record(header, self.redactor)
         make_folder(self.folder, within=self.root)
-        records.write_header(self.header_path, header, self.whole_name, durable=self.durable)
+        stored = _with_baseline_runs(header, self._whole_run)
+        records.write_header(self.header_path, stored, self.whole_name, durable=self.durable)
         self.header_changed = True
         self._header, self._header_stamp = header, self._stamp_of_header()
         return header
@@ -363,3 +357,22 @@ class Book(BookRuns):
         if not os.path.lexists(kept):
             write_atomic(kept, data, within=state, durable=self.durable, private=True)
         return kept
+
+
+def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[str, int], int]) -> Entry:
+    """The entry under its own name, with those of the entries and runs that it speaks of."""
+    named: dict[str, Any] = {key: name(other) for key in RELATIONS if (other := getattr(entry, key)) is not None}
+    if entry.accepted:
+        named["accepted"] = tuple(
+            dataclasses.replace(one, runs=tuple(run(own, n) for n in one.runs)) for one in entry.accepted
+        )
+    return dataclasses.replace(entry, id=own, **named)
+
+
+def _with_baseline_runs(header: Header, run: Callable[[str, int], int]) -> Header:
+    """The header with those names of the runs that measured the baseline."""
+    base = header.baseline
+    if base is None or base.entry is None or not base.runs:
+        return header
+    entry = base.entry
+    return dataclasses.replace(header, baseline=dataclasses.replace(base, runs=tuple(run(entry, n) for n in base.runs)))

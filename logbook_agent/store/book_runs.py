@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.entry import parse_id, run_number
-from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.entry import parse_id
+from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.record import Life
+from logbook_agent.model.run_numbers import run_number, typed_run
 from logbook_agent.store import records
 from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_folder, write_text
 from logbook_agent.store.git_files import complete_git_files
@@ -25,6 +26,7 @@ from logbook_agent.store.names import EntryNames, new_uid, run_names
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import CODE, LOG, names_in, read_text
 from logbook_agent.store.user_config import UserPlaces, made_folder
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor
 
@@ -161,6 +163,36 @@ class BookRuns:
             found = records.read_run(self.run_folder(entry_id, number) / "run.json")
         run = dataclasses.replace(found, entry=entry_id, run=number)
         return clean_run(run, self.redactor) if self.is_outgoing else run
+
+    def _whole_run(self, entry_id: str, number: int) -> int:
+        """A run as files name it, which never changes: `2.p2m4a`."""
+        return typed_run(self._list_runs(self.entry_runs_folder(entry_id)).get(number, "")) or number
+
+    def _present_run(self, entry_id: str, number: int) -> int:
+        """A run that a file names: `2`, where no other run of its entry has the number."""
+        there = self._list_runs(self.entry_runs_folder(entry_id))
+        return next((n for n, name in there.items() if name == f"{number:02d}"), number)
+
+    def run_named(self, entry_id: str, text: str) -> int:
+        """The number of the run that is meant by `2`, or by `2.p2m4a`, whether another run has the number or not.
+        Raises NotFound, and UsageError where two runs have the number."""
+        there, typed = self._list_runs(self.entry_runs_folder(entry_id)), typed_run(text)
+        found = [
+            n for n, name in there.items() if typed is not None and (typed in (n, int(n)) or name == f"{typed:02d}")
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                f"{len(found)} runs are called {entry_id}/{text}: {', '.join(f'{entry_id}/{n}' for n in found)}",
+                cause="two clones gave out one number",
+                hint=f"name one of them: {entry_id}/{found[0]}",
+            )
+        raise NotFound(
+            f"{entry_id} has no run {text}",
+            cause=f"its runs are {listed([str(n) for n in there], 5)}" if there else "it has no runs",
+            hint=f"logbook show {entry_id}",
+        )
 
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or in its spool until it is taken in."""

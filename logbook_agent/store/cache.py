@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from logbook_agent.model.entry import run_number
+from logbook_agent.model.run_numbers import run_number
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from logbook_agent.model.entry import RELATIONS, UID_CHARS, bare_id, parse_id, run_number
+from logbook_agent.model.entry import RELATIONS, bare_id, parse_id
+from logbook_agent.model.run_numbers import UID_CHARS, TwinRun, run_number
 
 # The keys of records that name entries.
 _NAMING = frozenset({*RELATIONS, "entry", "last_entry", "entries", "evidence"})
@@ -70,35 +71,6 @@ def _renamed_value(key: str, value: Any, name: Callable[[str], str]) -> Any:
     if key in _NAMING and isinstance(value, list):
         return [_renamed_value(key, one, name) for one in value]
     return renamed(value, name)
-
-
-class TwinRun(int):
-    """The number of a run that another run of its entry has, too: two clones made both. It is written `2.p2m4a`."""
-
-    uid: str
-
-    def __new__(cls, number: int, uid: str) -> TwinRun:
-        self = super().__new__(cls, number)
-        self.uid = uid
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TwinRun) and int(self) == int(other) and self.uid == other.uid
-
-    def __hash__(self) -> int:
-        return hash((int(self), self.uid))
-
-    def __lt__(self, other: int) -> bool:
-        return (int(self), self.uid) < (int(other), getattr(other, "uid", ""))
-
-    def __gt__(self, other: int) -> bool:
-        return (int(self), self.uid) > (int(other), getattr(other, "uid", ""))
-
-    def __format__(self, spec: str) -> str:
-        return f"{int(self):{spec}}.{self.uid}"
-
-    def __str__(self) -> str:
-        return f"{self}"
 
 
 def run_names(names: Iterable[str]) -> Mapping[int, str]:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id, run_number
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
+from logbook_agent.model.run_numbers import run_number
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.names import renamed
@@ -61,7 +62,7 @@ def read_entry(path: Path) -> Entry:
 
 
 def _load_entry(path: Path) -> Entry:
-    return _entry_in(read_text(path, within=path.parents[2]), path)
+    return entry_of(read_text(path, within=path.parents[2]), path)
 
 
 def _once(path: Path, load: Callable[[Path], T]) -> T:
@@ -93,10 +94,10 @@ def read_run(path: Path) -> Run:
 
 
 def _load_run(path: Path) -> Run:
-    return _run_in(read_text(path, within=path.parents[4], limit=RUN_BYTES), path)
+    return run_of(read_text(path, within=path.parents[4], limit=RUN_BYTES), path)
 
 
-def _entry_in(text: str, path: Path) -> Entry:
+def entry_of(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
     match data:
         case {"comparison": {"question": {"guards": _} as question}}:
@@ -107,7 +108,7 @@ def _entry_in(text: str, path: Path) -> Entry:
     return _decode(Entry, data, path, text, check_entry)
 
 
-def _run_in(text: str, path: Path) -> Run:
+def run_of(text: str, path: Path) -> Run:
     # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 

@@ -32,7 +32,7 @@ def laid_out(top: Path) -> None:
     for name in ("outside", "out", "home", "tmp", "config/logbook-agent", "work/recipes", "hub"):
         (top / name).mkdir(parents=True)
     for folder in ("work", "hub"):
-        shutil.copytree(REPOSITORY / "tests" / "stores" / "format-1", top / folder / "logbooks")
+        shutil.copytree(REPOSITORY / "tests" / "stores" / "format-2", top / folder / "logbooks")
     for place in ("outside/canary.txt", "outside/canary.yaml", "canary.toml"):
         (top / place).write_text(f"format: {CANARY}\n")
 

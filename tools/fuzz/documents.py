@@ -15,13 +15,12 @@ from tools.fuzz.forms import as_json, as_toml, as_yaml, varied
 from tools.fuzz.known import KNOWN
 from tools.fuzz.mutations import changed, damaged, edited, text
 from tools.fuzz.samples import RECIPE, RESULT_LINES, RESULT_ROW, RICH_ENTRY, RICH_HEADER, SETTINGS, USER_SETTINGS
-from tools.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
+from tools.fuzz.values import BOOK, ENTRIES, RUN, VIEW, Content, Document, Link, Pipe, Words
 
 # What the generators start from: files of a store that the tool itself has written, by their path.
 Base = Mapping[str, bytes]
 Make = Callable[[Base, Random], Document]
 
-_IDS = ("MOE-000", "MOE-001", "MOE-002", "MOE-003", "MOE-004")
 
 # By weight: those that render or start processes take ten times as long as the others.
 _READING: tuple[tuple[int, Words], ...] = (
@@ -88,12 +87,12 @@ def _plain(data: bytes) -> Any:
 
 
 def _entry(base: Base, random: Random) -> Document:
-    entry_id = random.choice(_IDS)
-    path = f"{BOOK}/entries/{entry_id}.yaml"
-    other = _plain(base[f"{BOOK}/entries/{random.choice(_IDS)}.yaml"])
+    entry_id = random.choice([*ENTRIES])
+    path = f"{BOOK}/entries/{ENTRIES[entry_id]}.yaml"
+    other = _plain(base[f"{BOOK}/entries/{random.choice([*ENTRIES.values()])}.yaml"])
     plain = _plain(base[path])
     if random.random() < 0.4:
-        plain = {**RICH_ENTRY, "id": entry_id}
+        plain = dict(RICH_ENTRY)
     data = varied(plain, other | RICH_ENTRY, base[path], lambda found: as_yaml(found, random), random)
     return Document(kind="entry", path=path, content=data, commands=_store_commands(random), name=entry_id)
 
@@ -102,7 +101,13 @@ def _run(base: Base, random: Random) -> Document:
     path = random.choice([p for p in base if p.endswith("run.json")])
     plain, other = _plain(base[path]), _plain(random.choice([base[p] for p in base if p.endswith("run.json")]))
     data = varied(plain, other, base[path], lambda found: as_json(found, random), random)
-    return Document(kind="run", path=path, content=data, commands=_store_commands(random), name=path.split("/")[-3])
+    return Document(
+        kind="run",
+        path=path,
+        content=data,
+        commands=_store_commands(random),
+        name=path.split("/")[-3].partition(".")[0],
+    )
 
 
 def _header(base: Base, random: Random) -> Document:
@@ -179,9 +184,9 @@ def _other_file(base: Base, random: Random) -> Document:
             f"{BOOK}/open/" + _file_name(random),
             f"{BOOK}/entries/" + _file_name(random),
             f"{BOOK}/entries/{_file_name(random)}.yaml",
-            f"{BOOK}/runs/MOE-002/{_file_name(random)}/run.json",
+            f"{BOOK}/runs/{ENTRIES['MOE-002']}/{_file_name(random)}/run.json",
             f"{BOOK}/runs/{_file_name(random)}/01/run.json",
-            f"{BOOK}/runs/MOE-002/01/output.log",
+            f"{RUN}/output.log",
             f"{BOOK}/backups/{_file_name(random)}",
             "work/logbooks/.gitignore",
             "work/logbooks/" + _file_name(random),
@@ -225,8 +230,8 @@ def _special(base: Base, random: Random) -> Document:
         ]
         + [
             "work/logbooks/.ids",
-            f"{BOOK}/runs/MOE-002",
-            f"{BOOK}/runs/MOE-002/01",
+            f"{BOOK}/runs/{ENTRIES['MOE-002']}",
+            RUN,
             f"{BOOK}/.lock",
             "work/templates",
             "config/logbook-agent/config.toml",

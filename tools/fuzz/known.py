@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from tools.fuzz.values import BOOK, VIEW, Content, Document, Link, Pipe, Words
+from tools.fuzz.values import BOOK, ENTRIES, RUN, VIEW, Content, Document, Link, Pipe, Words
 
-_ENTRY = f"{BOOK}/entries/MOE-001.yaml"
-_RUN = f"{BOOK}/runs/MOE-002/01/run.json"
+_ENTRY = f"{BOOK}/entries/{ENTRIES['MOE-001']}.yaml"
+_RUN = f"{RUN}/run.json"
 _HEADER = f"{BOOK}/logbook.yaml"
 _LIST: Words = ("list", "--json")
 _READ: tuple[Words, ...] = (_LIST, ("status",), ("show", "MOE-001"), ("list", "x"))
@@ -17,13 +17,11 @@ _WRITE: tuple[Words, ...] = (
     ("render",),
 )
 
-_ENTRY_TEXT = b"format: 1\nid: MOE-001\ntitle: t\nopened: '2026-02-10T10:57:00+00:00'\n"
+_ENTRY_TEXT = b"format: 2\ntitle: t\nopened: '2026-02-10T10:57:00+00:00'\n"
 _HEADER_TEXT = b"format: 1\ntopic: moe\ntitle: t\nprefix: %s\nopened: '2026-02-10T10:43:00+00:00'\n"
 _BOMB = b"a: &a [x, x]\n" + b"".join(b"%c: &%c [*%c, *%c]\n" % (97 + n, 97 + n, 96 + n, 96 + n) for n in range(1, 25))
 _RUN_DATA = {
-    "format": 1,
-    "entry": "MOE-002",
-    "run": 1,
+    "format": 2,
     "argv": ["x\udcff"],
     "cwd": ".",
     "host": {"name": "h", "os": "o"},

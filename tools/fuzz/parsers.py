@@ -87,7 +87,11 @@ class Readers:
         if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
             written = records.dump_yaml(encode(record.entry))
             path = self._book.entry_path(record.entry.id)
-            assert encode(records.entry_of(written.encode(), path)) == parse_yaml(written, path)
+            assert encode(records.entry_of(written, path)) == {
+                **parse_yaml(written, path),
+                "id": path.stem,
+                "name": path.stem,
+            }
             _holds_no_secret(written)
 
     def _run(self, document: Document) -> None:
@@ -97,9 +101,9 @@ class Readers:
         summary_of(record, self._book.header)
         for standing in record.runs:
             plain = encode(clean_run(standing.run, _REDACTOR))
-            written = json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
+            written = json.dumps(plain, ensure_ascii=False, allow_nan=False)
             path = self._book.run_folder(standing.run.entry, standing.run.run) / "run.json"
-            assert encode(records.run_of(written, path)) == plain
+            assert encode(records.run_of(written, path)) == plain | {"entry": path.parts[-3]}
             _holds_no_secret(plain)
 
     def _header(self, document: Document) -> None:

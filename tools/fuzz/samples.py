@@ -7,8 +7,7 @@ from typing import Any
 from tools.fuzz import mutations
 
 RICH_ENTRY: dict[str, Any] = {
-    "format": 1,
-    "id": "MOE-000",
+    "format": 2,
     "title": "A title",
     "opened": "2026-02-10T10:57:00+00:00",
     "kind": "experiment",
@@ -17,7 +16,6 @@ RICH_ENTRY: dict[str, Any] = {
     "continues": "MOE-000",
     "supersedes": "MOE-001",
     "completes": "MOE-000",
-    "aliases": ["MOE-900"],
     "commands": [{"label": "Baseline", "argv": ["bench", "--api-key", mutations.SECRET]}],
     "fields": [{"label": "Hypothesis", "text": "a\nb"}, {"label": "Result", "text": "```\nx\n```"}],
     "comparisons": [{"references": ["MOE-002"], "axis": "quant_mode", "metrics": ["tflops"]}],

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 Words = tuple[str, ...]
 
 BOOK = "work/logbooks/moe"
+# The whole names of its entries, by their IDs; and the folder of a run.
+ENTRIES = {f"MOE-00{n}": f"MOE-00{n}.{uid}" for n, uid in enumerate(("7rrg2", "ejh6a", "6gyep", "wzy90", "7xw49"))}
+RUN = f"{BOOK}/runs/{ENTRIES['MOE-002']}/01.1cs4e"
 VIEW = "work/logbooks/moe.md"
 
 

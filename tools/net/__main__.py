@@ -32,7 +32,7 @@ from tools.net.compare import UNKNOWN, Difference, Explanation, differences, rep
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
-CONVERTER = TREE / "tools/convert.py"
+CONVERTER = TREE / "tools/convert_format.py"
 PLAYING = [HERE / f"{name}.py" for name in ("caller", "forms", "player", "story")]
 # Answers name the folder that they were given in.
 DIGEST = hashlib.sha256(b"".join([*(path.read_bytes() for path in PLAYING), bytes(TREE)]))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import Cli, FixedClock
 from tools.oracle.bench import BENCH, RECIPE
+from tools.oracle.enumerator import read_entries
 
 SIDES = ("new", "old", "same")
 METRICS = (("tflops:max:TF/s",), ("time_s:min:s",), ("tflops:max:TF/s", "time_s:min:s"))
@@ -143,8 +143,8 @@ class Campaign:
 
     def entries(self, *, compared: bool) -> list[str]:
         """The entries with runs that state a comparison, or do not."""
-        found = [yaml.safe_load(path.read_text()) for path in sorted((self.book / "entries").glob("*.yaml"))]
-        return [e["id"] for e in found if ("comparison" in e) is compared and (self.book / "runs" / e["id"]).exists()]
+        found = read_entries(self.book).items()
+        return [i for i, e in found if ("comparison" in e) is compared and (self.book / "runs" / e["name"]).exists()]
 
     def _bench(self, mode: str, size: int = 1) -> list[str]:
         return ["--", "sh", "bench.sh", "--mode", mode, "--size", str(size)]
@@ -183,7 +183,7 @@ class Campaign:
 
     def _go_on(self) -> None:
         able = self.entries(compared=True)
-        stated = {i: yaml.safe_load((self.book / f"entries/{i}.yaml").read_text()) for i in able}
+        stated = {i: e for i, e in read_entries(self.book).items() if i in able}
         able = [
             i
             for i, e in stated.items()
@@ -240,7 +240,7 @@ class Campaign:
     def _edit_entry(self) -> None:
         """By hand, in its file."""
         entry = self.chance.choice(self.entries(compared=True))
-        path = self.book / f"entries/{entry}.yaml"
+        path = self.book / f"entries/{read_entries(self.book)[entry]['name']}.yaml"
         path.write_text(re.sub(r"(?m)^title: .*(\n  .*)*", "title: A better title", path.read_text(), count=1))
         self.say("render")
 
@@ -277,7 +277,7 @@ class Campaign:
         self.git("branch", "-q", "-D", "side")
 
     def _merge_clones(self) -> None:
-        """Two clones gave out the same ID; theirs is renumbered."""
+        """Two clones gave out the same ID: both stay, under their whole names."""
         theirs = self.folder.parent / "theirs"
         self.done.append("(two clones, merged)")
         self._commit("Work")
@@ -291,6 +291,5 @@ class Campaign:
             self._commit("Work", folder)
         self.git("fetch", "-q", str(theirs), "main")
         self.git("merge", "-q", "-m", "Joined", "FETCH_HEAD", check=False)
-        self.say("doctor", "--fix", may_fail=True)
-        self._commit("Joined")
         self.say("render")
+        self._commit("Joined")

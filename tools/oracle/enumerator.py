@@ -75,12 +75,12 @@ class Pair:
 def comparisons(book: Path) -> list[Comparison]:
     """The comparisons of a logbook, each judged from the pairs of its entry alone, in their order."""
     header = yaml.safe_load((book / "logbook.yaml").read_text())
-    entries = {e["id"]: e for e in (yaml.safe_load(p.read_text()) for p in (book / "entries").glob("*.yaml"))}
+    entries = read_entries(book)
     stated = {i: entries[i] for i in sorted(entries, key=_number) if "comparison" in entries[i]}
     found: list[Comparison] = []
     asked: dict[str, set[str]] = {}
     for entry_id, entry in stated.items():
-        pairs = _pairs(book, entry_id, entry["comparison"]["question"], header)
+        pairs = _pairs(book, entry, entry["comparison"]["question"], header)
         asks = {pair.asks for pair in pairs}
         earlier = tuple(i for i in asked if asked[i] & asks)
         found.append(_comparison(book, entry, pairs, earlier, header))
@@ -91,25 +91,33 @@ def comparisons(book: Path) -> list[Comparison]:
 
 def uncompared(book: Path) -> list[str]:
     """The entries whose runs no design drew."""
-    entries = [yaml.safe_load(p.read_text()) for p in sorted((book / "entries").glob("*.yaml"))]
-    return [e["id"] for e in entries if "comparison" not in e and (book / "runs" / e["id"]).exists()]
+    return [i for i, e in read_entries(book).items() if "comparison" not in e and (book / "runs" / e["name"]).exists()]
 
 
-def _number(entry_id: str) -> tuple[str, int]:
-    prefix, _, number = entry_id.rpartition("-")
-    return prefix, int(number)
+def read_entries(book: Path) -> Data:
+    """The entries by their IDs, which are whole names where two clones gave out one number."""
+    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((book / "entries").glob("*.yaml"))}
+    numbers = {name: name.partition(".")[0] for name in found}
+    ids = {name: name if [*numbers.values()].count(number) > 1 else number for name, number in numbers.items()}
+    return {ids[name]: {**data, "id": ids[name], "name": name} for name, data in found.items()}
+
+
+def _number(entry_id: str) -> tuple[int, str]:
+    return int(entry_id.rpartition("-")[2].partition(".")[0]), entry_id
 
 
 # -- the pairs of an entry -----------------------------------------------------------------------------
 
 
-def _pairs(book: Path, entry_id: str, question: Data, header: Data) -> list[Pair]:
+def _pairs(book: Path, entry: Data, question: Data, header: Data) -> list[Pair]:
     """The pairs that count: both runs finished, the same code ran (unless code is compared), and the runs have the
     order that was drawn, also where one of them was made again."""
-    runs = sorted((book / "runs" / entry_id).glob("*/run.json"))
+    runs = sorted((book / "runs" / entry["name"]).glob("*/run.json"))
     declared = [m["name"] for m in header["metrics"]]
     made = [
-        run for run in (json.loads(path.read_text()) for path in runs) if "part" in run and not run.get("discarded")
+        run
+        for run in ({**json.loads(path.read_text()), "run": path.parts[-2]} for path in runs)
+        if "part" in run and not run.get("discarded")
     ]
     first: dict[tuple[Any, ...], Data] = {}
     good: dict[tuple[Any, ...], Data] = {}
@@ -142,7 +150,7 @@ def _place(run: Data) -> tuple[Any, ...]:
     return run["part"]["pair"], run["part"].get("case", ""), str(run["part"]["side"])
 
 
-def _order(run: Data) -> tuple[str, int]:
+def _order(run: Data) -> tuple[str, str]:
     return run["started"], run["run"]
 
 
@@ -217,7 +225,7 @@ def _comparison(book: Path, entry: Data, pairs: list[Pair], earlier: tuple[str, 
     series: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in sorted((p for p in pairs if p.key == key), key=lambda p: (p.started, p.ended)):
         series.setdefault(pair.place, []).append(pair)
-    finished = _finished(book, entry["id"], question, design)
+    finished = _finished(book, entry["name"], question, design)
     goals = question.get("metrics")
     declared = {m["name"]: m.get("unit") for m in header["metrics"]}
     units = {name: declared.get(name) or of[0].report.get("unit") for (name, *_), of in series.items()}

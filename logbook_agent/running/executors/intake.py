@@ -184,7 +184,7 @@ def _bring(book: Book, one: _Arrived) -> None:
 
 def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
     """The record with its end, where that is to be written, while nobody else writes; what else is known is written."""
-    # Another command may have ended or renumbered it since it was asked about.
+    # Another command may have ended it since it was asked about.
     spool, stage, run = one.spool, one.stage, book.reread(one.run)
     if run.exit is not None:
         if stage in OVER:

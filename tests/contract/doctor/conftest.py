@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Cli, FixedClock
 from tests.contract.built import built
+from tests.stored import at
 
 Found = list[dict[str, Any]]
 
@@ -69,5 +70,6 @@ def healthy(cli: Cli, findings: Callable[..., Found]) -> Callable[[], None]:
 
 def edit_json(path: Path, **changes: Any) -> None:
     """Change keys of a run.json as a careless hand would; None removes one."""
+    path = at(path)
     data = json.loads(path.read_text()) | changes
     path.write_text(json.dumps({k: v for k, v in data.items() if v is not None}, indent=1) + "\n")

@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.conftest import REPOSITORY, Cli
 
 
-def test_format_1_can_be_read(folder: Path, cli: Cli) -> None:
-    shutil.copytree(REPOSITORY / "tests/stores/format-1", folder / "logbooks")
+def test_format_2_can_be_read(folder: Path, cli: Cli) -> None:
+    shutil.copytree(REPOSITORY / "tests/stores/format-2", folder / "logbooks")
     listed = cli("list", "--json")
     assert '"warnings": []' in listed.out
     assert [(line["id"], line["kind"], line["state"], line["title"]) for line in listed.data] == [

@@ -1,9 +1,11 @@
-"""Names and IDs of entry files; aliases; IDs that became no entry."""
+"""Names of entry files, numbers that two entries have, and IDs that became no entry."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,51 +13,47 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found
-from tests.contract.views import blocks
-from tests.seams import Store
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
 
-def ids(book: Path) -> list[str]:
-    return sorted(p.name for p in (book / "entries").iterdir())
+def test_a_copy_is_no_entry(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    path = at(book / "entries/MOE-001.yaml")
+    copy = book / "entries/MOE-001 (1).yaml"
+    copy.write_text(path.read_text())
+    for options in ([], ["--fix"]):
+        [found] = [f for f in findings(*options) if f["severity"] != "note"]
+        assert (found["check"], found["file"], found["mended"]) == ("entry-name", str(copy), None)
+        assert "move it out of entries/" in found["mend"]
+    assert [line["id"] for line in three("list", "--json").data] == ["MOE-000", "MOE-001", "MOE-002"]
 
 
-@pytest.mark.slow
-def test_a_copy_with_other_words_gets_the_next_id(
-    three: Cli, folder: Path, book: Path, healthy: Callable[[], None]
+@pytest.mark.parametrize("old", ["moe-1{uid}.yaml", "MOE-0001{uid}.yaml"])
+def test_a_name_that_is_written_otherwise(
+    three: Cli, folder: Path, book: Path, findings: Callable[..., Found], healthy: Callable[[], None], old: str
 ) -> None:
-    text = (book / "entries/MOE-001.yaml").read_text()
-    (book / "entries/MOE-001 (1).yaml").write_text(text.replace("entry 1", "mine"))
+    good = at(book / "entries/MOE-001.yaml")
+    good.rename(book / "entries" / old.format(uid=good.stem.removeprefix("MOE-001")))
+    [found] = [f for f in findings() if f["check"] == "entry-name"]
+    assert good.name in found["message"]
+    subprocess.run(shlex.split(found["mend"]), cwd=folder, check=True)
     healthy()
-    assert ids(book) == ["MOE-000.yaml", "MOE-001.yaml", "MOE-002.yaml", "MOE-003.yaml"]
-    new = Store(folder).entry("MOE-003")
-    assert (new.title, new.aliases) == ("mine", ["MOE-001"])
-    assert (book / "entries/MOE-001.yaml").read_text() == text
-    assert [*blocks((book.parent / "moe.md").read_text())][-1] == "MOE-003"
-    notes = json.loads(three("doctor", "--json").out)["data"]["findings"]
-    assert [(f["check"], f["severity"]) for f in notes] == [("alias", "note")]
-
-
-@pytest.mark.parametrize("new", ["MOE-001 copy.yaml", "MOE-0001.yaml"])
-def test_a_renamed_file_gets_its_name_back(three: Cli, book: Path, healthy: Callable[[], None], new: str) -> None:
-    (book / "entries/MOE-001.yaml").rename(book / "entries" / new)
-    assert three("doctor").code == 1
-    healthy()
-    assert ids(book) == ["MOE-000.yaml", "MOE-001.yaml", "MOE-002.yaml"]
     assert three("show", "MOE-001", "--json").data["runs"], "its run is found again"
 
 
-def test_an_id_edited_by_hand(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    path = book / "entries/MOE-001.yaml"
-    good = path.read_text()
-    path.write_text(good.replace("id: MOE-001", "id: MOE-007"))
-    assert "MOE-007" in three("doctor").out
-    healthy()
-    assert path.read_text() == good
+def test_equal_numbers_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    """One entry from this clone, one from another, and one that somebody wrote by hand."""
+    mine = at(book / "entries/MOE-001.yaml")
+    for name in ("MOE-001.7hq2m", "MOE-001"):
+        (book / f"entries/{name}.yaml").write_text(mine.read_text())
+    assert three("render").code == 0
+    [found] = findings()
+    twins = sorted(["MOE-001", "MOE-001.7hq2m", mine.stem])
+    assert (found["check"], found["severity"], found["items"]) == ("twins", "note", twins)
+    assert [line["id"] for line in three("list", "--json").data] == ["MOE-000", *twins, "MOE-002"]
 
 
-@pytest.mark.slow
 def test_void_ids_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(book.parent), "at": "x"}
     (book.parent / ".ids/MOE/MOE-003").write_text(json.dumps(owner))

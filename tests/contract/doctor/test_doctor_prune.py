@@ -9,13 +9,14 @@ import pytest
 from tests.conftest import Cli, FixedClock
 from tests.contract.doctor.conftest import edit_json
 from tests.contract.e2e.e2e_support import picture
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def logs(three: Cli, book: Path) -> list[Path]:
-    return [book / f"runs/MOE-00{n}/01/output.log" for n in range(3)]
+    return [at(book / f"runs/MOE-00{n}/01/output.log") for n in range(3)]
 
 
 def test_by_age(three: Cli, logs: list[Path], folder: Path, clock: FixedClock) -> None:
@@ -24,7 +25,7 @@ def test_by_age(three: Cli, logs: list[Path], folder: Path, clock: FixedClock) -
     before = picture(folder)
     dry = three("doctor", "--prune", "--keep-days", "1", "--dry-run")
     assert dry.out == (
-        "would delete logbooks/moe/runs/MOE-000/01/output.log\nwould delete 1 logs of 16 B; 2 of 32 B would be left\n"
+        f"would delete {logs[0].relative_to(folder)}\nwould delete 1 logs of 16 B; 2 of 32 B would be left\n"
     )
     assert picture(folder) == before
     clock.tick(1)
@@ -42,7 +43,7 @@ def test_by_age(three: Cli, logs: list[Path], folder: Path, clock: FixedClock) -
 
 def test_what_goes_on_keeps_its_log(three: Cli, logs: list[Path], book: Path, clock: FixedClock) -> None:
     edit_json(book / "runs/MOE-000/01/run.json", exit=None, ended=None)
-    (book / "runs/MOE-001/01/run.json").write_text("{")
+    at(book / "runs/MOE-001/01/run.json").write_text("{")
     clock.tick(60 * 24)
     assert three("doctor", "--prune", "--keep-days", "0").code == 0
     assert [p.exists() for p in logs] == [True, True, False]

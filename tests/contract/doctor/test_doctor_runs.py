@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found, edit_json
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -24,11 +27,12 @@ def age(path: Path, seconds: float = 120) -> None:
     os.utime(path, (then, then))
 
 
-@pytest.mark.slow
-def test_runs_of_no_entry_get_one(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    (book / "entries/MOE-001.yaml").unlink()
-    assert "runs/MOE-001" in three("doctor").out
-    healthy()
+def test_runs_of_an_entry_that_is_gone(three: Cli, folder: Path, book: Path, findings: Callable[..., Found]) -> None:
+    """What doctor says to write has them read again."""
+    at(book / "entries/MOE-001.yaml").unlink()
+    [found] = [f for f in findings("--fix") if f["check"] == "orphaned-runs"]
+    name, *lines = re.findall(r"write (\S+) with two lines: `(.*?)` and `(.*?)`", found["mend"])[0]
+    (folder / name).write_text("\n".join([*lines, ""]))
     shown = three("show", "MOE-001", "--json").data
     assert shown["title"].startswith("echo RESULT tflops=2")
     assert shown["runs"][0]["rows"]
@@ -39,70 +43,67 @@ def test_runs_of_an_entry_that_git_has(cli: Cli, git: Git, book: Path, findings:
     cli("run", "--", "true")
     git("add", "logbooks")
     git("commit", "-qm", "x")
-    (book / "entries/MOE-000.yaml").unlink()
-    [found] = [f for f in findings("--fix") if f["check"] == "orphaned-runs"]
-    assert found["mend"] == "git restore -- logbooks/moe/entries/MOE-000.yaml"
-    (book / "runs/MOE-000/01/run.json").unlink()
-    git("restore", "--", "logbooks/moe/entries/MOE-000.yaml")
-    [found] = [f for f in findings() if f["check"] == "run-record"]
-    assert found["mend"] == "git restore -- logbooks/moe/runs/MOE-000/01/run.json"
+    for check, path in (
+        ("orphaned-runs", at(book / "entries/MOE-000.yaml")), ("run-record", at(book / "runs/MOE-000/01/run.json")),
+    ):  # fmt: skip
+        good = path.read_text()
+        path.unlink()
+        [found] = [f for f in findings("--fix") if f["check"] == check]
+        assert found["mend"] == f"git restore -- {path.relative_to(book.parents[1])}"
+        git(*found["mend"].split()[1:])
+        assert path.read_text() == good
 
 
-@pytest.mark.slow
-def test_runs_follow_their_entry(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    """Somebody renumbered the entry by hand, and left the runs."""
-    old = book / "entries/MOE-001.yaml"
-    (book / "entries/MOE-009.yaml").write_text(
-        old.read_text().replace("id: MOE-001", "id: MOE-009") + "aliases: [MOE-001]\n"
-    )
-    old.unlink()
-    healthy()
-    assert three("show", "MOE-001", "--json").data["id"] == "MOE-009"
-    assert three("show", "MOE-009", "--json").data["runs"][0]["rows"]
+@pytest.mark.parametrize("entry", ["MOE-001", "MOE-003"])
+def test_runs_under_a_number_alone(
+    three: Cli, folder: Path, book: Path, findings: Callable[..., Found], entry: str
+) -> None:
+    """Another program wrote them; the entry has a whole name, and runs or none."""
+    assert three("note", "--title", "no runs yet").code == 0
+    place = book / f"runs/{entry}/07"
+    place.mkdir(parents=True)
+    shutil.copy(at(book / "runs/MOE-000/01/run.json"), place)
+    [found] = [f for f in findings() if f["severity"] != "note"]
+    assert (found["check"], found["file"]) == ("orphaned-runs", str(place.parent))
+    subprocess.run(["bash", "-c", found["mend"]], cwd=folder, check=True)
+    assert 7 in [run["run"] for run in three("show", entry, "--json").data["runs"]]
 
 
 def test_folders_that_are_no_runs(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
-    (book / "runs/EP-001/01").mkdir(parents=True)
-    (book / "runs/MOE-001/one").mkdir()
-    (book / "runs/MOE-001/2").mkdir()
-    (book / "runs/MOE-001/03").mkdir()
+    at(book / "runs/EP-001/01").mkdir(parents=True)
+    at(book / "runs/MOE-001/one").mkdir()
+    at(book / "runs/MOE-001/2").mkdir()
+    at(book / "runs/MOE-001/03").mkdir()
     assert sorted(Path(f["file"]).name for f in findings()) == ["2", "EP-001", "one"], "03 is just being started"
 
 
 @pytest.mark.slow
 def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    cut = book / "runs/MOE-001/02"
+    cut = at(book / "runs/MOE-001/02")
     (cut / "files").mkdir(parents=True)
     (cut / "files/01-x.py").write_text("x")
     age(cut)
-    assert "runs/MOE-001/02" in three("doctor").out
+    assert str(cut.relative_to(book)) in three("doctor").out
     healthy()
     assert not cut.exists()
     assert list((book / "backups").rglob("01-x.py"))
 
 
 def test_an_output_without_a_record(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
-    (book / "runs/MOE-001/01/run.json").unlink()
+    at(book / "runs/MOE-001/01/run.json").unlink()
     [found] = [f for f in findings("--fix") if f["check"] == "run-record"]
     assert (found["severity"], found["mended"]) == ("error", None)
 
 
-def test_a_run_under_another_number(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    edit_json(book / "runs/MOE-001/01/run.json", entry="MOE-077")
-    healthy()
-    assert three("show", "MOE-001", "--full", "--json").code == 0
-
-
-def test_a_copied_run_is_left_to_people(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
-    shutil.copytree(book / "runs/MOE-001/01", book / "runs/MOE-001/02")
-    for options in ([], ["--fix"]):
-        [found] = [f for f in findings(*options) if f["check"] == "run-place"]
-        assert "run 1 of MOE-001" in found["message"]
+def test_a_copied_run_is_another_run(three: Cli, book: Path) -> None:
+    """Its folder says which one it is."""
+    shutil.copytree(at(book / "runs/MOE-001/01"), at(book / "runs/MOE-001") / "02")
+    assert [run["run"] for run in three("show", "MOE-001", "--json").data["runs"]] == [1, 2]
 
 
 def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "open").mkdir(exist_ok=True)
-    ended = json.loads((book / "runs/MOE-000/01/run.json").read_text())["spool"]
+    ended = json.loads(at(book / "runs/MOE-000/01/run.json").read_text())["spool"]
     for name in (str(ended), "MOE-000.07", "junk"):
         (book / "open" / name).write_text("")
     out = three("doctor").out
@@ -114,10 +115,10 @@ def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
 def test_temporary_files(three: Cli, book: Path, findings: Callable[..., Found], healthy: Callable[[], None]) -> None:
     old = [
         book.parent / ".moe.md.abc.tmp",
-        book / "entries/.MOE-001.yaml.x.tmp",
-        book / "runs/MOE-001/01/.run.json.y.tmp",
+        at(book / "entries/.MOE-001.yaml.x.tmp"),
+        at(book / "runs/MOE-001/01/.run.json.y.tmp"),
     ]
-    fresh = book / "entries/.MOE-002.yaml.z.tmp"
+    fresh = at(book / "entries/.MOE-002.yaml.z.tmp")
     for path in (*old, fresh):
         path.write_text("half")
     for path in old:
@@ -129,10 +130,10 @@ def test_temporary_files(three: Cli, book: Path, findings: Callable[..., Found],
 
 def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     for n in (0, 1):
-        (book / f"runs/MOE-00{n}/01/output.log").unlink()
+        at(book / f"runs/MOE-00{n}/01/output.log").unlink()
     [note] = findings()
     assert (note["severity"], note["check"], note["message"][:6]) == ("note", "missing-logs", "2 logs")
-    (book / "runs/MOE-002/01/output.log").write_text("changed\n")
+    at(book / "runs/MOE-002/01/output.log").write_text("changed\n")
     assert "8 bytes; 16 were written" in findings()[0]["message"]
 
 
@@ -158,11 +159,11 @@ def test_missing_files_of_code(
 
 @pytest.mark.slow
 def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    path = book / "runs/MOE-001/01/run.json"
+    path = at(book / "runs/MOE-001/01/run.json")
     edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None, tool={"pid": 2**22 + 1}, child=None)
     (book / "open").mkdir(exist_ok=True)
     (book / "open/MOE-001.01").write_text("")
-    (book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
+    at(book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
     assert three("list", "--json").data[1]["state"] == "interrupted"
     before = path.read_text()
     assert "MOE-001" in three("doctor").out

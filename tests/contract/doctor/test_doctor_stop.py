@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found, edit_json
 from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.stored import at
 
 SCRIPT = "{trap} echo RESULT topk=1 tflops=1.5; echo $$ > pid; (sleep 61; true) & while :; do sleep 0.05; done"
 
@@ -27,7 +28,7 @@ def orphan(started: Cli, folder: Path) -> Iterator[Callable[[str], psutil.Proces
         tool = subprocess.Popen([*LOGBOOK, "run", "--", *command], cwd=folder, stdout=subprocess.DEVNULL)
         log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
         until = time.monotonic() + 20
-        while not ((folder / "pid").exists() and log.exists() and b"RESULT" in log.read_bytes()):
+        while not ((folder / "pid").exists() and at(log).exists() and b"RESULT" in at(log).read_bytes()):
             assert time.monotonic() < until
             time.sleep(0.01)
         time.sleep(0.05)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import REPOSITORY, Cli
 from tests.contract.doctor.conftest import Found
+from tests.stored import at
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_a_view_that_was_changed(three: Cli, view: Path, findings: Callable[...,
 
 @pytest.mark.slow
 def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy: Callable[[], None]) -> None:
-    entry = book / "entries/MOE-001.yaml"
+    entry = at(book / "entries/MOE-001.yaml")
     entry.write_text(entry.read_text().replace("entry 1", "new words"))
     answer = three("doctor")
     assert answer.code == 1
@@ -48,16 +49,16 @@ def test_whatever_a_block_follows_from_is_seen(
     def stale() -> list[str]:
         return [name for f in findings() if f["check"] == "view" for name in f["items"]]
 
-    entry = book / "entries/MOE-001.yaml"
+    entry = at(book / "entries/MOE-001.yaml")
     entry.write_text(entry.read_text().replace("entry 1", "new words"))
     assert stale() == ["MOE-001"]
     healthy()
     # What an entry says of another follows from that one's file.
-    later = book / "entries/MOE-002.yaml"
+    later = at(book / "entries/MOE-002.yaml")
     later.write_text(f"{later.read_text()}supersedes: MOE-000\n")
     assert stale() == ["MOE-000", "MOE-002"]
     healthy()
-    run = book / "runs/MOE-000/01/run.json"
+    run = at(book / "runs/MOE-000/01/run.json")
     run.write_text(run.read_text().replace('"value": 1', '"value": 7').replace("1.0", "7.0"))
     assert stale() == ["MOE-000"]
     healthy()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 MOE, VIEW = "logbooks/moe", "logbooks/moe.md"
 
@@ -31,7 +32,7 @@ def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     answer = two("run", *words, "--json", "--", "sh", "f\udcfd.sh", "a\udcff")
     assert answer.code == 0, answer.err
     assert r"a\\xff" in answer.out
-    assert "61 ff" in (folder / MOE / "runs/MOE-002/01/output.log").read_text()
+    assert "61 ff" in at(folder / MOE / "runs/MOE-002/01/output.log").read_text()
     for words in (
         ["list"], ["list", "--json"], ["status", "--json"], ["show", "MOE-002"], ["table", "MOE-002"],
         ["show", "MOE-002", "--json", "--full"], ["table", "MOE-002", "--csv"], ["list", "a"], ["render"], ["doctor"],
@@ -41,5 +42,5 @@ def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
         answer = two(*words)
         assert answer.code == 0, (words, answer.err)
     assert r"a\xff" in (folder / VIEW).read_text()
-    assert r"a\\xff" in (folder / MOE / "runs/MOE-002/01/run.json").read_text()
+    assert r"a\\xff" in at(folder / MOE / "runs/MOE-002/01/run.json").read_text()
     assert two("doctor").code == 0

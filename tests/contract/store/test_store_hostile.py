@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -41,18 +42,19 @@ BYTES = {
 @pytest.mark.parametrize("file", [ENTRY, RUN])
 @pytest.mark.sample(5)
 def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
-    (folder / file).write_bytes(BYTES[name])
+    path = at(folder / file)
+    path.write_bytes(BYTES[name])
     for words in (["list"], ["status"], ["list", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
         answer = two(*words)
         assert answer.code == 0, (words, answer.err)
-    assert Path(file).name in two("list").err
+    assert path.name in two("list").err
     for words in (["show", "MOE-000"], ["table", "MOE-000"]):
         answer = two(*words)
         assert answer.code == 3
-        assert Path(file).name in answer.err
+        assert path.name in answer.err
     answer = two("doctor")
     assert answer.code == 1
-    assert file in answer.out
+    assert str(path.relative_to(folder)) in answer.out
 
 
 @pytest.mark.parametrize("name", BYTES)
@@ -93,7 +95,7 @@ VALUES = [
 def test_texts_that_are_not_what_is_expected(two: Cli, folder: Path, value: str) -> None:
     """Each text of a record holds it in turn."""
     for file in (RUN, ENTRY):
-        path = folder / file
+        path = at(folder / file)
         data = json.loads(path.read_text()) if file == RUN else yaml.safe_load(path.read_text())
         data |= (
             {"problems": [value], "cwd": value, "ended": value, "label": value} if file == RUN else {"colour": value}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 SECRET = "SECRET-WORD"
 
@@ -80,7 +81,7 @@ def attacked(cli: Cli, outside: Path, tmp_path: Path) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.sample(3)
 def test_a_folder_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str) -> None:
-    linked(folder / "logbooks/moe" / name, outside)
+    linked(at(folder / "logbooks/moe" / name), outside)
     codes = attacked(one, outside, tmp_path)
     if name not in ("backups", "runs/MOE-001", "code"):  # the run keeps no code
         assert codes["doctor"] == 1
@@ -107,7 +108,8 @@ def test_the_walk_knows_every_place_that_is_written(one: Cli, folder: Path) -> N
     top = folder / "logbooks/moe"
     found = {os.path.relpath(path, top) for path in (folder / "logbooks").rglob("*")}
     # One entry and one run stand for all.
-    alike = {re.sub(r"/0\d", "/01", re.sub(r"MOE-\d+", "MOE-000", name)) for name in found}
+    bare = {re.sub(r"\.[0-9a-z]{5}(?=/|\.yaml$|$)", "", name) for name in found}
+    alike = {re.sub(r"/0\d", "/01", re.sub(r"MOE-\d+", "MOE-000", name)) for name in bare}
     known = {os.path.normpath(name) for name in (*FOLDERS, *MADE, *FILES)} | {"..", "../moe"}
     left = {name for name in alike - known if name.replace("MOE-000", "MOE-001") not in known}
     # In these all is new, or has tests of its own.
@@ -120,7 +122,7 @@ def test_the_walk_knows_every_place_that_is_written(one: Cli, folder: Path) -> N
 @pytest.mark.slow
 @pytest.mark.sample(8)
 def test_a_file_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path: Path, name: str, to: str) -> None:
-    linked(folder / "logbooks/moe" / name, outside / to)
+    linked(at(folder / "logbooks/moe" / name), outside / to)
     attacked(one, outside, tmp_path)
 
 
@@ -143,7 +145,7 @@ def test_a_root_that_is_a_link(started: Cli, folder: Path, outside: Path, git: o
     assert refused.code == 2
     assert picture(outside) == before
     assert started("note", "--title", "n", "--root", "logbooks").code == 0
-    assert (outside / "logbooks/moe/entries/MOE-000.yaml").is_file()
+    assert at(outside / "logbooks/moe/entries/MOE-000.yaml").is_file()
 
 
 def test_recipes_that_are_links(started: Cli, folder: Path, outside: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,8 @@ def put(path: Path, kind: str) -> str:
 @pytest.mark.sample(4)
 def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
     """It is reported, and the rest works."""
-    says = put(folder / file, kind)
+    path = at(folder / file)
+    says = put(path, kind)
     for words in (["list"], ["status"], ["list", "two"], ["render"], ["note", "--title", "n"]):
         answer = two(*words)
         assert answer.code == 0, (words, answer.err)
@@ -71,7 +73,7 @@ def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
     assert two("show", "MOE-001").code == 0
     answer = two("doctor")
     assert answer.code == 1
-    assert Path(file).name in answer.out
+    assert path.name in answer.out
     assert says in answer.out
 
 
