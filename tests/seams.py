@@ -178,7 +178,7 @@ def set_github_pace(
 # -- sizes ---------------------------------------------------------------------------------------------
 
 _SIZES = {
-    "age of files that are remembered, ns": "logbook_agent.store.index.RACY_NS",
+    "age of files that are remembered, ns": "logbook_agent.store.cache.RACY_NS",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
     "pages of a list of GitHub's": "logbook_agent.issue.github.MOST_PAGES",

@@ -63,7 +63,7 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
     entry_id, _, number = reference.partition("/")
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
-    run = run_named(record, number)
+    run = run_named(record, str(book.run_named(record.id, number)) if number else "")
     if run.exit is None:
         raise UsageError(
             f"{record.id}/{run.run} has not ended",

@@ -61,6 +61,7 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     entry_id, _, number = reference.partition("/")
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison.run if entry.comparison is not None and not number else None
+    number = str(book.run_named(entry.id, number)) if number else ""
     run = run_named(book.record(entry.id), number) if stated is None else None
     found = invocation_of(run, axis) if run is not None else stated
     if found is None or found.in_process or not found.argv:

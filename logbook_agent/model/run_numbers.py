@@ -30,6 +30,9 @@ class TwinRun(int):
         self.uid = uid
         return self
 
+    def __getnewargs__(self) -> tuple[int, str]:
+        return int(self), self.uid
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TwinRun) and int(self) == int(other) and self.uid == other.uid
 

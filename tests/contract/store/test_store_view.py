@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Answer, Cli
 from tests.contract.views import blocks, is_generated, sealed
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 Git = Callable[..., str]
@@ -28,7 +29,7 @@ def view(one: Cli, folder: Path) -> Path:
 
 @pytest.fixture
 def entry(folder: Path) -> Path:
-    return folder / "logbooks/moe/entries/MOE-000.yaml"
+    return at(folder / "logbooks/moe/entries/MOE-000.yaml")
 
 
 def kept(answer: Answer) -> Path:
@@ -140,7 +141,7 @@ def test_the_next_command_shows_what_was_edited_in_the_files(one: Cli, view: Pat
     header.write_text(f"{header.read_text()}goal: Find out.\n")
     assert one("note", "--title", "third").err == ""
     assert "Find out." in blocks(view.read_text())["header"].text
-    (entry.parent / "MOE-001.yaml").unlink()
+    at(entry.parent / "MOE-001.yaml").unlink()
     assert one("note", "--title", "fourth").code == 0
     assert [*blocks(view.read_text())] == ["header", "MOE-000", "MOE-002", "MOE-003"]
     assert view.read_text() == rendered(one, view)

@@ -73,9 +73,9 @@ def test_every_reader_shows_both_by_their_whole_names(joined: Clone) -> None:
     first, second = (n for n in joined.values("MOE-000") if "." in n)
     notes = [entry for entry, title in joined.listed().items() if title.endswith("goes on")]
     for name in notes:
-        joined.done("edit", name, "--next", "look closer")
+        joined.done("edit", name, "--next", f"look closer at {name[-5:]}")
     status = joined.done("status").out
-    assert all(f"next, from {name}: look closer" in status for name in notes)
+    assert all(f"next, from {name}: look closer at {name[-5:]}" in status for name in notes)
     for words in (["list"], ["table", *whole], ["compare", *whole], ["doctor"]):
         out = joined.done(*words).out
         assert all(name in out for name in whole), words

@@ -32,17 +32,14 @@ def test_the_highest_is_by_number(tmp_path: Path) -> None:
     assert highest(["MOE-x", "OTHER-1"], "MOE") == -1
 
 
-def test_an_id_follows_all_entries_reservations_and_runs(place: Reservations, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    assert reserve(place, "MOE", [], b"{}", runs=runs) == "MOE-000"
+def test_an_id_follows_all_entries_and_reservations(place: Reservations) -> None:
+    assert reserve(place, "MOE", [], b"{}") == "MOE-000"
     # Somebody else's ID, of which only the reservation is known here.
     (place.folder / "MOE-004").touch()
-    assert reserve(place, "MOE", ["MOE-002"], b"{}", runs=runs) == "MOE-005"
-    assert reserve(place, "MOE", ["MOE-007"], b"{}", runs=runs) == "MOE-008"
-    # Of an entry that was deleted its runs are left.
-    (runs / "MOE-009").mkdir(parents=True)
-    assert reserve(place, "MOE", [], b"mine", runs=runs) == "MOE-010"
-    assert (place.folder / "MOE-010").read_bytes() == b"mine"
+    assert reserve(place, "MOE", ["MOE-002.k3x9q"], b"{}") == "MOE-005"
+    assert reserve(place, "MOE", ["MOE-007"], b"{}") == "MOE-008"
+    assert reserve(place, "MOE", [], b"mine") == "MOE-009"
+    assert (place.folder / "MOE-009").read_bytes() == b"mine"
 
 
 def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> None:

@@ -38,16 +38,16 @@ def test_a_measurement_has_a_sample() -> None:
     row = '{"metrics": {"t": {"samples": [%s]}}}'
     text = '{"entry": "MOE-000", "run": 1, "argv": ["x"], "started": "2026-02-10", "rows": [' + row + "]}"
     place = Path("/r/logbooks/moe/runs/MOE-000/01/run.json")
-    assert run_of((text % "1.5").encode(), place).rows[0].metrics["t"].samples == (1.5,)
+    assert run_of(text % "1.5", place).rows[0].metrics["t"].samples == (1.5,)
     with pytest.raises(RecordError, match="expected at least one sample, got none"):
-        run_of((text % "").encode(), place)
+        run_of(text % "", place)
 
 
 def test_the_next_format_is_refused() -> None:
     path = Path("/r/logbooks/moe/logbook.yaml")
-    for data in ({"format": 1}, {}):
+    for data in ({"format": 1}, {"format": 2}, {}):
         check_format(data, path)
-    for number, hint in ((2, "upgrade with"), (0, "correct the number")):
+    for number, hint in ((3, "upgrade with"), (0, "correct the number")):
         with pytest.raises(RecordError) as caught:
             check_format({"format": number}, path)
         assert caught.value.hint.startswith(hint)

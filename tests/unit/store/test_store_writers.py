@@ -24,7 +24,7 @@ NO_WRITERS = {"rule.replace", "examination.rename"}
 
 WRITERS = {
     "store/files.py": "the one place",
-    "store/index.py": "SQLite opens the index itself, in the cache folder",
+    "store/cache.py": "SQLite opens the cache itself, in the cache folder",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
