@@ -189,9 +189,9 @@ class BookRuns:
                 hint=f"name one of them: {entry_id}/{found[0]}",
             )
         raise NotFound(
-            f"{entry_id} has no run {text}",
-            cause=f"its runs are {listed([str(n) for n in there], 5)}" if there else "it has no runs",
-            hint=f"logbook show {entry_id}",
+            f"no run {entry_id}/{text}",
+            cause=f"its runs are {listed([str(n) for n in there], 5)}" if there else f"{entry_id} has no runs",
+            hint=f"name one of them: {entry_id}/{[*there][-1]}" if there else f"logbook show {entry_id}",
         )
 
     def log_path(self, entry_id: str, run: int) -> Path:

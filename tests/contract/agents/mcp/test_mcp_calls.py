@@ -124,7 +124,7 @@ def test_a_log_of_each_run(started: Cli, folder: Path) -> None:
     assert call(folder, "show", id="MOE-000", tail=5, run=1)["data"]["lines"][1] == "run 1"
     assert "\nrun 1\n" in mcp_document(folder, "logbook://moe/log/MOE-000/1")
     assert started("show", "MOE-000", "--run", "2").out == "run 2\n"
-    assert started("show", "MOE-000", "--run", "3").err.startswith("error: MOE-000 has no run 3\n")
+    assert started("show", "MOE-000", "--run", "3").err.startswith("error: no run MOE-000/3\n")
 
 
 def test_a_large_answer_is_cut_and_says_how_to_get_all(started: Cli, folder: Path) -> None:
