@@ -110,8 +110,9 @@ class _Cleaner:
         """The key, without what only the whole shows to be a secret: `key=value` may have been one text once."""
         if not isinstance(key, str) or not isinstance(value, str) or key.isidentifier():
             return self.clean(key)
-        head, is_whole, _ = self._redactor.text(f"{key}={value}").partition("=")
-        return self.clean(head if is_whole else key)
+        whole = self._redactor.text(f"{key}={value}")
+        head, is_whole, _ = whole.partition("=")
+        return self.clean(key if whole.startswith(f"{key}=") or not is_whole else head)
 
     def _is_named(self, name: str, value: Any) -> bool:
         """Whether a value beside a name is short enough to be the secret that it names."""
