@@ -30,7 +30,7 @@ class TwinRun(int):
         self.uid = uid
         return self
 
-    def __getnewargs__(self) -> tuple[int, str]:
+    def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
         return int(self), self.uid
 
     def __eq__(self, other: object) -> bool:
