@@ -30,7 +30,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder
 from logbook_agent.store.workspace import Workspace
 
-_NAME = "made"  # of the working tree
+_NAME = "recorded"  # the working tree of the code that is
 
 
 class _Watch:
