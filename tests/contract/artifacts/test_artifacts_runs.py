@@ -120,16 +120,16 @@ def test_what_was_not_copied_at_a_kill_is_absent(started: Cli, folder: Path) -> 
         (folder / f"big/{number}.bin").write_bytes(bytes([number]) * 9_000_000)
     argv = [sys.executable, "-m", "logbook_agent", "run", "--keep", "big/*", "--", "true"]
     process = subprocess.Popen(argv, cwd=folder)
-    left = at(folder / "logbooks/moe/runs/MOE-000/01/artifacts")
+    left = folder / "logbooks/moe/runs/MOE-000/01/artifacts"
     deadline = time.monotonic() + 60
-    while not whole_in(left) and time.monotonic() < deadline:
+    while not whole_in(at(left)) and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    whole = whole_in(left)
+    whole = whole_in(at(left))
     assert all(path.stat().st_size == 9_000_000 for path in whole)
     assert 0 < len(whole) < 9
     assert started("doctor", "--fix").code == 0
     assert "artifacts" not in run_of(folder)
-    assert whole_in(left) == []
+    assert whole_in(at(left)) == []
     assert Store(folder).runs("MOE-000")[0].exit is not None

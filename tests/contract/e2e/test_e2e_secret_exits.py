@@ -126,7 +126,7 @@ def _damage(matrix: Matrix, there: Path) -> None:
     damaged = at(there / "entries/MOE-005.yaml")
     data = {**yaml.safe_load(at(there / "entries/MOE-004.yaml").read_text()), "id": "MOE-005", "title": "damaged"}
     damaged.write_text(yaml.safe_dump({**data, "kind": matrix.plant("kind", matrix.words[:1])[0]}, sort_keys=False))
-    run = at(there / "runs/MOE-004/01/run.json")
+    run = there / "runs" / at(there / "entries/MOE-004.yaml").stem / "01/run.json"
     run.parent.mkdir(parents=True)
     plain = json.loads(at(there / "runs/MOE-000/01/run.json").read_text())
     duration = matrix.plant("duration of a run", matrix.words[:1])[0]

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.seams import Store
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -86,4 +87,4 @@ def test_two_sweeps_that_begin_at_once_make_one_entry(started: Cli, folder: Path
     assert sorted(process.returncode for process in both) == [0, 3], errors
     refused = next(e for e, process in zip(errors, both, strict=True) if process.returncode == 3)
     assert all(word in refused for word in ("MOE-000", os.uname().nodename, "logbook sweep demo --new"))
-    assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]
+    assert Store(folder).entry_ids() == ["MOE-000"]
