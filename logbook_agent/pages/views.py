@@ -210,7 +210,7 @@ def view_problem(workspace: Workspace, book: Book) -> ViewProblem | None:
     blocks = marked.parse(text)
     present = {name: block.text for name, block in blocks.items()}
     wanted = {block.name: block.text for block in all_blocks(workspace, book, blocks)}
-    busy = {run.entry for run in book.open_runs() if _is_running(book, run.entry)}
+    busy = {run.entry for run in book.open_runs() if book.has_entry(run.entry) and _is_running(book, run.entry)}
     names = [name for name in {**wanted, **present} if name not in busy and present.get(name) != wanted.get(name)]
     return ViewProblem(kind="outdated", blocks=tuple(names)) if names else None
 

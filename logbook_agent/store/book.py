@@ -213,7 +213,8 @@ class Book(BookRuns):
 
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()
-        if id_number(entry_id, self.header.prefix) is not None and self.run_numbers(entry_id):
+        left = map(bare_id, names_in(self.runs_folder, within=self.root))
+        if id_number(entry_id, self.header.prefix) is not None and bare_id(entry_id) in left:
             cause, hint = (
                 "its file was removed, but its runs are there",
                 "logbook doctor",

@@ -299,7 +299,7 @@ class BookRuns:
         damage: StoreError | None = None
         if place is not None and os.path.lexists(self.run_folder(*place) / "run.json"):
             try:
-                run = self.run(*place)
+                run = self.run(self.names.id_of(place[0]), place[1])
                 if run.marker == marker:
                     return run
             except StoreError as error:
