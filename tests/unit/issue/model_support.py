@@ -58,7 +58,8 @@ class Header:
 
 
 def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
-    return replace(EntryWanted(id=f"MOE-{number:03d}", digest=f"{number:08x}{version:08x}"), **more)  # type: ignore[arg-type]
+    entry_id = f"MOE-{number:03d}"
+    return replace(EntryWanted(id=entry_id, name=entry_id, digest=f"{number:08x}{version:08x}"), **more)  # type: ignore[arg-type]
 
 
 def wanted_of(entries: Sequence[EntryWanted], header: Header, **more: object) -> Wanted:

@@ -187,7 +187,7 @@ def test_comments_that_a_list_lags_behind_are_not_posted_again() -> None:
 def test_an_entry_of_another_clone_with_the_same_id_is_not_overwritten() -> None:
     """Two clones gave out one ID; after they were merged one of the entries has a new ID, and the comment follows."""
     server, header, _ = posted(1)
-    ours, theirs = entry(1, mark="aaaa"), entry(1, 5, mark="bbbb")
+    ours, theirs = entry(1, name="MOE-001.aaaaa"), entry(1, 5, name="MOE-001.bbbbb")
     sync(Client(server, "ada"), [entry(0), ours], header).run()
     plan = full_plan(server, [entry(0), theirs], header)
     assert [type(s) for s in plan.steps] == [WriteBlock, Post]
@@ -201,8 +201,8 @@ def test_an_entry_of_another_clone_with_the_same_id_is_not_overwritten() -> None
 
 def test_a_changed_entry_of_another_clone_is_told_of_and_left() -> None:
     server, header, _ = posted(0)
-    sync(Client(server, "ada"), [entry(0), entry(1, mark="aaaa")], header).run()
-    plan = full_plan(server, [entry(0, 1), entry(1, 5, mark="bbbb")], header)
+    sync(Client(server, "ada"), [entry(0), entry(1, name="MOE-001.aaaaa")], header).run()
+    plan = full_plan(server, [entry(0, 1), entry(1, 5, name="MOE-001.bbbbb")], header)
     assert [type(s) for s in plan.steps] == [WriteBlock, Post]
     [warning] = plan.warnings
     assert "MOE-000 changed, since its MOE-001 is another clone's entry" in warning
