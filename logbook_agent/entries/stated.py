@@ -231,33 +231,26 @@ def _part(key: str, value: Any) -> Any:
             raise CodecError("device_hours: expected a number above zero")
         return float(value)
     if key not in _ITEMS:
-        if not isinstance(value, str):
-            raise CodecError(f"{key}: expected text, got {type(value).__name__}")
-        return value
-    if isinstance(value, dict) and key == "links":
+        return _text(value, key)
+    if isinstance(value, dict) and key == "links" and not {"label", "url"} & value.keys():
         value = [f"{label}={url}" for label, url in value.items()]
-    if not isinstance(value, list):
-        raise CodecError(f"{key}: expected a list, got {type(value).__name__}")
     short, cls = _ITEMS[key]
-    return tuple(_item(item, short, cls, key) for item in value)
+    return tuple(_item(item, short, cls, key) for item in (value if isinstance(value, list) else [value]))
+
+
+def _text(value: Any, key: str) -> str:
+    if isinstance(value, str | int | float):
+        return as_written(value)
+    raise CodecError(f"{key}: expected text, got {type(value).__name__}")
 
 
 def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) -> Any:
     """One item of a list: a text in its short form, or a mapping in full."""
-    if isinstance(item, str):
-        return short(item)
-    if cls is None:
-        raise CodecError(f"{key}: expected text, got {type(item).__name__}")
+    if cls is None or not isinstance(item, Mapping):
+        return short(_text(item, key))
     if cls is Criterion and isinstance(item, Mapping) and item.get("predicate") is not None:
         item = {**item, "predicate": checked_predicate(item["predicate"])}
-    return decode(cls, _values_as_written(item), key)
-
-
-def _values_as_written(value: Any) -> Any:
-    """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
-    if isinstance(value, dict) and isinstance(value.get("values"), list):
-        return {**value, "values": [as_written(v) for v in value["values"]]}
-    return value
+    return decode(cls, item, key)
 
 
 _ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {

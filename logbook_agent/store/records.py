@@ -21,6 +21,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.names import renamed
+from logbook_agent.store.natural import entry_data
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
 
@@ -98,12 +99,8 @@ def _load_run(path: Path) -> Run:
 
 def _entry_in(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
-    match data:
-        case {"comparison": {"question": {"guards": _} as question}}:
-            del question["guards"]  # of earlier versions: every declared metric is judged
     if isinstance(data, dict):
-        data.pop("aliases", None)  # of earlier versions: no entry gets another ID any more
-        data["id"] = data["name"] = path.stem
+        data = {**entry_data(data), "id": path.stem, "name": path.stem}
     return _decode(Entry, data, path, text, check_entry)
 
 
@@ -220,7 +217,7 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
     if isinstance(data, dict):
-        data.pop("format", None)
+        data = {key: value for key, value in data.items() if value is not None and key != "format"}
     try:
         value = decode(cls, data)
         check(value)
@@ -266,6 +263,8 @@ def check_header(header: Header, folder: str) -> None:
 def check_entry(entry: Entry) -> None:
     """Raise CodecError for a name that is none."""
     _check("id", entry.id, _is_name, "PREFIX-NNN")
+    if not entry.opened:
+        raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
     for key in RELATIONS:
         target = getattr(entry, key)
         if target is not None:

@@ -1,0 +1,163 @@
+"""Entries that somebody writes in an editor, in YAML as people write it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import Cli
+
+OPENED = "opened: 2026-02-10T10:43:00+00:00\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    entry = folder / "logbooks/moe/entries/MOE-000.yaml"
+    entry.parent.mkdir(exist_ok=True)
+    entry.write_text(text)
+    return entry
+
+
+def test_a_title_and_a_time_are_an_entry(started: Cli, folder: Path) -> None:
+    written(folder, f"title: by hand\n{OPENED}")
+    assert started("list").out == "MOE-000  2026-02-10 10:43  noted  by hand\n"
+    assert "by hand" in started("show", "moe-0").out
+    assert "entries: 1 (1 noted)" in started("status").out
+    assert started("render").code == 0
+    assert "### 2026-02-10 10:43 - MOE-000 by hand" in (folder / "logbooks/moe.md").read_text()
+    assert started("edit", "MOE-000", "--next", "measure it").code == 0
+    assert "2026-02-10 10:43" in started("list").out
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        ("2026-02-10", "2026-02-10 00:00"),
+        ("2026-02-10 10:43", "2026-02-10 10:43"),
+        ("2026-02-10T10:43:00Z", "2026-02-10 10:43"),
+        ("2026-02-10 12:43:00+02:00", "2026-02-10 10:43"),
+    ],
+)
+def test_times_without_quotes(started: Cli, folder: Path, time: str, shown: str) -> None:
+    written(folder, f"title: x\nopened: {time}\n")
+    assert started("list").out.split("  ")[1] == shown
+
+
+@pytest.mark.parametrize("opened", ["", "opened:\n", "opened: ''\n"])
+def test_an_entry_without_a_time_says_what_to_write(started: Cli, folder: Path, opened: str) -> None:
+    written(folder, f"title: x\n{opened}")
+    answer = started("show", "MOE-000")
+    assert answer.code == 3
+    assert "MOE-000.yaml: opened: missing: write when it began, such as 2026-02-10T10:43:00+00:00" in answer.err
+
+
+WORDS = ["bench", "2", "1e-3", "1.50", "no", "12:30", "1_000", "true", "08", "0x1F", "-1", "2026-02-09"]
+
+
+def test_words_of_a_command_are_those_that_stand_there(started: Cli, folder: Path) -> None:
+    entry = written(folder, f"title: x\n{OPENED}state: planned\ncommands:\n  argv: [{', '.join(WORDS)}]\n")
+    assert f"`{' '.join(WORDS)}`" in started("show", "MOE-000").out
+    assert started("edit", "MOE-000", "--next", "go").code == 0
+    assert yaml.safe_load(entry.read_text())["commands"] == [{"argv": WORDS}]
+
+
+def test_texts_that_look_like_something_else(started: Cli, folder: Path) -> None:
+    written(
+        folder,
+        f"title: 1.50\n{OPENED}noise: no\ngates: ok == 1\nfree: checksum\nplots: pairs\nconfidence:\nreviewed: 1.50\n",
+    )
+    entry = json.loads(started("show", "MOE-000", "--json", "--full").out)["data"]
+    assert entry["title"] == "1.50"
+    assert started("edit", "MOE-000", "--free", "other").code == 0
+    kept = yaml.safe_load((folder / "logbooks/moe/entries/MOE-000.yaml").read_text())
+    assert kept["gates"] == ["ok == 1"]
+    assert kept["free"] == ["checksum", "other"]
+    assert kept["plots"] == ["pairs"]
+    assert kept["reviewed"] == 1.5
+
+
+FIELDS = {
+    "a mapping": "fields:\n  Hypothesis: faster\n  Seen: {text}\n",
+    "a list of mappings": "fields:\n- Hypothesis: faster\n- Seen: {text}\n",
+    "one mapping in a list": "fields:\n- Hypothesis: faster\n  Seen: {text}\n",
+    "labels and texts": "fields:\n- label: Hypothesis\n  text: faster\n- {{label: Seen, text: {text}}}\n",
+    "mixed": "fields:\n- label: Hypothesis\n  text: faster\n- Seen: {text}\n",
+}
+TEXTS = {
+    "3.50": "3.50",
+    "no": "no",
+    "12:30": "12:30",
+    "true": "true",
+    "[a, 1e-3, 2]": "- a\n- 1e-3\n- 2",
+    "[speed: 3x]": "- speed: 3x",
+    "{topk: 2, lr: 1.50}": "topk: 2, lr: 1.50",
+}
+
+
+@pytest.mark.parametrize("form", FIELDS)
+def test_fields_in_their_natural_forms(started: Cli, folder: Path, form: str) -> None:
+    for text, means in TEXTS.items():
+        written(folder, f"title: x\n{OPENED}{FIELDS[form].format(text=text)}")
+        fields = started("show", "MOE-000", "--json").data["fields"]
+        assert [(f["label"], f["text"]) for f in fields] == [("Hypothesis", "faster"), ("Seen", means)]
+    assert started("render").code == 0
+    assert "- Seen: topk: 2, lr: 1.50" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_a_list_with_paragraphs(started: Cli, folder: Path) -> None:
+    entry = written(folder, f"title: x\n{OPENED}fields:\n  Seen:\n  - |\n    one\n\n    two\n  - three\n  Result:\n")
+    assert started("edit", "MOE-000", "--next", "go").code == 0
+    fields = yaml.safe_load(entry.read_text())["fields"]
+    assert fields[0]["text"] == "- one\n  \n  two\n- three"
+    assert (fields[1]["label"], fields[1]["text"]) == ("Result", "")
+
+
+def test_relations_as_people_type_them(started: Cli, folder: Path) -> None:
+    written(folder, f"title: first\n{OPENED}")
+    (folder / "logbooks/moe/entries/MOE-001.yaml").write_text(f"title: second\n{OPENED}continues: moe-0\n")
+    answer = started("show", "MOE-001")
+    assert (answer.code, answer.err) == (0, "")
+    assert "- Continues: MOE-000" in answer.out
+
+
+@pytest.mark.parametrize("text", ["fields:\n  Seen: a\n  Seen: b\n", "title: y\n"])
+def test_a_key_that_stands_twice_is_an_error_with_its_line(started: Cli, folder: Path, text: str) -> None:
+    written(folder, f"title: x\n{OPENED}{text}")
+    answer = started("show", "MOE-000")
+    assert answer.code == 3
+    assert "stands twice: remove one, or join them" in answer.err
+    assert f"line {2 + len(text.splitlines())}, column" in answer.err
+
+
+HEADER = """\
+topic: thread
+prefix: THR
+title: 42
+goal: 1.50
+metrics: tflops:max
+constraints: one
+gates: ok == 1
+links: {Paper: https://example.org/p}
+stop_criteria: It is known.
+matrix: {axis: k, values: [2, 1e-3, no, 1.50]}
+command_templates: 'Base: bench --k 2'
+summary:
+"""
+
+
+def test_a_header_file_of_single_texts(cli: Cli, folder: Path) -> None:
+    (folder / "thread.yaml").write_text(HEADER)
+    answer = cli("start", "--from", "thread.yaml")
+    assert (answer.code, answer.err) == (0, "")
+    header = folder / "logbooks/thread/logbook.yaml"
+    kept = yaml.safe_load(header.read_text())
+    assert (kept["title"], kept["goal"], kept["constraints"], kept["gates"]) == ("42", "1.50", ["one"], ["ok == 1"])
+    assert kept["matrix"] == [{"axis": "k", "values": ["2", "1e-3", "no", "1.50"]}]
+    # The same in the logbook itself.
+    header.write_text(f"{header.read_text()}free: checksum\nplots: pairs\nsummary:\n")
+    assert cli("note", "--title", "x").code == 0
+    assert cli("edit", "--goal", "", "--reason", "a test").code == 0
+    kept = yaml.safe_load(header.read_text())
+    assert (kept["free"], kept["plots"]) == (["checksum"], ["pairs"])
