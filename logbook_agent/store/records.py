@@ -34,6 +34,8 @@ FORMAT = 2
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
 _read: dict[Path, tuple[Stamp, Any]] = {}
+# What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
+_BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
 _SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -200,7 +202,16 @@ def _dumper() -> Any:
 
     # The pure-Python emitter: the C one ignores block style for text with long lines or wide characters.
     class Dumper(yaml.SafeDumper):
-        pass
+        def analyze_scalar(self, text: str) -> Any:
+            """PyYAML quotes prose for its tabs, and for blanks at the end of a line; a block holds both."""
+            found = super().analyze_scalar(text)
+            if "\n" in text and not found.allow_block:
+                found.allow_block = super().analyze_scalar(_BLANKS.sub("", text) or "\n").allow_block
+            return found
+
+        def determine_block_hints(self, text: str) -> Any:
+            # Without the indentation, a tab at the start is an error to whoever reads it.
+            return super().determine_block_hints(f" {text}" if text[:1] == "\t" else text)
 
     def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "|" if "\n" in text else None

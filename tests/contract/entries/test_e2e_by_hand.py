@@ -161,3 +161,25 @@ def test_a_header_file_of_single_texts(cli: Cli, folder: Path) -> None:
     assert cli("edit", "--goal", "", "--reason", "a test").code == 0
     kept = yaml.safe_load(header.read_text())
     assert (kept["free"], kept["plots"]) == (["checksum"], ["pairs"])
+
+
+PROSE = {
+    "trailing blanks": "two blanks  \nmake a break\nend",
+    "tabs": "a\tb\n\tindented by a tab\nend",
+    "a tab first": "\tfirst\nthen",
+    "blanks first": "  first\nthen \t \n\nend",
+    "line ends of Windows": "one\r\ntwo\r\n\r\nthree",
+}
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_prose_stays_a_block_that_people_can_read(started: Cli, folder: Path, name: str) -> None:
+    prose = PROSE[name]
+    written(folder, f"title: x\n{OPENED}")
+    assert started("edit", "MOE-000", "--field", f"Seen={prose}", "--hypothesis", prose).code == 0
+    text = (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    lines = prose.replace("\r\n", "\n").split("\n")
+    assert all(f"\n    {line}\n" in text for line in lines if line)
+    assert text.count("text: |") == 2
+    assert {f["text"] for f in yaml.safe_load(text)["fields"]} == {"\n".join(lines)}
+    assert {f["text"] for f in started("show", "MOE-000", "--json").data["fields"]} == {"\n".join(lines)}
