@@ -183,3 +183,23 @@ def test_prose_stays_a_block_that_people_can_read(started: Cli, folder: Path, na
     assert text.count("text: |") == 2
     assert {f["text"] for f in yaml.safe_load(text)["fields"]} == {"\n".join(lines)}
     assert {f["text"] for f in started("show", "MOE-000", "--json").data["fields"]} == {"\n".join(lines)}
+
+
+def test_the_tool_keeps_the_modes_of_files(started: Cli, folder: Path) -> None:
+    """A run file is replaced when its run ends."""
+    command = "chmod 600 logbooks/moe/runs/*/*/run.json; echo RESULT tflops=1"
+    assert started("run", "--", "sh", "-c", command).code == 0
+    root = folder / "logbooks"
+    (entry,) = root.glob("moe/entries/*.yaml")
+    (run,) = root.glob("moe/runs/*/*/run.json")
+    assert run.stat().st_mode & 0o777 == 0o600
+    assert json.loads(run.read_text())["rows"]
+    files = [entry, root / "moe/logbook.yaml", root / "moe.md"]
+    for mode in (0o600, 0o640, 0o664):
+        before = {file: file.read_bytes() for file in files}
+        for file in files:
+            file.chmod(mode)
+        assert started("edit", "MOE-000", "--next", f"mode {mode:o}").code == 0
+        assert started("edit", "--goal", f"mode {mode:o}", "--reason", "a test").code == 0
+        assert [oct(file.stat().st_mode & 0o777) for file in files] == [oct(mode)] * len(files)
+        assert not [file.name for file in files if file.read_bytes() == before[file]]
