@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -203,3 +205,25 @@ def test_the_tool_keeps_the_modes_of_files(started: Cli, folder: Path) -> None:
         assert started("edit", "--goal", f"mode {mode:o}", "--reason", "a test").code == 0
         assert [oct(file.stat().st_mode & 0o777) for file in files] == [oct(mode)] * len(files)
         assert not [file.name for file in files if file.read_bytes() == before[file]]
+
+
+def test_what_git_ignores_is_for_the_user_to_say(started: Cli, folder: Path) -> None:
+    """Lines that somebody took out stay out, and what somebody wrote behind ours is not overruled."""
+    ignore, attributes = folder / "logbooks/.gitignore", folder / "logbooks/.gitattributes"
+    ignore.write_text(ignore.read_text().replace("/*/runs/*/*/output.log\n", "") + "!/*/backups/\n")
+    attributes.write_text(attributes.read_text().replace("*.diff -text\n", "") + "*.md merge=ours\n")
+    ours = ignore.read_text(), attributes.read_text()
+    assert started("run", "--", "sh", "-c", "echo 1 >a.txt; echo ARTIFACT a.txt; echo RESULT tflops=1").code == 0
+    assert started("render").code == 0
+    assert (ignore.read_text(), attributes.read_text()) == ours
+    assert started("start", "other", "--prefix", "OTH").code == 0
+    assert ignore.read_text() == ours[0]
+    assert attributes.read_text() == ours[1].replace(
+        "/moe.md merge=union\n", "/moe.md merge=union\n/other.md merge=union\n"
+    )
+    git = shutil.which("git")
+    assert git is not None
+    subprocess.run([git, "init", "-q"], cwd=folder, check=True)
+    asked = [git, "check-attr", "merge", "logbooks/other.md"]
+    told = subprocess.run(asked, cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert told == "logbooks/other.md: merge: ours\n"
