@@ -96,7 +96,7 @@ def read_recipe(file: RecipeFile) -> RecipeData:
         raise UsageError(
             error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"
         ) from error
-    data = parse_yaml(text, str(file.path), spelt=True)
+    data = parse_yaml(text, str(file.path))
     if not isinstance(data, dict):
         raise UsageError(
             f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {file.name}"

@@ -8,7 +8,7 @@ from logbook_agent.cli.declared import flag
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import say
 from logbook_agent.pages.views import render, view_problem
-from logbook_agent.store.git_files import complete_git_files
+from logbook_agent.store.git_files import ignore_view_in
 from logbook_agent.store.workspace import naming
 from logbook_agent.text.phrases import counted
 
@@ -27,7 +27,8 @@ def render_command(
     book = space.book()
     data: dict[str, object] = {"view": str(book.view_path), "entries": (count := len(book.entry_ids()))}
     if not check:
-        complete_git_files(book.root, book.topic, ignore_view=space.config.ignore_views)
+        if space.config.ignore_views:
+            ignore_view_in(book.root, book.topic)
         render(space, book)
         common.emit("render", data, f"rendered {counted(count, 'entry', 'entries')} into {book.view_path}")
         return 0

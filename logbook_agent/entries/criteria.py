@@ -13,7 +13,7 @@ from logbook_agent.entries.stated import parse_budget
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import is_withdrawn, parse_id
+from logbook_agent.model.entry import is_withdrawn, parse_id, typed_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
 from logbook_agent.pages.views import changing
@@ -155,7 +155,7 @@ def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
             cause="a judgement needs evidence: the ID of an entry, or an address",
             hint=f"add: --evidence {shown}" + (" (logbook list shows the IDs)" if shown == "ID" else ""),
         )
-    if parse_id(text) is not None:
+    if parse_id(typed_id(text)) is not None:
         entry_id = book.resolve(text)
         entry = book.entry(entry_id)
         discarded = read(workspace, book).standing(entry).discarded_by

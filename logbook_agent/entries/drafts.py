@@ -129,7 +129,8 @@ def draft_entry(
     commands: Sequence[PlannedCommand] = (),
 ) -> Entry:
     """An entry without an ID yet."""
-    if kind not in KINDS:
+    known = next((k for k in KINDS if k == kind.casefold()), None)
+    if known is None:
         raise UsageError(
             f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
         )
@@ -137,7 +138,7 @@ def draft_entry(
         id="",
         title=one_line(title),
         opened=workspace.stamp(),
-        kind=kind,
+        kind=known,
         state=state,
         continues=prose.continues,
         completes=prose.completes,
@@ -149,16 +150,16 @@ def draft_entry(
 
 
 def parse_field(text: str) -> Field:
-    """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
-    label, separator, value = text.partition("=")
+    """`LABEL=TEXT` or `LABEL: TEXT`. Raises UsageError for a label that could not be read back from the view."""
+    label, separator, value = min(text.partition("="), text.partition(": "), key=lambda parts: len(parts[0]))
     label = clean(label).strip()
-    if not separator or not label or value.startswith("="):
+    if not separator or not label or (separator == "=" and value.startswith("=")):
         raise UsageError(
             f"--field {one_line(text)!r} is not LABEL=TEXT",
             cause="the = or the label is missing, or the = stands twice",
             hint="write: --field 'Observation=modes are forced to full'",
         )
-    return Field(label=checked_label(label), text=clean(value))
+    return Field(label=checked_label(label), text=clean(value.lstrip() if separator == ": " else value))
 
 
 def checked_label(label: str) -> str:

@@ -250,21 +250,22 @@ def _relation(given: str | None, old: str | None) -> str | None:
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:
     if given is None:
         return old
-    if given == "computed":
+    if given.casefold() == COMPUTED:
         return None
-    if given not in SETTABLE_STATES:
+    state = next((s for s in SETTABLE_STATES if s == given.casefold()), None)
+    if state is None:
         raise UsageError(
             f"{given!r} cannot be set",
             cause=f"you can set {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
             hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
         )
-    if given == "planned" and has_runs:
+    if state == "planned" and has_runs:
         raise UsageError(
             "an entry with runs is no longer planned",
             cause="its state follows from its runs",
             hint="plan the rest as a separate entry: logbook note --plan --title '...' --continues ID",
         )
-    return given
+    return state
 
 
 COMPUTED = "computed"
@@ -283,7 +284,7 @@ def stated_confidence(
         return old
     if given is None:
         given = record.entry.confidence or COMPUTED
-    if given == COMPUTED:
+    if given.casefold() == COMPUTED:
         if reason:
             raise UsageError(
                 f"the confidence of {record.id} is computed, so it takes no reason",
@@ -291,7 +292,7 @@ def stated_confidence(
                 hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
             )
         return None, None
-    word = next((c for c in CONFIDENCES if c == given), None)
+    word = next((c for c in CONFIDENCES if c == given.casefold()), None)
     if word is None:
         raise UsageError(
             f"unknown confidence {given!r}",

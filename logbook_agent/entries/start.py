@@ -29,7 +29,7 @@ from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming, prefix_of
 from logbook_agent.text.markdown import clean
-from logbook_agent.text.times import zone_of
+from logbook_agent.text.times import zone_called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +83,16 @@ def summarise(workspace: Workspace, book: Book, text: str) -> Header:
 def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
     data = request.stated
-    topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.topic))
+    named = _no_secret(workspace, "topic", request.topic or data.topic) or ""
+    topic = checked_topic(named)
     given = _no_secret(workspace, "prefix", request.prefix or data.prefix)
     prefix = checked_prefix(given or derived_prefix(topic, _taken(workspace)))
-    zone = request.zone or data.zone or "UTC"
-    zone_of(zone)
+    zone = zone_called(request.zone or data.zone or "UTC")
     metrics = (*data.metrics, *(parse_metric(m) for m in request.metrics))
     check_distinct(metrics)
     return Header(
         topic=topic,
-        title=clean(request.title or data.title or topic.replace("_", " ").replace("-", " ")),
+        title=clean(request.title or data.title or named.replace("_", " ").replace("-", " ")),
         prefix=prefix,
         opened=workspace.stamp(),
         zone=zone,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.budget import Budget
@@ -26,7 +26,7 @@ from logbook_agent.model.header import (
     MatrixAxis,
     Metric,
 )
-from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
+from logbook_agent.model.units import UNITS, Direction, known
 from logbook_agent.model.values import as_written, parse_value
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.reading import manual
@@ -36,27 +36,35 @@ from logbook_agent.text.near import nearest
 
 # A prefix that is derived from a topic gets no further word beyond this length.
 _PREFIX_CHARS = 16
+# A topic as people write it.
+_IN_WORDS = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
 _CURVE = re.compile(r"(?P<reduce>last|best|mean=[1-9]\d{0,6})|over=(?P<over>[A-Za-z_][\w./-]*)")
 _WATCHED = "watched"
+_DIRECTIONS: dict[str, Direction] = {
+    **dict.fromkeys(("max", "maximize", "higher"), "max"),
+    **dict.fromkeys(("min", "minimize", "lower"), "min"),
+}
 _FILE_KEYS = tuple(part.name for part in fields(HeaderParts))
 
 
 def parse_metric(text: str) -> Metric:
-    """`NAME[:max|min][:UNIT][:best|mean=N][:over=KEY][:watched]`; what is left out comes from the table of known
-    metrics."""
-    name, *rest = clean(text).split(":")
-    is_watched = rest[-1:] == [_WATCHED]
-    rest = rest[:-1] if is_watched else rest
-    reduce, over = _of_curve(rest)
-    direction: Direction | None = None
-    if rest and rest[0] in DIRECTIONS:
-        direction = cast(Direction, rest.pop(0))
-    elif rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
+    """`NAME[:max|min][:UNIT][:best|mean=N][:over=KEY][:watched]`, in any order; what is left out comes from the table
+    of known metrics."""
+    name, *parts = (part.strip() for part in clean(text).split(":"))
+    is_watched = _WATCHED in parts
+    reduce, over = _of_curve(parts)
+    rest = [part for part in parts if part != _WATCHED and not _CURVE.fullmatch(part)]
+    stated = {_DIRECTIONS[part.casefold()] for part in rest if part.casefold() in _DIRECTIONS}
+    rest = [part for part in rest if part.casefold() not in _DIRECTIONS]
+    if len(stated) > 1:
+        raise _bad(f"metric {text!r}: two directions", "only one way is better", f"{name}:min or --metric {name}:max")
+    direction = next(iter(stated), None)
+    if direction is None and rest and (len(rest) > 1 or not (rest[0] in UNITS or "/" in rest[0] or "%" in rest[0])):
         end = f":{rest[1]}" if len(rest) > 1 else ""
         raise _bad(
             f"metric {text!r}: unknown direction {rest[0]!r}",
-            "a direction is max or min; an uncommon unit goes after it",
+            "a direction is max or min; an uncommon unit needs one beside it",
             f"{name}:min{end} or --metric {name}:max{end}",
         )
     if not _METRIC.fullmatch(name):
@@ -77,11 +85,10 @@ def parse_metric(text: str) -> Metric:
     return Metric(name=name, direction=direction, unit=unit, primary=not is_watched, reduce=reduce, over=over)
 
 
-def _of_curve(rest: list[str]) -> tuple[str, str]:
-    """Take from the end of these words how a curve is reduced, and the key of its steps."""
+def _of_curve(parts: Sequence[str]) -> tuple[str, str]:
+    """How a curve is reduced, and the key of its steps."""
     reduce, over = "last", STEP
-    while rest and (found := _CURVE.fullmatch(rest[-1])) is not None:
-        rest.pop()
+    for found in filter(None, map(_CURVE.fullmatch, parts)):
         reduce, over = found["reduce"] or reduce, found["over"] or over
     return reduce, over
 
@@ -97,24 +104,24 @@ def checked_topic(topic: str | None) -> str:
             cause="a logbook is named by its topic",
             hint="logbook start moe_ep_int8",
         )
-    if not TOPIC.fullmatch(topic):
-        better = re.sub(r"[^a-z0-9_-]+", "_", topic.casefold()).strip("_-") or "my_topic"
-        raise UsageError(
-            f"the topic {topic!r} is not a portable file name",
-            cause="a topic has only lower-case letters, digits, _ and -",
-            hint=f"logbook start {better} --title {topic!r} ...",
-        )
-    return topic
+    if _IN_WORDS.fullmatch(topic) and TOPIC.fullmatch(words := re.sub("[ .]+", "_", topic.lower())):
+        return words
+    better = re.sub(r"[^a-z0-9_-]+", "_", topic.casefold()).strip("_-") or "my_topic"
+    raise UsageError(
+        f"the topic {topic!r} is not a portable file name",
+        cause="a topic has only lower-case letters, digits, _ and -",
+        hint=f"logbook start {better} --title {topic!r} ...",
+    )
 
 
 def checked_prefix(prefix: str) -> str:
-    if not PREFIX.fullmatch(prefix):
-        raise UsageError(
-            f"the prefix {prefix!r} is not valid",
-            cause="a prefix is capital letters and digits, in words joined by -, and starts with a letter",
-            hint=f"write: --prefix {_prefix_like(prefix)}",
-        )
-    return prefix
+    if PREFIX.fullmatch(capitals := prefix.upper().replace("_", "-")):
+        return capitals
+    raise UsageError(
+        f"the prefix {prefix!r} is not valid",
+        cause="a prefix is capital letters and digits, in words joined by -, and starts with a letter",
+        hint=f"write: --prefix {_prefix_like(prefix)}",
+    )
 
 
 def derived_prefix(topic: str, taken: Collection[str]) -> str:
@@ -142,7 +149,7 @@ def check_distinct(metrics: Sequence[Metric]) -> None:
 
 
 def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str, str]:
-    label, found, rest = text.partition(separator)
+    label, found, rest = min(text.partition(separator), text.partition(": "), key=lambda parts: len(parts[0]))
     if not found or not label.strip() or not rest.strip():
         raise UsageError(
             f"{option} {text!r} is not LABEL{separator}TEXT",
@@ -154,10 +161,11 @@ def _labelled(text: str, option: str, separator: str, example: str) -> tuple[str
 
 def parse_budget(texts: Sequence[str], budget: Budget) -> Budget:
     """The budget with what `runs=N` and `hours=H` state in place; `runs=` takes the limit away."""
-    given = {name: value if value != "" else None for name, value in (parse_value(t, "--budget") for t in texts)}
+    parts = [part for text in texts for part in text.replace(",", " ").split()]
     try:
+        given = {name: value if value != "" else None for name, value in (parse_value(p, "--budget") for p in parts)}
         return decode(Budget, {**encode(budget), **given})
-    except CodecError as error:
+    except (CodecError, UsageError) as error:
         raise UsageError(
             f"--budget {' '.join(texts)}: {error}",
             cause="a budget is a number of runs, or of hours that they take together",
@@ -231,33 +239,26 @@ def _part(key: str, value: Any) -> Any:
             raise CodecError("device_hours: expected a number above zero")
         return float(value)
     if key not in _ITEMS:
-        if not isinstance(value, str):
-            raise CodecError(f"{key}: expected text, got {type(value).__name__}")
-        return value
-    if isinstance(value, dict) and key == "links":
+        return _text(value, key)
+    if isinstance(value, dict) and key == "links" and not {"label", "url"} & value.keys():
         value = [f"{label}={url}" for label, url in value.items()]
-    if not isinstance(value, list):
-        raise CodecError(f"{key}: expected a list, got {type(value).__name__}")
     short, cls = _ITEMS[key]
-    return tuple(_item(item, short, cls, key) for item in value)
+    return tuple(_item(item, short, cls, key) for item in (value if isinstance(value, list) else [value]))
+
+
+def _text(value: Any, key: str) -> str:
+    if isinstance(value, str | int | float):
+        return as_written(value)
+    raise CodecError(f"{key}: expected text, got {type(value).__name__}")
 
 
 def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) -> Any:
     """One item of a list: a text in its short form, or a mapping in full."""
-    if isinstance(item, str):
-        return short(item)
-    if cls is None:
-        raise CodecError(f"{key}: expected text, got {type(item).__name__}")
+    if cls is None or not isinstance(item, Mapping):
+        return short(_text(item, key))
     if cls is Criterion and isinstance(item, Mapping) and item.get("predicate") is not None:
         item = {**item, "predicate": checked_predicate(item["predicate"])}
-    return decode(cls, _values_as_written(item), key)
-
-
-def _values_as_written(value: Any) -> Any:
-    """YAML reads `values: [2, 4, 8]` of an axis as numbers; planned values are kept as written."""
-    if isinstance(value, dict) and isinstance(value.get("values"), list):
-        return {**value, "values": [as_written(v) for v in value["values"]]}
-    return value
+    return decode(cls, item, key)
 
 
 _ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from logbook_agent.model.run_numbers import TwinRun, typed_run
-from logbook_agent.model.values import as_written
+from logbook_agent.model.values import Spelt, as_written
 
 T = TypeVar("T")
 # Takes a value, gives the decoded value or raises CodecError.
@@ -111,8 +111,7 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 @functools.cache
 def _fields(cls: Any) -> dict[str, Converter]:
     hints = typing.get_type_hints(cls)
-    fields = {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
-    return {**fields, "argv": _tuple(_word)} if "argv" in fields else fields
+    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
 
 
 @functools.cache
@@ -184,7 +183,7 @@ def _union(options: tuple[Any, ...]) -> Converter:
     names = ", ".join(getattr(o, "__name__", str(o)) for o in rest)
 
     def convert(value: Any) -> Any:
-        if type(value) in options:
+        if type(value) in options or (float in options and type(value) is Spelt):
             return _sound(value)
         raise CodecError(f"expected {names}, got {_name(value)}")
 
@@ -201,7 +200,11 @@ def _literal(choices: tuple[Any, ...]) -> Converter:
 
 
 def _tuple(item: Converter) -> Converter:
+    """A list; anything but a list is one of one item."""
+
     def convert(value: Any) -> Any:
+        if isinstance(value, str | int | float | Mapping):
+            value = (value,)
         if not isinstance(value, list | tuple):
             raise CodecError(f"expected a list, got {_name(value)}")
         try:
@@ -240,7 +243,7 @@ def _sound(value: Any) -> Any:
         return value if value.isascii() else utf8(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise CodecError(f"expected a number, got {value}")
-    return value
+    return float(value) if type(value) is Spelt else value
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
@@ -275,14 +278,12 @@ def _integer(value: Any) -> int:
 
 # Apart from the others, because records are decoded by the ten thousand.
 def _text(value: Any) -> str:
+    """A text; a number or switch that somebody wrote without quotes is one, as it was written."""
     if type(value) is str:
         return value if value.isascii() else utf8(value)
+    if isinstance(value, _NUMBERS):
+        return as_written(value)
     raise CodecError(f"expected str, got {_name(value)}")
-
-
-def _word(value: Any) -> str:
-    """A word of a command, which may be a whole number or a switch where a person wrote it in YAML."""
-    return _text(value if type(value) is str or not isinstance(value, int) else as_written(value))
 
 
 def _switch(value: Any) -> bool:
@@ -295,7 +296,7 @@ def _switch(value: Any) -> bool:
 def _number(value: Any) -> float:
     if type(value) is float and math.isfinite(value):
         return value
-    if type(value) is int and abs(value) < _BEYOND_FLOAT:
+    if type(value) is Spelt or (type(value) is int and abs(value) < _BEYOND_FLOAT):
         return float(value)
     if type(value) is float:
         raise CodecError(f"expected a finite number, got {value}")

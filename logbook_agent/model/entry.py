@@ -249,8 +249,8 @@ def is_up_to(entry_id: str, last: str | None) -> bool:
 
 
 def typed_id(text: str) -> str:
-    """An ID as people type it, in its one form: `s-2` is `S-002`. Other texts as they are."""
-    match = _TYPED.fullmatch(text)
+    """An ID as people type it, in its one form: `s-2` and `s_2` are `S-002`. Other texts as they are."""
+    match = _TYPED.fullmatch(text.strip().replace("_", "-"))
     if match is None:
         return text
     return format_id(match["prefix"].upper(), int(match["number"])) + (match["uid"] or "").lower()

@@ -22,7 +22,9 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
 _NAME = r"[A-Za-z_][\w./-]*"
-_FORM = re.compile(rf"(?P<name>{_NAME})\s*(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>\S+)")
+_FORM = re.compile(rf"(?P<name>{_NAME})\s*(?P<op>==|!=|<=|>=|=<|=>|<|>|=)\s*(?P<value>\S+)")
+# Other ways to write them.
+_OPS = {"=": "==", "=<": "<=", "=>": ">="}
 _SAME = re.compile(rf"{SAME}\s+(?P<name>{_NAME})")
 # A count up to here may well be 0 in one run and not in another.
 _COUNT = 10
@@ -80,9 +82,10 @@ def parse_gate(text: str) -> Gate:
     if found := _SAME.fullmatch(text):
         return Gate(found["name"], SAME)
     found = _FORM.fullmatch(text)
-    if found is None or (found["op"] in _ORDERS and finite(parse_scalar(found["value"])) is None):
+    op = _OPS.get(found["op"], found["op"]) if found is not None else ""
+    if found is None or (op in _ORDERS and finite(parse_scalar(found["value"])) is None):
         raise ValueError(f"{text[:80]!r} is not a gate; gates are 'ok == 1', 'max_error <= 1e-3', 'same checksum'")
-    return Gate(found["name"], found["op"], found["value"])
+    return Gate(found["name"], op, found["value"])
 
 
 def gates_of(*stated: Sequence[str], since: Mapping[str, str] | None = None) -> tuple[Gate, ...]:

@@ -125,9 +125,10 @@ def row_key(config: Mapping[str, Scalar]) -> Key:
 
 
 def parse_pair(text: str, option: str) -> tuple[str, str]:
-    """Key and value of `KEY=VALUE`. Raises UsageError, which says how `option` is written."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
+    """Key and value of `KEY=VALUE`, or of `KEY:VALUE` where no = is. Raises UsageError, which says how `option` is
+    written."""
+    key, separator, value = text.partition("=" if "=" in text else ":")
+    if not separator or not key.strip():
         raise UsageError(
             f"{option} {text!r} is not KEY=VALUE",
             cause="the = or the key is missing",
@@ -139,4 +140,4 @@ def parse_pair(text: str, option: str) -> tuple[str, str]:
 def parse_value(text: str, option: str) -> tuple[str, Scalar]:
     """As `parse_pair`, with the value as number, true, false or text."""
     key, value = parse_pair(text, option)
-    return key, parse_scalar(value)
+    return key, parse_scalar(value.strip())

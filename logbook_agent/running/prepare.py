@@ -30,8 +30,8 @@ T = TypeVar("T")
 Inside = Callable[[Sinks], JobOutcome]
 E = TypeVar("E", ToolError, UsageError)
 _MOST_S = 3650 * 86400.0
-_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
-_SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|min|sec|s|m|h|d)\s*", re.IGNORECASE)
+_SECONDS = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SHELL_WORDS = frozenset(
     {"cd", "source", ".", "export", "alias", "for", "while", "if", "eval", "exec", "set", "ulimit", "unset"}
 )
@@ -203,9 +203,14 @@ def _folder(workspace: Workspace, cwd: str | None) -> Path:
 
 
 def parse_duration(text: str, option: str = "--timeout") -> float:
-    """Seconds of `90`, `30s`, `30m`, `1.5h`, `2d`. Raises UsageError for anything else."""
-    match = _DURATION.fullmatch(text.strip())
-    seconds = float(match["number"]) * _SECONDS[match["unit"]] if match else 0.0
+    """Seconds of `90`, `30s`, `30m`, `1.5h`, `1h30m`, `2d`. Raises UsageError for anything else."""
+    left = text.strip()
+    left += "s" * left.replace(".", "", 1).isdecimal()
+    seconds = 0.0
+    while match := _DURATION.match(left):
+        seconds += float(match["number"]) * _SECONDS[match["unit"].lower()]
+        left = left[match.end() :]
+    seconds = 0.0 if left else seconds
     if not 0 < seconds <= _MOST_S:
         raise UsageError(
             f"{option} {text!r} is not a length of time",

@@ -21,7 +21,6 @@ from logbook_agent.model.record import Life
 from logbook_agent.model.run_numbers import run_number, typed_run
 from logbook_agent.store import records
 from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_folder, write_text
-from logbook_agent.store.git_files import complete_git_files
 from logbook_agent.store.names import EntryNames, new_uid, run_names
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import CODE, LOG, names_in, read_text
@@ -256,8 +255,6 @@ class BookRuns:
 
     def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
-        if run.artifacts or run.curves:
-            complete_git_files(self.root, self.topic, durable=self.durable)
         # Where a worker makes the run, its spool marks it, until it is taken in.
         if run.executor is None:
             marker = self.open_folder / run.marker

@@ -76,10 +76,14 @@ def write_pieces(
 
 
 def _beside(path: Path, within: Path, *, private: bool = False) -> tuple[int, Path]:
-    """The descriptor and path of a new file that is to replace `path`."""
+    """The descriptor and path of a new file that is to replace `path`, whose mode it has."""
     check_target(path, within)
     made = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    return _opened(made, within, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), made
+    descriptor = _opened(made, within, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    if not private:
+        with contextlib.suppress(OSError):  # nothing stands there yet, or the file system has no modes
+            os.fchmod(descriptor, path.lstat().st_mode & 0o777)
+    return descriptor, made
 
 
 def _opened(path: Path, within: Path | None, flags: int, mode: int = 0o666) -> int:

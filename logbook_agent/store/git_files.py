@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from logbook_agent.store.files import write_text
@@ -36,32 +37,31 @@ _GITATTRIBUTES = """\
 
 
 def write_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
-    """Write both, or append the lines for this topic, and those that the files of an earlier version lack."""
-    for name, text in _texts(topic, ignore_view=ignore_view).items():
+    """Write those that are missing, with the line of this topic's view. In others the line is added, and nothing else:
+    what somebody took out stays out."""
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
         if not os.path.lexists(root / name):
             write_text(root / name, text, within=root, durable=durable)
-    complete_git_files(root, topic, ignore_view=ignore_view, durable=durable)
-
-
-def complete_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
-    """Append the lines that are missing in those that are there."""
-    for name, text in _texts(topic, ignore_view=ignore_view).items():
-        if os.path.lexists(root / name):
-            _complete(root / name, text, root, durable=durable)
-
-
-def _texts(topic: str, *, ignore_view: bool) -> dict[str, str]:
     # The view is rendered after a merge, which need not stop at it.
-    return {
-        ".gitignore": _GITIGNORE + f"/{topic}.md\n" * ignore_view,
-        ".gitattributes": f"{_GITATTRIBUTES}/{topic}.md merge=union\n",
-    }
+    _add(root / ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union", root, durable=durable)
+    if ignore_view:
+        ignore_view_in(root, topic, durable=durable)
 
 
-def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
-    """Append the lines that one of our files lacks. One without our first line is the project's own, and stays."""
-    present = read_text(path, within=root)
-    first, *lines = text.splitlines()
-    missing = [line for line in lines if line not in present.splitlines()]
-    if first in present and missing:
-        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
+def ignore_view_in(root: Path, topic: str, *, durable: bool = True) -> None:
+    """List the view of a topic in the `.gitignore`."""
+    if os.path.lexists(root / ".gitignore"):
+        _add(root / ".gitignore", _GITIGNORE, f"/{topic}.md", root, durable=durable)
+
+
+def _add(path: Path, text: str, line: str, root: Path, *, durable: bool) -> None:
+    """Add a line behind those of ours, so that it does not overrule what somebody wrote behind them. A file without our
+    first line is the project's own, and stays."""
+    lines, ours = read_text(path, within=root).splitlines(), text.splitlines()
+    if ours[0] not in lines or line in lines:
+        return
+    end = max(n for n, present in enumerate(lines, 1) if present in ours)
+    of_views = re.compile(rf"/\S+\.md{re.escape(line.partition('.md')[2])}")
+    while end < len(lines) and of_views.fullmatch(lines[end]):
+        end += 1
+    write_text(path, "\n".join([*lines[:end], line, *lines[end:], ""]), within=root, durable=durable)

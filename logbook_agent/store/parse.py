@@ -85,14 +85,14 @@ def parse_toml(text: str) -> dict[str, Any]:
 # -- YAML --------------------------------------------------------------------------------------------
 
 
-def parse_yaml(text: str, where: str | Path, *, spelt: bool = False) -> Any:
-    """Plain data of YAML text; with `spelt` a fraction is a `Spelt`. Raises RecordError with the place, line and column
-    of the trouble."""
+def parse_yaml(text: str, where: str | Path) -> Any:
+    """Plain data of YAML text, in which a fraction is a `Spelt`. Raises RecordError with the place, line and column of
+    the trouble."""
     import yaml
 
     try:
         check_yaml(text)
-        return yaml.load(text, Loader=_loader(spelt))  # noqa: S506  a safe loader
+        return yaml.load(text, Loader=_loader())  # noqa: S506  a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
@@ -161,12 +161,24 @@ def _refuse(problem: str, event: Any) -> NoReturn:
 
 
 @cache
-def _loader(spelt: bool) -> Any:
+def _loader() -> Any:
     """The safe loader; a scalar that is not what it looks like, or is tagged as, is an error with its place."""
     from yaml.constructor import ConstructorError
 
     class Loader(safe_loader()):  # type: ignore[misc]
         yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            start, end = node.start_mark.index, node.end_mark.index
+            names: set[str] = set()
+            for name, _ in node.value:
+                # Those that `<<` merged stand elsewhere, and give way.
+                if isinstance(name.value, str) and start <= name.start_mark.index < end:
+                    if name.value in names:
+                        problem = f"{name.value[:80]!r} stands twice: remove one, or join them"
+                        raise ConstructorError(None, None, problem, name.start_mark)
+                    names.add(name.value)
+            return super().construct_mapping(node, deep=deep)
 
     def guarded(kind: str) -> Any:
         construct = getattr(Loader, f"construct_yaml_{kind}")
@@ -179,7 +191,7 @@ def _loader(spelt: bool) -> Any:
                 )
             try:
                 number = construct(loader, node)
-                return Spelt(value) if spelt and kind == "float" and math.isfinite(number) else number
+                return Spelt(value) if kind == "float" and math.isfinite(number) else number
             except (ArithmeticError, AttributeError, LookupError, ValueError) as error:
                 shown = repr(value) if isinstance(value, str) else "a collection"
                 why = f" ({error})" if isinstance(error, ValueError) else ""

@@ -22,6 +22,7 @@ from logbook_agent.model.run_numbers import run_number
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.names import renamed
+from logbook_agent.store.natural import entry_data
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
 
@@ -34,6 +35,8 @@ FORMAT = 2
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
 _read: dict[Path, tuple[Stamp, Any]] = {}
+# What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
+_BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
 _SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -99,12 +102,8 @@ def _load_run(path: Path) -> Run:
 
 def entry_of(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
-    match data:
-        case {"comparison": {"question": {"guards": _} as question}}:
-            del question["guards"]  # of earlier versions: every declared metric is judged
     if isinstance(data, dict):
-        data.pop("aliases", None)  # of earlier versions: no entry gets another ID any more
-        data["id"] = data["name"] = path.stem
+        data = {**entry_data(data), "id": path.stem, "name": path.stem}
     return _decode(Entry, data, path, text, check_entry)
 
 
@@ -204,7 +203,16 @@ def _dumper() -> Any:
 
     # The pure-Python emitter: the C one ignores block style for text with long lines or wide characters.
     class Dumper(yaml.SafeDumper):
-        pass
+        def analyze_scalar(self, text: str) -> Any:
+            """PyYAML quotes prose for its tabs, and for blanks at the end of a line; a block holds both."""
+            found = super().analyze_scalar(text)
+            if "\n" in text and not found.allow_block:
+                found.allow_block = super().analyze_scalar(_BLANKS.sub("", text) or "\n").allow_block
+            return found
+
+        def determine_block_hints(self, text: str) -> Any:
+            # Without the indentation, a tab at the start is an error to whoever reads it.
+            return super().determine_block_hints(f" {text}" if text[:1] == "\t" else text)
 
     def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "|" if "\n" in text else None
@@ -221,7 +229,7 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
     if isinstance(data, dict):
-        data.pop("format", None)
+        data = {key: value for key, value in data.items() if value is not None and key != "format"}
     try:
         value = decode(cls, data)
         check(value)
@@ -267,6 +275,8 @@ def check_header(header: Header, folder: str) -> None:
 def check_entry(entry: Entry) -> None:
     """Raise CodecError for a name that is none."""
     _check("id", entry.id, _is_name, "PREFIX-NNN")
+    if not entry.opened:
+        raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
     for key in RELATIONS:
         target = getattr(entry, key)
         if target is not None:

@@ -23,6 +23,20 @@ def zone_of(name: str) -> tzinfo:
         ) from error
 
 
+def zone_called(text: str) -> str:
+    """The IANA name that people write in capitals or not. Raises UsageError for one that this machine does not know."""
+    try:
+        zone_of(text)
+        return text
+    except UsageError:
+        from zoneinfo import available_timezones
+
+        name = next((name for name in available_timezones() if name.casefold() == text.casefold()), None)
+        if name is None:
+            raise
+        return name
+
+
 def minute(iso: str, zone: str) -> str:
     """`2026-02-10T10:43:00+00:00` in UTC as `2026-02-10 10:43`; text that is no time stays as it is."""
     try:

@@ -21,7 +21,7 @@ from logbook_agent.report.figures import by_pair
 from logbook_agent.report.page import pictures
 from logbook_agent.report.plots import commands as plot_command
 from logbook_agent.report.plots import plot_files
-from logbook_agent.store import index
+from logbook_agent.store import cache
 
 Patch = pytest.MonkeyPatch
 Tried = pairs.EntryPairs
@@ -35,9 +35,9 @@ def draw_nothing(patch: Patch) -> None:
 
 
 def _forget(patch: Patch) -> None:
-    """What the index has was found without this fault."""
+    """What the cache has was found without this fault."""
     key = f"fault {next(_NUMBER)}"
-    patch.setattr(index, "code_key", lambda: key)
+    patch.setattr(cache, "code_key", lambda: key)
 
 
 def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:

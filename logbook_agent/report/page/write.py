@@ -72,7 +72,8 @@ def write_report(
         )
     make_folder(target, within=within)
     if folder is None:
-        write_text(target / ".gitignore", "*\n", within=within, derived=True)
+        if not os.path.lexists(target / ".gitignore"):
+            write_text(target / ".gitignore", "*\n", within=within, derived=True)
     else:
         for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
             check_replaceable(target / name, target, "--out")

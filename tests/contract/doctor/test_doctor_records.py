@@ -18,13 +18,13 @@ ENTRY, RUN, HEADER = "entries/MOE-001.yaml", "runs/MOE-001/01/run.json", "logboo
 # (file, what it becomes, check, line, what the message says, what to type)
 DAMAGE: dict[str, tuple[str, str, str, int | None, str, str]] = {
     "yaml": (ENTRY, "format: 2\ntitle: [open\nopened: x\n", "entry", 3, ".yaml, line 3", "correct"),
-    "type": (ENTRY, "format: 2\n\ntitle: 3\nopened: x\n", "entry", 3, "title: expected str", "correct"),
+    "type": (ENTRY, "format: 2\n\ntitle: [3]\nopened: x\n", "entry", 3, "title: expected str", "correct"),
     "nested": (
         ENTRY,
-        "format: 2\n\ntitle: t\nopened: x\nfields:\n- {label: a, text: b}\n- label: c\n  text: 1\n",
+        "format: 2\n\ntitle: t\nopened: x\nfields:\n- {label: a, text: b}\n- label: [c]\n  text: 1\n",
         "entry",
-        8,
-        "fields[1].text: expected str, got int",
+        7,
+        "fields[1].label: expected str, got list",
         "correct",
     ),
     "missing": (ENTRY, "format: 2\n", "entry", None, "title: missing", "correct"),

@@ -16,7 +16,7 @@ ENTRY, RUN = "logbooks/moe/entries/MOE-001.yaml", "logbooks/moe/runs/MOE-001/01/
 # (file, what it becomes, what the message says)
 DAMAGE: dict[str, tuple[str, bytes, str]] = {
     "yaml": (ENTRY, b"format: 2\ntitle: [open\nopened: x\n", ".yaml, line 3"),
-    "yaml type": (ENTRY, b"format: 2\ntitle: 3\nopened: x\n", "title: expected str"),
+    "yaml type": (ENTRY, b"format: 2\ntitle: [3]\nopened: x\n", "title: expected str"),
     "yaml not utf-8": (ENTRY, b"title: \xff\n", ".yaml is not UTF-8"),
     "yaml newer": (ENTRY, b"format: 99\ntitle: t\nopened: x\n", "format 99"),
     "empty yaml": (ENTRY, b"", ".yaml"),

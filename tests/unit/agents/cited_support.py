@@ -52,6 +52,11 @@ class InMemory:
     def record(self, entry_id: str) -> Record:
         return self.records[self.resolve(entry_id)]
 
+    def run_named(self, entry_id: str, text: str) -> int:
+        if all(str(status.run.run) != text for status in self.record(entry_id).runs):
+            raise NotFound(f"{entry_id} has no run {text}")
+        return int(text)
+
     def summaries(self, summarise: Callable[[Record], Any]) -> Summaries:
         found = [summarise(record) for _, record in sorted(self.records.items())]
         return Summaries(header=self.header, entries=tuple(found), damaged=())

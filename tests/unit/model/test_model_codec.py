@@ -74,7 +74,7 @@ def asking(**more: object) -> dict[str, object]:
     ("cls", "data", "message"),
     [
         (Entry, {"id": "X-000", "title": "t"}, "opened: missing"),
-        (Entry, {"id": 3, "title": "t", "opened": "o"}, "id: expected str, got int"),
+        (Entry, {"id": [3], "title": "t", "opened": "o"}, "id: expected str, got list"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "kind": "idea"}, "kind: expected one of experiment, note"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "fields": [{"label": "a"}]}, r"fields\[0\].text: missing"),
         (Entry, asking(minimum_effect=2.0), "comparison.question: minimum_effect is 2.0, expected a fraction"),
