@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.environment import environment, problem
+from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
 from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
@@ -58,7 +58,7 @@ class Templates:
         redact: Callable[[str], str] | None = None,
     ) -> None:
         self.redact = redact or by_shape().text
-        self._folder = None if override is None else _own_folder(override)
+        self.folder = None if override is None else _own_folder(override)
         self._limits = limits
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
@@ -71,17 +71,24 @@ class Templates:
 
     def _is_overridden(self, name: str) -> bool:
         """Whether the project has this template, or one that it includes, readable or not."""
-        folder = self._folder
+        folder = self.folder
         return folder is not None and any(os.path.lexists(folder / n) for n in (name, *INCLUDED.get(name, ())))
+
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """Path, time of change (ns) and size of every template: other ones, other documents."""
+        folders = [builtin_folder("templates"), *([self.folder] if self.folder is not None else [])]
+        paths = sorted(f"{top}/{name}" for folder in folders for top, _, names in os.walk(folder) for name in names)
+        states = [(path, os.lstat(path)) for path in paths if path.endswith(SUFFIX)]
+        return [(path, state.st_ctime_ns, state.st_size) for path, state in states]
 
     @cached_property
     def _sandbox(self) -> Sandbox:
         from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
 
-        assert self._folder is not None  # noqa: S101 - asked for by its own templates alone
+        assert self.folder is not None  # noqa: S101 - asked for by its own templates alone
         loader = _builtin(builtin_folder("templates")).loader
         assert loader is not None  # noqa: S101 - it has one
-        return Sandbox(self._folder, loader, self._limits or TemplateLimits())
+        return Sandbox(self.folder, loader, self._limits or TemplateLimits())
 
 
 def _own_folder(folder: Path) -> Path:
