@@ -65,7 +65,7 @@ def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPla
     request = as_run(workspace, book, request) if request.like is not None else request
     with sides_of(workspace, book, request, display, None) as sides:
         entry = _found_or_new(workspace, book, request, sides, display)
-    refresh(workspace, book, entry.touches)
+    refresh(workspace, book)
     return AbPlan(book=book, entry=entry)
 
 

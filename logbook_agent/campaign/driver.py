@@ -194,9 +194,9 @@ class Driver:
         cut = any(made.exit is not None and made.exit.interrupted for made in runs)
         self.is_interrupted = self.is_interrupted or cut
 
-    def refresh(self, *others: str) -> None:
-        """Bring the view up to date, with what it shows of other entries."""
-        refresh(self.workspace, self.book, (*self.entry.touches, *others))
+    def refresh(self) -> None:
+        """Bring the view up to date."""
+        refresh(self.workspace, self.book)
         # What is wrong with the view is told once, however often it was met.
         self.workspace.warnings[:] = dict.fromkeys(self.workspace.warnings)
         self._refreshed = time.monotonic()

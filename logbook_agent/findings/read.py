@@ -294,7 +294,11 @@ class Findings:
 
     def later(self, entry: Entry) -> dict[str, list[str]]:
         """The entries that complete or supersede this one, where there are some."""
-        return self.standing(entry).later
+        return self.later_of(entry.id)
+
+    def later_of(self, entry_id: str) -> dict[str, list[str]]:
+        """`later`, by ID: from summaries alone."""
+        return self._standings.get(entry_id, Standing()).later
 
     def compared(self, entry: Entry) -> Compared:
         """The lines, result and confidence that its comparison gives to an entry."""

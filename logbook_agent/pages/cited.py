@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,11 +13,6 @@ from logbook_agent.store.workspace import Workspace
 
 T = TypeVar("T", InWords, Failed)
 _OPENS = "[["
-
-
-def cites(shown: str, entries: Collection[str]) -> bool:
-    """Whether a text that is shown has numbers of one of these entries."""
-    return _OPENS in shown and any(entry_id in shown for entry_id in entries)
 
 
 def with_numbers(found: Findings, text: str, *, plain: bool = False) -> str:

@@ -100,13 +100,12 @@ def naming_plots(found: Findings) -> Iterator[Entry]:
                 yield found.entry(entry_id)
 
 
-def mark_due(workspace: Workspace, book: Book, entries: Iterable[Entry]) -> None:
+def mark_due(workspace: Workspace, book: Book, ids: Iterable[str]) -> None:
     """Note that these entries were rendered, so that their plots are drawn once before the command ends, and not while
     something is measured."""
-    ids = [entry.id for entry in entries if entry.plots]
-    if ids or book.header.plots:
-        due: dict[str, set[str]] = workspace.made.setdefault(_DUE, {})
-        due.setdefault(book.topic, set()).update(ids)
+    names = {*ids}
+    if names or book.header.plots:
+        workspace.made.setdefault(_DUE, {}).setdefault(book.topic, set()).update(names)
 
 
 def is_due(workspace: Workspace) -> bool:

@@ -1,4 +1,4 @@
-"""Renders the view: the blocks whose records changed, or all of them."""
+"""Renders the view: the block of an entry whose data did not change comes from the cache."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.thread import is_listed
-from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
-from logbook_agent.model.record import Record
+from logbook_agent.findings.trust import NOT_COMPARED
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.cited import cites, with_numbers
-from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
+from logbook_agent.pages.cited import with_numbers
+from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.sources import HEADER, sources_of
@@ -24,6 +25,7 @@ from logbook_agent.text.marked import Block
 from logbook_agent.text.phrases import listed
 
 FOOTER = "footer"
+_PLACE = "blocks"
 _SHOWN = 6
 
 
@@ -37,81 +39,40 @@ def changing(workspace: Workspace, book: Book) -> Iterator[None]:
             refresh(workspace, book)
 
 
-def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> None:
-    """Render the blocks of `changed` entries, of those that were written to the book, and of those whose files are not
-    the ones that their blocks show; where the header was written, also what it fills. The index of what was tried
-    follows, too.
+def refresh(workspace: Workspace, book: Book) -> None:
+    """Render what changed since the view was written.
 
-    A view that is missing, or that something else than the tool has changed, is rendered as a whole. The records stand
-    already and the view follows from them, so trouble with it is a warning: whoever took it for a failure would record
-    twice.
+    The records stand already and the view follows from them, so trouble with it is a warning: whoever took it for a
+    failure would record twice.
     """
-    names, header = {*changed, *book.changed}, book.header_changed
+    changed = {*book.changed}
     book.changed.clear()
     book.header_changed = False
     try:
         with book.lock():
-            _refreshed(workspace, book, names, header_changed=header)
+            present = _standing(workspace, book)
+            blocks = all_blocks(workspace, book, present)
+            shown = {block.text for block in present.values()}
+            _mark_due(workspace, book, [b for b in blocks if b.name in changed or b.text not in shown])
+            _write(book, blocks)
     except (StoreError, UsageError) as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
         )
 
 
-def _refreshed(workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool) -> None:
-    present = _standing(workspace, book)
-    # Taken first: what is rendered may be newer than that, but never older.
-    sources = sources_of(book)
-    is_other_header = HEADER not in present or (present[HEADER].source != sources[HEADER] and not header_changed)
-    if is_other_header or not present.keys() <= {*sources, FOOTER}:
-        _write(book, all_blocks(workspace, book, present))
-        return
-    found = read(workspace, book)
-    changed = changed | {i for i in found.order if i not in present or present[i].source != sources.get(i)}
-    # What an entry says of a comparison follows from the rows of the others.
-    compares = any(_compares(found, one) for one in changed)
-    following = changed | found.comparisons.following(changed) if compares else changed
-    citing = {name for name, block in present.items() if cites(block.text, following)}
-    wanted = following | citing
-    blocks = Blocks(templates_of(workspace), found.header)
-    footer = present[FOOTER].text if FOOTER in present else ""
-    footer_changed = header_changed or FOOTER in citing
-    texts: dict[str, str] = {}
-    seen: list[Record] = []
-    for entry_id in (i for i in found.order if i in wanted):
-        try:
-            record = found.records.record(entry_id)
-        except StoreError as error:
-            workspace.warnings.append(f"not rendered: {_brief(error)}")
-            continue
-        seen.append(record)
-        texts[entry_id] = _entry_block(found, blocks, record)
-        is_named = is_listed(record.entry) or record.entry.comparison is not None
-        footer_changed |= is_named or f"{entry_id} " in footer
-    # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
-    follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
-    follows |= found.states_comparisons or HEADER in citing
-    if header_changed or follows or compares or found.records.header.plots:
-        texts[HEADER] = _header_block(found, blocks)
-    if footer_changed:
-        texts[FOOTER] = _footer_block(found, blocks)
-    _write(book, _in_order(present, texts, sources, found.order))
-    mark_due(workspace, book, (record.entry for record in seen))
-
-
-def _compares(found: Findings, entry_id: str) -> bool:
-    """Whether an entry states a comparison, whose answer other entries may share."""
-    try:
-        return found.entry(entry_id).comparison is not None
-    except (NotFound, StoreError):
-        return False  # its damage is reported where it is rendered
-
-
 def render(workspace: Workspace, book: Book) -> None:
-    """Render every block again."""
+    """Render the view, and draw every plot that it shows."""
     with book.lock():
-        _write(book, all_blocks(workspace, book, _standing(workspace, book)))
+        blocks = all_blocks(workspace, book, _standing(workspace, book))
+        _mark_due(workspace, book, blocks)
+        _write(book, blocks)
+
+
+def _mark_due(workspace: Workspace, book: Book, blocks: Iterable[Block]) -> None:
+    """Note the entries among these blocks that show pictures of plots."""
+    entries = (block for block in blocks if block.name not in (HEADER, FOOTER))
+    mark_due(workspace, book, [block.name for block in entries if f"]({book.topic}/plots/" in block.text])
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
@@ -136,17 +97,41 @@ def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | 
     sources = sources_of(book)
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
-    mark_due(workspace, book, naming_plots(found))
-    texts = {HEADER: _header_block(found, blocks)}
+    texts = {HEADER: _header_block(found, blocks), **_entry_blocks(workspace, book, found, blocks)}
+    texts[FOOTER] = _footer_block(found, blocks)
+    return _in_order(present or {}, texts, sources, found.order)
+
+
+def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blocks) -> dict[str, str]:
+    """The block of each entry. One that follows from the same data as before comes from the cache."""
+    templates, redactor = templates_of(workspace), workspace.redactor
+    header = found.header if templates.folder is not None else found.records.header
+    common = digest(encode(header), templates.stamps(), redactor.settings_key)
+    summaries = {summary["id"]: summary for summary in found.summaries}
+    kept = book.cache.values(_PLACE)
+    texts: dict[str, str] = {}
+    fresh: dict[str, str] = {}
     for entry_id in found.order:
+        key = ""
         try:
+            if (summary := summaries.get(entry_id)) is not None:
+                compared = found.comparisons.compared(entry_id) if summary["comparison"] is not None else NOT_COMPARED
+                key = digest(common, summary["digest"], found.later_of(entry_id), encode(compared))
+                before, _, text = kept.get(entry_id, "").partition("\n")
+                if before == key and not any(secret in text.encode() for secret in redactor.needles):
+                    texts[entry_id] = with_numbers(found, text)
+                    continue
             record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        texts[entry_id] = _entry_block(found, blocks, record)
-    texts[FOOTER] = _footer_block(found, blocks)
-    return _in_order(present or {}, texts, sources, found.order)
+        text = _entry_block(found, blocks, record)
+        texts[entry_id] = with_numbers(found, text)
+        if key and not record.entry.plots:  # a plot follows from the records of other entries
+            fresh[entry_id] = f"{key}\n{text}"
+    if fresh:
+        book.cache.keep(_PLACE, fresh, kept.keys() - {*found.order})
+    return texts
 
 
 def _in_order(
@@ -171,7 +156,7 @@ def _footer_block(found: Findings, blocks: Blocks) -> str:
 def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
     entry = record.entry
     later, compared = found.later(entry), found.compared(entry)
-    return with_numbers(found, blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry)))
+    return blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry))
 
 
 def _write(book: Book, blocks: Iterable[Block]) -> None:

@@ -117,7 +117,7 @@ class ExperimentBlock:
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
         self._events.put(outcome_of(error, took_s, self._put))
         self._thread.join()
-        refresh(self._workspace, self._book, self.entry.touches)
+        refresh(self._workspace, self._book)
         if self._error is not None and error is None:
             raise self._error
 
