@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from logbook_agent.store.files import write_text
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.folder import Folder
 
 _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
@@ -39,7 +38,7 @@ def write_git_files(root: Path, topic: str, *, ignore_view: bool = False, durabl
     """Write both, or append the lines for this topic, and those that the files of an earlier version lack."""
     for name, text in _texts(topic, ignore_view=ignore_view).items():
         if not os.path.lexists(root / name):
-            write_text(root / name, text, within=root, durable=durable)
+            Folder(root).write(name, text, durable=durable)
     complete_git_files(root, topic, ignore_view=ignore_view, durable=durable)
 
 
@@ -60,8 +59,8 @@ def _texts(topic: str, *, ignore_view: bool) -> dict[str, str]:
 
 def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
     """Append the lines that one of our files lacks. One without our first line is the project's own, and stays."""
-    present = read_text(path, within=root)
+    present = Folder(root).text(path)
     first, *lines = text.splitlines()
     missing = [line for line in lines if line not in present.splitlines()]
     if first in present and missing:
-        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
+        Folder(root).write(path, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)

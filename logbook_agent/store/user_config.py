@@ -12,9 +12,10 @@ from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.files import make_folder
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import SETTINGS_BYTES
+from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.reading import SETTINGS_BYTES, read_text
 
 _HOMES = {
     "config": ("XDG_CONFIG_HOME", ".config"),
@@ -56,7 +57,7 @@ def made_folder(folder: Path | None, what: str) -> Path:
             cause="neither XDG_STATE_HOME nor HOME names an absolute path",
             hint="set HOME",
         )
-    make_folder(folder, within=folder, private=True)
+    Folder(folder).make(private=True)
     return folder
 
 
@@ -99,7 +100,7 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
     if path is None or not os.path.lexists(path):
         return UserConfig()
     try:
-        return decode(UserConfig, parse_toml(read_text(path, within=None, limit=SETTINGS_BYTES)))
+        return decode(UserConfig, parse_toml(named_text(path, limit=SETTINGS_BYTES)))
     except StoreError as error:
         hint = f"correct or remove the file: {path}"
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error

@@ -18,8 +18,8 @@ from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import make_state
 from logbook_agent.store.config import Config, load_config
+from logbook_agent.store.folder import is_inside
 from logbook_agent.store.processes import create_time
-from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
 from logbook_agent.store.user_config import UserPlaces, places_of

@@ -23,7 +23,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
-from logbook_agent.store.reading import builtin_folder, manual, read_text
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.text import markdown as md
 
 _MOST_BYTES = 2**20
@@ -161,7 +162,7 @@ class _Files(jinja2.BaseLoader):
             if real.suffix != SUFFIX:
                 raise _RefusedFile(template, f"points to {real.name}, which is not called *{SUFFIX}")
             try:
-                return read_text(real, within=folder, limit=_MOST_BYTES), str(real), None
+                return Folder(folder).text(real, limit=_MOST_BYTES), str(real), None
             except StoreError as error:
                 raise _RefusedFile(template, error.message.removeprefix(f"{real} ")) from None
         raise jinja2.TemplateNotFound(template, f"there is no template {template}")

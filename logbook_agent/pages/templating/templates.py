@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import environment, has_file, own_folder, problem
-from logbook_agent.store.reading import builtin_folder
+from logbook_agent.store.layout import builtin_folder
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
