@@ -27,7 +27,7 @@ def render_command(
     book = space.book()
     data: dict[str, object] = {"view": str(book.view_path), "entries": (count := len(book.entry_ids()))}
     if not check:
-        complete_git_files(book.root, book.topic, ignore_view=space.config.ignore_views)
+        complete_git_files(book.files, book.topic, ignore_view=space.config.ignore_views)
         render(space, book)
         common.emit("render", data, f"rendered {counted(count, 'entry', 'entries')} into {book.view_path}")
         return 0

@@ -21,7 +21,6 @@ from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
-from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.layout import VIEW_BYTES
 from logbook_agent.store.names import new_uid
@@ -346,11 +345,11 @@ class Book(BookRuns):
         UsageError where there is no place for it."""
         state = made_folder(self._state, "the text of a view that was changed")
         data = text.encode("utf-8", "replace")
-        kept = state / ".views" / f"{self.topic}.{digest(data)}.md"
-        Folder(state).make(kept.parent, private=True)
-        if not os.path.lexists(kept):
-            Folder(state).write(kept, data, durable=self.durable, private=True)
-        return kept
+        kept = f".views/{self.topic}.{digest(data)}.md"
+        state.make(".views", private=True)
+        if not state.has(kept):
+            state.write(kept, data, durable=self.durable, private=True)
+        return state.at(kept)
 
 
 def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[str, int], int]) -> Entry:

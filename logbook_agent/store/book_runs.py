@@ -60,13 +60,12 @@ def _place_of_hint(text: str) -> tuple[str, int] | None:
     return None if number is None or parse_id(entry_id) is None else (entry_id, number)
 
 
-def make_state(state: Path | None, root: Path) -> None:
+def make_state(state: Folder | None, root: Path) -> None:
     """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
     it, and StoreError where it cannot be made."""
     state = made_folder(state, "the files of detached runs")
-    note = state / ROOT_NOTE
-    if not os.path.lexists(note):
-        Folder(state).write(note, os.path.realpath(root), durable=False)
+    if not state.has(ROOT_NOTE):
+        state.write(ROOT_NOTE, os.path.realpath(root), durable=False)
 
 
 class BookRuns:
@@ -96,7 +95,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
         self._state = places.state
-        self.state_folder = None if places.state is None else places.state / topic
+        self.state_folder = None if places.state is None else places.state.at(topic)
         # Entries that were written here and the view does not show yet, with those that they speak of.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
@@ -261,7 +260,7 @@ class BookRuns:
     def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
         if run.artifacts or run.curves:
-            complete_git_files(self.root, self.topic, durable=self.durable)
+            complete_git_files(self.files, self.topic, durable=self.durable)
         # Where a worker makes the run, its spool marks it, until it is taken in.
         if run.executor is None:
             marker = self.open_folder / run.marker
@@ -348,17 +347,15 @@ class BookRuns:
         # Most commands meet none.
         from logbook_agent.store.spool import Spool
 
-        folder = self.state_folder or Path(os.devnull)
-        return Spool(files=Folder(folder / name, self._state or folder), redactor=self._redactor)
+        state = self._state or Folder(Path(os.devnull))
+        return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
 
     def files_of(self, path: Path) -> Folder:
         """The way to a file of this logbook: through the root, or through the user's state."""
-        return self.files if self._state is None or not path.is_relative_to(self._state) else Folder(self._state)
+        return self.files if self._state is None or not path.is_relative_to(self._state.path) else self._state
 
     def _spool_names(self) -> list[str]:
-        if self._state is None or self.state_folder is None or not self.state_folder.is_dir():
-            return []
-        return sorted(Folder(self._state).names(self.state_folder))
+        return [] if self._state is None else sorted(self._state.names(self.topic))
 
     def _marker_names(self) -> list[str]:
         return self.files.names(self.open_folder)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from logbook_agent.store.folder import Folder
 
 _GITIGNORE = """\
@@ -34,19 +31,19 @@ _GITATTRIBUTES = """\
 """
 
 
-def write_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+def write_git_files(files: Folder, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
     """Write both, or append the lines for this topic, and those that the files of an earlier version lack."""
     for name, text in _texts(topic, ignore_view=ignore_view).items():
-        if not os.path.lexists(root / name):
-            Folder(root).write(name, text, durable=durable)
-    complete_git_files(root, topic, ignore_view=ignore_view, durable=durable)
+        if not files.has(name):
+            files.write(name, text, durable=durable)
+    complete_git_files(files, topic, ignore_view=ignore_view, durable=durable)
 
 
-def complete_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+def complete_git_files(files: Folder, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
     """Append the lines that are missing in those that are there."""
     for name, text in _texts(topic, ignore_view=ignore_view).items():
-        if os.path.lexists(root / name):
-            _complete(root / name, text, root, durable=durable)
+        if files.has(name):
+            _complete(files, name, text, durable=durable)
 
 
 def _texts(topic: str, *, ignore_view: bool) -> dict[str, str]:
@@ -57,10 +54,10 @@ def _texts(topic: str, *, ignore_view: bool) -> dict[str, str]:
     }
 
 
-def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
+def _complete(files: Folder, name: str, text: str, *, durable: bool) -> None:
     """Append the lines that one of our files lacks. One without our first line is the project's own, and stays."""
-    present = Folder(root).text(path)
+    present = files.text(name)
     first, *lines = text.splitlines()
     missing = [line for line in lines if line not in present.splitlines()]
     if first in present and missing:
-        Folder(root).write(path, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)
+        files.write(name, "\n".join([present.rstrip("\n"), *missing, ""]), durable=durable)

@@ -30,7 +30,7 @@ class UserPlaces:
     place for it."""
 
     cache: Path | None = None
-    state: Path | None = None
+    state: Folder | None = None
 
 
 NO_PLACES = UserPlaces()
@@ -49,7 +49,7 @@ def user_folder(environ: Mapping[str, str], kind: str) -> Path | None:
     return None
 
 
-def made_folder(folder: Path | None, what: str) -> Path:
+def made_folder(folder: Folder | None, what: str) -> Folder:
     """One of the user's own folders, which is made. Raises UsageError where there is no place for `what`."""
     if folder is None:
         raise UsageError(
@@ -57,7 +57,7 @@ def made_folder(folder: Path | None, what: str) -> Path:
             cause="neither XDG_STATE_HOME nor HOME names an absolute path",
             hint="set HOME",
         )
-    Folder(folder).make(private=True)
+    folder.make(private=True)
     return folder
 
 
@@ -65,7 +65,7 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
     """The folders for a root, named after its real path: two clones share none, and no branch can bring one."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
     cache, state = (user_folder(environ, kind) for kind in ("cache", "state"))
-    return UserPlaces(cache=cache and cache / name, state=state and state / name)
+    return UserPlaces(cache=cache and cache / name, state=Folder(state / name) if state is not None else None)
 
 
 # -- settings ------------------------------------------------------------------------------------------
