@@ -32,6 +32,7 @@ from logbook_agent.curves.followed import FollowedCurves  # noqa: E402
 from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record  # noqa: E402
 from logbook_agent.running.point_files import point_sink  # noqa: E402
 from logbook_agent.running.results.reader import ResultReader  # noqa: E402
+from logbook_agent.store.folder import Folder  # noqa: E402
 
 COUNT = 1_000_000
 _LOOK_S, _FOLLOWED_S = 0.25, 20
@@ -39,7 +40,7 @@ _LOOK_S, _FOLLOWED_S = 0.25, 20
 
 def fed(lines: Sequence[str], folder: Path) -> tuple[float, float]:
     """Processor seconds to read the lines, and to finish."""
-    reader = ResultReader(lambda plain: plain, make_sink=lambda: point_sink(folder, folder))
+    reader = ResultReader(lambda plain: plain, make_sink=lambda: point_sink(Folder(folder)))
     began = time.process_time()
     for place, line in enumerate(lines):
         reader.feed(line)
@@ -81,7 +82,7 @@ def drawing(path: Path) -> float:
 
 def following(path: Path) -> float:
     """The share of a core that following takes."""
-    followed = FollowedCurves(path, path.parent)
+    followed = FollowedCurves(path, Folder(path.parent))
     followed.look()
     followed.charts("run")
     spent, began, step = 0.0, time.monotonic(), COUNT

@@ -36,6 +36,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from logbook_agent.store import records  # noqa: E402
+from logbook_agent.store.folder import Folder  # noqa: E402
 from tests.contract.engines import slurm_engine, slurm_place, ssh_place  # noqa: E402
 
 LOGBOOK = (sys.executable, "-m", "logbook_agent")
@@ -126,7 +127,7 @@ def ends(folder: Path, since: float) -> list[float]:
     """How old each end was when its record was written."""
     found = []
     for record in (folder / "logbooks/moe/runs").glob("*/*/run.json"):
-        run = records.read_run(record)
+        run = records.read_run(Folder(folder / "logbooks"), record)
         if run.rows and record.stat().st_mtime > since:
             found.append(record.stat().st_mtime - run.rows[0].metrics["tflops"].samples[0])
     return found

@@ -44,7 +44,7 @@ class Feature:
     # notebook   `logbook_html` and `entry_html`: what a notebook shows
     # drawn      `draw_NAME(...)` draws an answer on a terminal
     # live       `RunDisplay` and `SeriesDisplay`
-    # points     `point_sink(folder, within)` keeps the points of a run (`PointSink`)
+    # points     `point_sink(files)` keeps the points of a run (`PointSink`)
     # curves     reads them back (`curves/stored_curves.py`)
     hooks: Mapping[str, str] = field(default_factory=dict)
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.

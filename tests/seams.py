@@ -240,7 +240,7 @@ class Store:
     def state_folder(self) -> Path:
         """The user's folder for what this logbook is doing."""
         assert self._user.state is not None
-        return self._user.state / self.topic
+        return self._user.state.at(self.topic)
 
     @property
     def header(self) -> Facts:

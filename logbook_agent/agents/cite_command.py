@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,8 +15,8 @@ from logbook_agent.agents.cited_numbers import findings_in, saying
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.files import write_text
-from logbook_agent.store.reading import read_bytes
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.opening import read_named
 from logbook_agent.text.phrases import counted
 
 _STDIN = "-"
@@ -104,7 +103,7 @@ def _read(cwd: Path, name: str) -> str:
         )
     try:
         # As it is, with its own ends of lines.
-        return read_bytes(path, within=None, limit=_MOST_BYTES).decode()
+        return read_named(path, limit=_MOST_BYTES).decode()
     except UnicodeDecodeError as error:
         raise UsageError(
             f"cannot read {name}",
@@ -115,6 +114,4 @@ def _read(cwd: Path, name: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     path = Path(os.path.realpath(path))
-    mode = stat.S_IMODE(path.stat().st_mode)
-    write_text(path, text, within=path.parent)
-    path.chmod(mode)
+    Folder(path.parent).write(path, text)

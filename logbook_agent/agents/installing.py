@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.files import make_folder, write_text
-from logbook_agent.store.reading import PROSE_BYTES, read_bytes
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES
 
 PLUGIN = Path(__file__).parent / "plugin"
 _SKILL = PLUGIN / "skills/logbook/SKILL.md"
@@ -54,11 +54,11 @@ def install(project: Path) -> dict[str, bool]:
                 cause="its head does not say that it comes from logbook-agent",
                 hint=f"rename its folder, then type the command again: {project / place}",
             )
-    skill = read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
+    skill = Folder(PLUGIN).read(_SKILL, limit=PROSE_BYTES).decode()
     wanted = {**dict.fromkeys(places.values(), skill), _NOTES: _with_block(held[_NOTES])}
     for place in (place for place in wanted if held[place] != wanted[place]):
-        make_folder((project / place).parent, within=project)
-        write_text(project / place, wanted[place], within=project)
+        Folder(project).make((project / place).parent)
+        Folder(project).write(place, wanted[place])
     return {place: held[place] != wanted[place] for place in wanted}
 
 
@@ -85,6 +85,6 @@ def _read(project: Path, place: str) -> str | None:
         return None
     try:
         # With its own ends of lines.
-        return read_bytes(path, within=project, limit=PROSE_BYTES).decode()
+        return Folder(project).read(path, limit=PROSE_BYTES).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{place} is not UTF-8", cause=str(error), hint=f"look at it: {path}") from error

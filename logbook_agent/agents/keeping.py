@@ -26,7 +26,6 @@ from logbook_agent.running.provenance.head import changed_in
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.phrases import listed
@@ -183,7 +182,7 @@ def _lacking(book: Book, code: Code, here: CodeFacts, look: CodeLook) -> list[st
         return ["its diff, which was too large to be kept"]
     diff = b""
     if code.diff_kept is not None:
-        diff = read_bytes(book.folder / code.diff_kept, within=book.root, limit=_MOST_BYTES)
+        diff = book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
     changed = changed_in(diff)
     named = {
         str(path.relative_to(here.top))

@@ -18,8 +18,7 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.reading import read_bytes
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
@@ -132,12 +131,12 @@ def _recorded(book: Book, run: Run, code: Code, git: _Git) -> tuple[dict[str, by
         )
     diffs, inexact = dict[str, bytes](), set[str]()
     if code.diff_kept is not None:
-        content = read_bytes(book.folder / code.diff_kept, within=book.root, limit=_MOST_BYTES)
+        content = book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
         diffs = _by_path(git, content)
         inexact = {*diffs} if _digest(content) != code.diff_sha256 else set()
     for file in code.untracked:
         if file.kept is not None and not Path(file.path).is_absolute():
-            content = read_bytes(book.folder / file.kept, within=book.root, limit=_MOST_BYTES)
+            content = book.files.read(book.folder / file.kept, limit=_MOST_BYTES)
             diffs[file.path] = _as_new(file.path, content, git.environ)
             inexact |= {file.path} if _digest(content) != file.sha256 else set()
     return diffs, inexact
@@ -165,8 +164,8 @@ def _as_new(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
     """A file as a diff that creates it."""
     with tempfile.TemporaryDirectory(prefix="logbook-patch-") as name:
         folder = Path(os.path.realpath(name))
-        make_folder((folder / path).parent, within=folder)
-        write_atomic(folder / path, content, within=folder, durable=False)
+        Folder(folder).make((folder / path).parent)
+        Folder(folder).write(path, content, durable=False)
         (folder / path).chmod(0o755 if content.startswith(b"#!") else 0o644)
         words = [*DIFF, "--no-index", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"]
         return read_git(folder, [*words, "--", os.devnull, path], environ).out

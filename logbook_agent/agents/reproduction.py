@@ -27,7 +27,7 @@ from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 
 _NAME = "recorded"  # the working tree of the code that is
@@ -107,8 +107,8 @@ def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) ->
         work = dataclasses.replace(work_of(space, book, plan, run.run), keep=())
         # Its log and the diff of its code are removed with the tree.
         above, results = tree.top.parent, tree.top.parent / "results"
-        make_folder(results, within=above)
-        place = Workplace(environ=around, redactor=space.redactor, now=space.now, folder=results, within=above)
+        Folder(above).make(results)
+        place = Workplace(environ=around, redactor=space.redactor, now=space.now, files=Folder(results, above))
         if missing := [*unlike(run, facts_now(work, place, code_now(work, place)))]:
             raise _Missing(*missing)
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}

@@ -20,9 +20,10 @@ from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Artifact
-from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.file_errors import not_regular
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import ARTIFACTS
 from logbook_agent.store.processes import this_host
-from logbook_agent.store.reading import ARTIFACTS, not_regular, open_file
 from logbook_agent.text.escapes import visible
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import redacted_pieces
@@ -51,8 +52,7 @@ class _Folders:
 
     cwd: Path
     left_out: Path
-    folder: Path
-    within: Path
+    files: Folder
     redactor: Redactor
     stops: Callable[[], bool]
 
@@ -63,15 +63,14 @@ def collect(
     named: Sequence[str],
     cwd: Path,
     left_out: Path,
-    folder: Path,
-    within: Path,
+    files: Folder,
     redactor: Redactor,
     stops: Callable[[], bool] = lambda: False,
 ) -> CollectedFiles:
     """Copy the regular files below `cwd` that `patterns` match and the command has `named` into `artifacts/` below
-    `folder`, text without its secrets. `left_out`: the folder of logbooks. `stops`: whether the user asks to stop.
+    `files`, text without its secrets. `left_out`: the folder of logbooks. `stops`: whether the user asks to stop.
     """
-    folders = _Folders(cwd=cwd, left_out=left_out, folder=folder, within=within, redactor=redactor, stops=stops)
+    folders = _Folders(cwd=cwd, left_out=left_out, files=files, redactor=redactor, stops=stops)
     problems: list[str] = []
     places: dict[str, None] = {}
     for text in dict.fromkeys((*named, *patterns)):
@@ -180,7 +179,7 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
     mode = path.lstat().st_mode
     if not stat.S_ISREG(mode):
         raise not_regular(path, mode)
-    with open_file(path, within=folders.cwd) as file:
+    with Folder(folders.cwd).open(path) as file:
         before = os.fstat(file.fileno())
         if before.st_size > room:
             return _recorded(folders, place, file, before), []
@@ -189,8 +188,8 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
     safe, kind = _without_secrets(data, folders), media_type(data[:HEAD_BYTES])
     digest = hashlib.sha256(safe).hexdigest()
     kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}{ending(place, kind)}"
-    make_folder(folders.folder / ARTIFACTS, within=folders.within)
-    write_atomic(folders.folder / kept, safe, within=folders.within)
+    folders.files.make(ARTIFACTS)
+    folders.files.write(kept, safe)
     notes = [f"secrets were taken out of the copy of {place}"] if safe != data else []
     return Artifact(name=place, sha256=digest, bytes=len(safe), media_type=kind, kept=kept), notes
 

@@ -12,8 +12,7 @@ from logbook_agent.artifacts.showing import copy_name, kept_path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import digest_of, remove
-from logbook_agent.store.reading import ARTIFACTS, names_in
+from logbook_agent.store.layout import ARTIFACTS
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
@@ -31,7 +30,7 @@ def _unnamed(book: Book, run: Run) -> Iterator[Trouble]:
     """Copies of a run that was cut off while it made them."""
     folder = book.run_folder(run.entry, run.run) / ARTIFACTS
     known = {copy_name(artifact) for artifact in run.artifacts}
-    for name in sorted(names_in(folder, within=book.root)) if run.exit is not None else ():
+    for name in sorted(book.files.names(folder)) if run.exit is not None else ():
         if name not in known and not name.startswith("."):
             fix = functools.partial(_removed, book, folder / name)
             message = "a copy that no record names: its run was cut off"
@@ -39,7 +38,7 @@ def _unnamed(book: Book, run: Run) -> Iterator[Trouble]:
 
 
 def _removed(book: Book, path: Path) -> str:
-    remove(path, within=book.root)
+    book.files.remove(path)
     return "removed"
 
 
@@ -55,7 +54,7 @@ def _of_run(book: Book, run: Run) -> Iterator[Trouble]:
         elif os.path.lexists(path):
             mend = "restore the file from a backup or another clone, or delete it"
             try:
-                if digest_of(path, within=book.root) != artifact.sha256:
+                if book.files.digest(path) != artifact.sha256:
                     message = f"the copy of {artifact.name!r} is not what {run.entry} run {run.run} left"
                     yield Trouble("error", "artifact", path, f"{message}: its digest differs", mend)
             except (StoreError, OSError) as error:

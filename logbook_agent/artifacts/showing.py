@@ -21,7 +21,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Artifact, Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import ARTIFACTS, read_bytes
+from logbook_agent.store.layout import ARTIFACTS
 from logbook_agent.text.markdown import escape, items, one_line
 from logbook_agent.text.phrases import size_text
 from logbook_agent.text.redaction.redactor import Redactor
@@ -188,7 +188,7 @@ def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -
     if path is None or artifact.bytes > limit:
         return None
     try:
-        data = read_bytes(path, within=book.root, limit=limit)
+        data = book.files.read(path, limit=limit)
     except StoreError:
         return None
     return data if hashlib.sha256(data).hexdigest() == artifact.sha256 else None

@@ -52,7 +52,7 @@ def stated(comparison: Comparison, run: Invocation, code: Mapping[str, CodeFacts
 def keeping(workspace: Workspace, book: Book, comparison: Comparison, code: Mapping[str, CodeFacts]) -> Comparison:
     """The comparison, after what its code has beside a commit was written into the logbook."""
     kept = {
-        side: keep_code(facts, folder=book.folder, within=book.root, redactor=workspace.redactor)
+        side: keep_code(facts, files=book.files.below(book.topic), redactor=workspace.redactor)
         for side, facts in code.items()
     }
     return dataclasses.replace(comparison, code=kept)

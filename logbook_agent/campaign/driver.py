@@ -27,7 +27,6 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import locked, make_folder, remove
 from logbook_agent.store.workspace import Workspace
 
 # A series of runs that may each be made after the one before; it may follow from what was measured so far.
@@ -75,7 +74,7 @@ def driving(
         except BudgetSpent:
             # Another process got the last run after this one had made an entry for it.
             if known is not None and entry.id not in known and not book.run_numbers(entry.id):
-                remove(book.entry_path(entry.id), within=book.root)
+                book.files.remove(book.entry_path(entry.id))
             raise
 
 
@@ -238,10 +237,10 @@ class Driver:
 
 def _lock(book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
     """Hold the lock of an entry, which one process at a time has, until the stack is left. Raises Locked."""
-    make_folder(book.open_folder, within=book.root)
+    book.files.make(book.open_folder)
     place = book.open_folder / f".{entry.id}.sweep.lock"
     try:
-        stack.enter_context(locked(place, within=book.root, timeout_s=0))
+        stack.enter_context(book.files.lock(place, timeout_s=0))
     except Locked as error:
         # Nothing hangs in a second terminal: the runs are being made.
         raise Locked(

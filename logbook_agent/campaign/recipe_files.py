@@ -18,8 +18,10 @@ from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import builtin_folder
+from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
-from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.shell_words import sweep_command
@@ -31,13 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeFile:
-    """A recipe's file; `own`: the project's, not one that comes with the tool. `within`: the folder below which no
+    """A recipe's file; `own`: the project's, not one that comes with the tool. `files`: the folder below which no
     link is followed; None for one that the user named, or that comes with the tool."""
 
     name: str
     path: Path
     own: bool
-    within: Path | None = None
+    files: Folder | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,8 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
         for path in sorted(folder.glob("*.yaml")):
             is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
             found.setdefault(
-                path.stem, RecipeFile(name=path.stem, path=path, own=is_own, within=folder.parent if is_own else None)
+                path.stem,
+                RecipeFile(name=path.stem, path=path, own=is_own, files=Folder(folder.parent) if is_own else None),
             )
     return sorted(found.values(), key=lambda file: (not file.own, file.name))
 
@@ -91,7 +94,7 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
 def read_recipe(file: RecipeFile) -> RecipeData:
     """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
     try:
-        text = read_text(file.path, within=file.within)
+        text = named_text(file.path) if file.files is None else file.files.text(file.path)
     except StoreError as error:
         raise UsageError(
             error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"

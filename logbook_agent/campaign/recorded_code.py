@@ -12,8 +12,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.reading import read_bytes
+from logbook_agent.store.folder import Folder
 
 _MOST_BYTES = 64 * 2**20
 
@@ -24,7 +23,7 @@ def restore(book: Book, code: Code | None, checkout: Checkout, tree: Tree) -> li
     missing = []
     if code is not None and code.diff_kept is not None:
         try:
-            read_bytes(book.folder / code.diff_kept, within=book.root, limit=_MOST_BYTES)
+            book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
             checkout.apply(tree.top, book.folder / code.diff_kept)
         except LogbookError as error:
             missing.append(f"diff {code.diff_kept}: {error.said}")
@@ -40,17 +39,18 @@ def _untracked(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree) 
     """Bring an untracked file into the tree, from the logbook or from here; why it cannot be had."""
     if Path(file.path).is_absolute():
         return None if _digest(Path(file.path)) == file.sha256 else _other("untracked file", file.path, file.sha256)
-    sources = [(book.folder / file.kept, book.root)] if file.kept is not None else []
-    for source, within in (*sources, (checkout.top / file.path, checkout.top)):
+    sources = [(book.folder / file.kept, book.files)] if file.kept is not None else []
+    here = Folder(checkout.top)
+    for source, files in (*sources, (checkout.top / file.path, here)):
         try:
-            content = read_bytes(source, within=within, limit=_MOST_BYTES)
+            content = files.read(source, limit=_MOST_BYTES)
         except StoreError:
             continue
         if hashlib.sha256(content).hexdigest() == file.sha256:
             target = tree.top / file.path
-            make_folder(target.parent, within=tree.top)
-            write_atomic(target, content, within=tree.top, durable=False)
-            mode = source.stat().st_mode if within == checkout.top else 0o755
+            Folder(tree.top).make(target.parent)
+            Folder(tree.top).write(target, content, durable=False)
+            mode = source.stat().st_mode if files == here else 0o755
             target.chmod(mode & 0o777)
             return None
     return _other("untracked file", file.path, file.sha256)

@@ -20,7 +20,6 @@ from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import pieces_of, write_atomic, write_pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.sweep_csv(entry_id)
-    write_atomic(path, to_csv(rows).encode(), within=book.root, durable=book.durable)
+    book.files.write(path, to_csv(rows).encode(), durable=book.durable)
     return path
 
 
@@ -109,7 +108,7 @@ def write_log(book: Book, entry_id: str, varied: Sequence[str]) -> Path:
     They are copied from the logs of the runs, which hold no secrets any more, a piece at a time.
     """
     path = book.sweep_log(entry_id)
-    write_pieces(path, _pieces(book, entry_id, varied), within=book.root, durable=False)
+    book.files.write(path, _pieces(book, entry_id, varied), durable=False)
     return path
 
 
@@ -119,7 +118,7 @@ def _pieces(book: Book, entry_id: str, varied: Sequence[str]) -> Iterator[bytes]
         end = b"\n"
         try:
             log = book.log_path(entry_id, run.run)
-            for piece in pieces_of(log, within=book.within(log)):
+            for piece in book.files_of(log).pieces(log):
                 end = piece[-1:]
                 yield piece
         except (StoreError, OSError) as error:

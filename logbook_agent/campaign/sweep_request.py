@@ -24,7 +24,7 @@ from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import is_inside
+from logbook_agent.store.folder import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.shell_words import sweep_command

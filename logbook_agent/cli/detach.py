@@ -25,9 +25,8 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import create_log, remove
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.open_runs import going_runs, open_series
-from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace
 
@@ -51,7 +50,7 @@ class DetachedDisplay(LineDisplay):
         self._numbers = functools.partial(book.run_numbers, entry_id)
         self.first_run = self.last_run() + 1
         self.series = _taken(book, entry_id)
-        log = create_log(self.series.folder / LOG, within=self.series.within)
+        log = self.series.files.create_log(self.series.folder / LOG)
         sys.stdout.flush()
         sys.stderr.flush()
         nowhere = os.open(os.devnull, os.O_RDONLY)
@@ -81,7 +80,7 @@ def _taken(book: Book, entry_id: str) -> Spool:
             hint=f"logbook wait {entry_id}, or end it: logbook cancel {entry_id}",
         )
     for name in (LOG, FINAL, ERRORS):
-        remove(series.folder / name, within=series.within)
+        series.files.remove(name)
     return series
 
 

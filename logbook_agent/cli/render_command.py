@@ -28,7 +28,7 @@ def render_command(
     data: dict[str, object] = {"view": str(book.view_path), "entries": (count := len(book.entry_ids()))}
     if not check:
         if space.config.ignore_views:
-            ignore_view_in(book.root, book.topic)
+            ignore_view_in(book.files, book.topic)
         render(space, book)
         common.emit("render", data, f"rendered {counted(count, 'entry', 'entries')} into {book.view_path}")
         return 0

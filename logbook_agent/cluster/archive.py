@@ -29,7 +29,6 @@ from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import make_folder, move, remove_tree, write_pieces
 from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import FINAL, Spool
 
@@ -90,7 +89,7 @@ def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Cod
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
     found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
-    kept = keep_code(found, folder=spool.folder, within=spool.within, redactor=spool.redactor())
+    kept = keep_code(found, files=spool.files, redactor=spool.redactor())
     return kept, found.problems
 
 
@@ -156,14 +155,14 @@ def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
     try:
         for name, pieces in files:
             if name in FETCHED or _is_kept(name):
-                make_folder((arriving / name).parent, within=spool.within)
-                write_pieces(arriving / name, pieces, within=spool.within)
+                spool.files.make((arriving / name).parent)
+                spool.files.write(arriving / name, pieces)
                 brought.append(name)
         for name in sorted(brought, key=lambda name: name == FINAL):
-            make_folder((spool.folder / name).parent, within=spool.within)
-            move(arriving / name, spool.folder / name, within=spool.within)
+            spool.files.make((spool.folder / name).parent)
+            spool.files.move(arriving / name, spool.folder / name)
     finally:
-        remove_tree(arriving, within=spool.within)
+        spool.files.remove_tree(arriving)
 
 
 def _is_kept(name: str) -> bool:

@@ -29,8 +29,8 @@ from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
 from logbook_agent.running.worker.tree import COPY
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import remove_tree
-from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
 # How long synced trees and the files of runs are kept after their last use.
@@ -212,7 +212,7 @@ class FarServer:
             for path in place.iterdir():
                 # What the command wrote in its tree is nowhere else.
                 if path.name not in (CLOSED, COPY):
-                    remove_tree(path, within=place) if path.is_dir() and not path.is_symlink() else path.unlink()
+                    Folder(place).remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             # Last: on a full disk there is space for it by now.
             (place / CLOSED).touch()
         return {}, b""
@@ -254,7 +254,7 @@ def _remove_old(top: Path) -> None:
         for path in (top / name).glob("*"):
             with contextlib.suppress(LogbookError, OSError):
                 if time.time() - path.stat().st_mtime > kept_s:
-                    remove_tree(path, within=top)
+                    Folder(top).remove_tree(path)
 
 
 def _state(place: Path, *, close: bool) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def _path(text: str) -> Path:
 
 
 def _spool(folder: Path) -> Spool:
-    return Spool(folder=folder, within=folder.parent)
+    return Spool(files=Folder(folder, folder.parent))
 
 
 def _write(head: Mapping[str, object], rest: bytes = b"") -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from logbook_agent.cluster.jobs import FACTS, Fate
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.reading import manual
+from logbook_agent.store.layout import manual
 
 Words = tuple[str, ...]
 _KNOWN = {

@@ -21,8 +21,7 @@ from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
 from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import write_atomic
-from logbook_agent.store.reading import LOG, read_bytes
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import HiddenValue, Spool
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.times import stamp
@@ -127,7 +126,7 @@ def keep_log(
         problems += noted(f"the log holds only the last {len(now)} lines: the launcher returns no more")
     text = spool.redactor().text(hide(b"".join(now).decode("utf-8", "surrogateescape")))
     path = spool.folder / LOG
-    known = read_bytes(path, within=spool.within, limit=_LOG_BYTES) if spool.has(LOG) else b""
+    known = spool.files.read(path, limit=_LOG_BYTES) if spool.has(LOG) else b""
     if known.endswith(_CAP):
         return [*problems, *_CUT]
     whole = merged(lines_of(known), lines_of(text.encode("utf-8", "surrogateescape")))
@@ -138,7 +137,7 @@ def keep_log(
         data = data[: work.log_bytes].rpartition(b"\n")[0] + _CAP
         problems += _CUT
     if data != known:
-        write_atomic(path, data, within=spool.within, durable=False)
+        spool.files.write(path, data, durable=False)
     return problems
 
 
@@ -165,7 +164,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[Problem])
     says."""
     known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
     reader, output, _ = read_log(
-        spool.folder / LOG, spool.within, spool.redactor(), known, lambda: point_sink(spool.folder, spool.within)
+        spool.folder / LOG, spool.files, spool.redactor(), known, lambda: point_sink(spool.files)
     )
     reading = reader.finish(succeeded=job.fate == "succeeded" and not job.exit_code)
     said = []

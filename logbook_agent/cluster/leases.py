@@ -24,9 +24,7 @@ from logbook_agent.model.errors import RecordError, StoreError, ToolError, Usage
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.executors.table import Declared, declared, named
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
-from logbook_agent.store.reading import names_in, read_text
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import clean_record
@@ -108,7 +106,7 @@ def leases(book: Book) -> list[Lease]:
     folder = book.folder / "leases"
     if not os.path.isdir(folder):  # noqa: PTH112 - most logbooks have none
         return []
-    names = [name.removesuffix(".json") for name in names_in(folder, within=book.root) if name.endswith(".json")]
+    names = [name.removesuffix(".json") for name in book.files.names(folder) if name.endswith(".json")]
     found = [_read(book, name) for name in names if _NAME.fullmatch(name)]
     return sorted(found, key=lambda lease: (lease.requested, lease.id))
 
@@ -116,16 +114,16 @@ def leases(book: Book) -> list[Lease]:
 def write_lease(book: Book, lease: Lease) -> Lease:
     """Write a lease without secrets; returns what was written."""
     lease = clean_record(lease, book.redactor)
-    make_folder(book.folder / "leases", within=book.root)
+    book.files.make(book.folder / "leases")
     data = json.dumps(encode(lease), ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
-    write_atomic(book.folder / "leases" / f"{lease.id}.json", data, within=book.root, durable=book.durable)
+    book.files.write(book.folder / "leases" / f"{lease.id}.json", data, durable=book.durable)
     return lease
 
 
 def _read(book: Book, name: str) -> Lease:
     path = book.folder / "leases" / f"{name}.json"
     try:
-        lease = decode(Lease, parse_json(read_text(path, within=book.root, limit=_BYTES), path))
+        lease = decode(Lease, parse_json(book.files.text(path, limit=_BYTES), path))
         if lease.id != name:
             raise CodecError(f"id: {lease.id!r} is not the name of its file")
         if not (1 <= lease.devices <= _MOST_DEVICES and 0 <= lease.active_s <= _MOST_S):

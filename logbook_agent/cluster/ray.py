@@ -42,7 +42,7 @@ from logbook_agent.running.executors.contract import (
     nothing_sent,
 )
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, HEARTBEAT, SEEN, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted

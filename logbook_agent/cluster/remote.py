@@ -38,8 +38,8 @@ from logbook_agent.running.executors.contract import (
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.files import remove
-from logbook_agent.store.reading import LOG, is_inside
+from logbook_agent.store.folder import is_inside
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
@@ -442,7 +442,7 @@ def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> W
 
 def _forget(spool: Spool) -> None:
     """Remove the note of where a run was sent, because nothing was started there."""
-    remove(spool.folder / SENT, within=spool.within)
+    spool.files.remove(SENT)
 
 
 # -- answers, of anybody who may answer there ------------------------------------------------------------

@@ -34,9 +34,8 @@ from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.worker.work import Work, unsealed
-from logbook_agent.store.files import write_atomic
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SEEN, SENT, WORK, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands import known
@@ -87,7 +86,7 @@ class Submitter:
             raise no_timeout(ToolError, self.place, limit_s)
         templates = self._templates(work)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
-        write_atomic(spool.folder / WORK, plain, within=spool.within)
+        spool.files.write(WORK, plain)
         spool.write_began(self._began(spool, work, templates))
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
@@ -155,7 +154,7 @@ class Submitter:
         if job.fate in ("lost", "never-started"):
             if job.fate == "lost" and job.state != _GONE:
                 self._bring_log(spool, work, templates, sent)
-            write_atomic(spool.folder / ERRORS, f"{sent.job}: {job.said}\n".encode(), within=spool.within)
+            spool.files.write(ERRORS, f"{sent.job}: {job.said}\n".encode())
             return
         problems = self._bring_log(spool, work, templates, sent)
         problems += self._wait_for_log(spool, templates.log_lag_s)
@@ -304,7 +303,7 @@ class Submitter:
             return "sent"
         stage: Stage = "never-started" if templates.find else "lost"
         why = f"no job {sent.name} appeared" if templates.find else "the launcher did not print the ID of the job"
-        write_atomic(spool.folder / ERRORS, f"{why}\n".encode(), within=spool.within)
+        spool.files.write(ERRORS, f"{why}\n".encode())
         spool.write_seen(Seen(stage=stage))
         return stage
 

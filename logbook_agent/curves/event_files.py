@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.reading import open_file
+from logbook_agent.store.folder import Folder
 
 _NAME = "tfevents"
 _HEAD, _FOOT = struct.Struct("<QI"), 4
@@ -39,7 +39,7 @@ def event_points(folder: Path) -> Iterator[tuple[str, int, float]]:
         above = path.parent.relative_to(folder).as_posix()
         prefix = f"{above}/" if several and above != "." else ""
         try:
-            with open_file(path, within=folder) as file:
+            with Folder(folder).open(path) as file:
                 for tag, step, value in _points_in(file):
                     yield prefix + tag, step, value
         except (StoreError, OSError, ValueError, IndexError, struct.error):

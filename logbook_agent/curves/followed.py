@@ -12,7 +12,7 @@ from logbook_agent.curves.point_file import PointReader
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.values import canonical, finite
-from logbook_agent.store.reading import open_file
+from logbook_agent.store.folder import Folder
 
 # Points of a line, and lines of a run.
 _POINTS, _LINES = 500, 24
@@ -25,8 +25,8 @@ class FollowedCurves:
     """The file at `path`, read again and again. A picture is made at most once a second, and less often of many
     points."""
 
-    def __init__(self, path: Path, within: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._within, self._clock = path, within, clock
+    def __init__(self, path: Path, files: Folder, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._files, self._clock = path, files, clock
         self._reader = PointReader()
         self._due = float("-inf")
         self._drawn_bytes = 0
@@ -34,7 +34,7 @@ class FollowedCurves:
 
     def look(self) -> None:
         """Read what was added since the last look."""
-        with contextlib.suppress(StoreError, OSError), open_file(self._path, within=self._within) as file:
+        with contextlib.suppress(StoreError, OSError), self._files.open(self._path) as file:
             file.seek(self._reader.read_bytes)
             self._reader.feed(file.read(_READ_BYTES))
 

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from logbook_agent.curves.event_files import event_points as event_points
 from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, read_series, series_record
@@ -17,8 +16,8 @@ from logbook_agent.model.run import Curve
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.curve_points import PointRow, Reduced
 from logbook_agent.running.results.result_lines import cut
-from logbook_agent.store.files import create_log, remove, write_pieces
-from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_file
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import CURVES, CURVES_LARGE, CURVES_PART
 
 MOST_SERIES = 500
 MOST_POINTS = 5_000_000
@@ -32,9 +31,9 @@ _STEP = r"([-+]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,25})?(?:[eE][-+]?[0-9]{1,2})?
 _VALUE = f"({_STEP[1:-1]}|nan|-?inf)"
 
 
-def point_sink(folder: Path, within: Path) -> RunPoints:
+def point_sink(files: Folder) -> RunPoints:
     """The sink of the run whose files lie in a folder."""
-    return RunPoints(folder, within)
+    return RunPoints(files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class _LineForm:
 class RunPoints:
     """The points of one run. `clock` is that of the pauses between two writes."""
 
-    def __init__(self, folder: Path, within: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder, self._within, self._clock = folder, within, clock
+    def __init__(self, files: Folder, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._files, self._clock = files, clock
         self._series: dict[tuple[str, str, Key], Series] = {}
         # How many points of each series are in the file.
         self._written: list[int] = []
@@ -67,13 +66,13 @@ class RunPoints:
         self._open()
 
     def _open(self) -> None:
-        path = self._folder / CURVES_PART
+        path = self._files.path / CURVES_PART
         try:
             if os.path.lexists(path):
-                with open_file(path, within=self._within) as file:
+                with self._files.open(path) as file:
                     self._before = read_series(file)
-                remove(path, within=self._within)
-            self._descriptor = create_log(path, within=self._within)
+                self._files.remove(path)
+            self._descriptor = self._files.create_log(path)
             os.write(self._descriptor, FIRST_LINE)
         except (OSError, StoreError) as error:
             self._fail(error)
@@ -206,8 +205,8 @@ class RunPoints:
             pieces += [series_record(series), *point_records(number, steps, values, level=6)]
         try:
             name = CURVES if sum(map(len, pieces)) <= SMALL_BYTES else CURVES_LARGE
-            write_pieces(self._folder / name, pieces, within=self._within)
-            remove(self._folder / CURVES_PART, within=self._within)
+            self._files.write(name, pieces)
+            self._files.remove(CURVES_PART)
         except StoreError as error:
             problems.append(f"the points of its curves were not kept: {error.message}")
         return curves, [*self._problems, *self._limits(), *problems]

@@ -17,7 +17,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
 from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_file
+from logbook_agent.store.layout import CURVES, CURVES_LARGE, CURVES_PART
 
 # Of one chart.
 MOST_LINES = 12
@@ -26,7 +26,7 @@ MOST_LINES = 12
 def series_of(book: Book, run: Run) -> list[Series]:
     """The points of a run, by growing step, as far as they can be read; none where they were not kept here."""
     for path in _places(book, run):
-        with contextlib.suppress(StoreError, OSError), open_file(path, within=book.within(path)) as file:
+        with contextlib.suppress(StoreError, OSError), book.files_of(path).open(path) as file:
             return [_by_step(series) for series in read_series(file)]
     return []
 

@@ -12,7 +12,6 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import names_in
 from logbook_agent.store.trouble import Trouble
 
 
@@ -40,7 +39,7 @@ def every_run(book: Book) -> Iterator[FoundRuns]:
 def names(book: Book, folder: Path) -> list[str]:
     """The names in a folder of the logbook in order; none where there is none, or a link in its place."""
     try:
-        return sorted(names_in(folder, within=book.root))
+        return sorted(book.files.names(folder))
     except StoreError:
         return []
 
@@ -48,7 +47,7 @@ def names(book: Book, folder: Path) -> list[str]:
 def check_header(examination: Examination) -> Iterator[Trouble]:
     path = examination.book.header_path
     try:
-        records.read_header(path)
+        records.read_header(examination.book.files, path)
     except StoreError as error:
         yield unreadable(path, error, check="header")
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, move, remove
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
@@ -32,15 +31,15 @@ class Examination:
 
     def remove(self, path: Path) -> str:
         """Remove a file of the logbook; what was done."""
-        remove(path, within=self.book.root)
+        self.book.files.remove(path)
         return "removed"
 
     def rename(self, old: Path, new: Path) -> None:
         """Move a file or folder of the logbook to a name that is free. Raises StoreError."""
-        make_folder(new.parent, within=self.book.root)
+        self.book.files.make(new.parent)
         if os.path.lexists(new):
             raise StoreError(f"{new} already exists", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
-        move(old, new, within=self.book.root)
+        self.book.files.move(old, new)
 
     def git_add(self) -> str:
         """The command to type after conflicts of this logbook are mended."""

@@ -20,8 +20,8 @@ from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import ROOT_NOTE
-from logbook_agent.store.files import relocate, remove
-from logbook_agent.store.reading import LOG, read_text
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -62,7 +62,7 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
         if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
-        before, folder = read_text(note, within=note.parent).strip(), note.parent / book.topic
+        before, folder = Folder(note.parent).text(note).strip(), note.parent / book.topic
         # What was moved before left links there.
         spools = [name for name in missing if (folder / name).is_dir() and not (folder / name).is_symlink()]
         if spools and not os.path.lexists(Path(before) / book.topic):
@@ -75,7 +75,7 @@ def _adopt(book: Book, folder: Path, spools: Iterable[str]) -> str:
     """Have these spools of an old place in the new one. Workers go on writing by the old names; the old place is that
     of whoever has it next."""
     for name in spools:
-        relocate(folder / name, book.spool_named(name).folder, within=folder.parent.parent)
+        Folder(folder.parent.parent).move_and_link(folder / name, book.spool_named(name).folder)
     book.note_root()
     return "moved"
 
@@ -156,7 +156,7 @@ class Pruned:
 
 def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) -> Pruned:
     """Delete logs of runs that ended before the last `keep_days` days, oldest first."""
-    records.read_header(book.header_path)  # a logbook of a newer format is refused
+    records.read_header(book.files, book.header_path)  # a logbook of a newer format is refused
     logs = _logs(book)
     count, total = _all_logs(book)
     before = stamp(workspace.now() - timedelta(days=keep_days))
@@ -170,7 +170,7 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
         copied.add(log.entry)
         for one in (log, *copies):
             if not dry_run:
-                remove(one.path, within=book.root)
+                book.files.remove(one.path)
             total -= one.bytes
             deleted.append(one)
     return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)

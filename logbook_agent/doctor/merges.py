@@ -11,7 +11,7 @@ from logbook_agent.doctor.examination import Examination
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.conflicts import unmerged_below
-from logbook_agent.store.reading import RUN_BYTES, read_bytes
+from logbook_agent.store.layout import RUN_BYTES
 from logbook_agent.store.trouble import Trouble
 
 _MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
@@ -43,7 +43,7 @@ def check_merges(examination: Examination) -> Iterator[Trouble]:
 def _marked_line(examination: Examination, path: Path) -> int | None:
     """The line, from 1, of the first conflict marker in a file; None where it has not all three."""
     try:
-        data = read_bytes(path, within=examination.book.root, limit=RUN_BYTES)
+        data = examination.book.files.read(path, limit=RUN_BYTES)
     except StoreError:
         return None
     lines = data.split(b"\n") if _MARKERS[0] in data else []

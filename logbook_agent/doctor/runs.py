@@ -14,8 +14,7 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.conflicts import in_head
-from logbook_agent.store.files import remove_folder
-from logbook_agent.store.reading import CODE
+from logbook_agent.store.layout import CODE
 from logbook_agent.store.trouble import Fix, Trouble
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.phrases import listed
@@ -129,11 +128,11 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Trouble]
             kept = sorted((p for p in folder.rglob("*")), reverse=True)
             for path in kept:
                 if path.is_dir() and not path.is_symlink():
-                    remove_folder(path, within=examination.book.root)
+                    examination.book.files.remove_folder(path)
                 else:
                     examination.backup(path)
                     examination.remove(path)
-            remove_folder(folder, within=examination.book.root)
+            examination.book.files.remove_folder(folder)
             return "removed"
 
         message = "a run that was cut off before anything started"

@@ -19,7 +19,6 @@ from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import is_marker_name
-from logbook_agent.store.files import make_folder, remove_tree, transfer
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
@@ -130,14 +129,14 @@ def _again(book: Book, entry_id: str) -> str:
 
 def _without_end(examination: Examination, spool: Spool) -> str:
     kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / spool.folder.name / FINAL
-    make_folder(kept.parent, within=examination.book.root)
-    transfer(spool.folder / FINAL, kept, out_of=spool.within, within=examination.book.root)
+    examination.book.files.make(kept.parent)
+    spool.files.transfer(FINAL, examination.book.files, kept)
     done = take_in(examination.workspace, examination.book, spool)
     return "another command finished it" if done is None else "recorded as lost"
 
 
 def _remove_series(series: Spool) -> str:
-    remove_tree(series.folder, within=series.within)
+    series.files.remove_tree(series.folder)
     return "removed"
 
 

@@ -28,7 +28,6 @@ from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import write_pieces
 from logbook_agent.text.near import choice
 from logbook_agent.text.phrases import counted
 
@@ -107,7 +106,7 @@ def _export_curves(
         return 0
     place = place_of(space, book, form, out, curves=True)
     check_replaceable(place)
-    write_pieces(place.path, made, within=place.within)
+    place.files.write(place.path, made)
     data = {"as": form, "path": str(place.path)}
     common.emit("export", data, f"points of curves as {form}: {place.path}")
     return 0
@@ -147,7 +146,7 @@ def write(found: Exported, header: Header, place: ExportPlace, points: PointsOf 
     for what may not be replaced, UsageError where a library is missing."""
     check_replaceable(place)
     if ENDINGS[place.form]:
-        write_pieces(place.path, pieces(found, header, place.form), within=place.within)
+        place.files.write(place.path, pieces(found, header, place.form))
         return
     with building(place) as folder:
         WRITERS[place.form](tracked(found, points), header.topic, folder, place.path)

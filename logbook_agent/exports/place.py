@@ -18,15 +18,8 @@ from logbook_agent.exports.curve_rows import OPENINGS
 from logbook_agent.exports.row_data import OPENING
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import (
-    make_folder,
-    new_folder,
-    pieces_of,
-    remove_tree,
-    unfinished_folders,
-    write_text,
-)
-from logbook_agent.store.reading import SETTINGS_BYTES, open_file, read_text
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.workspace import Workspace
 
 # In each folder that an export made: its form, and the digests of its files.
@@ -47,11 +40,11 @@ _HEAD_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPlace:
-    """The path of an export of a form (`csv`), and the folder that it stays within. `curves`: of their points."""
+    """The path of an export of a form (`csv`), the folder it is written through. `curves`: of their points."""
 
     form: str
     path: Path
-    within: Path
+    files: Folder
     curves: bool = False
 
 
@@ -62,10 +55,10 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None, *, cu
     name += ENDINGS[form] or f"-{form}"
     if out is None:
         folder = book.folder / FOLDER
-        make_folder(folder, within=book.root)
+        book.files.make(folder)
         if not os.path.lexists(folder / ".gitignore"):
-            write_text(folder / ".gitignore", "# Made by `logbook export`, from the records.\n*\n", within=book.root)
-        return ExportPlace(form=form, path=folder / name, within=book.root, curves=curves)
+            book.files.write(folder / ".gitignore", "# Made by `logbook export`, from the records.\n*\n")
+        return ExportPlace(form=form, path=folder / name, files=book.files, curves=curves)
     path = Path(os.path.normpath(workspace.cwd / Path(out).expanduser()))
     if ENDINGS[form] and path.is_dir():
         path = path / name
@@ -75,7 +68,7 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None, *, cu
             cause="logbook export does not create parent folders",
             hint=f"mkdir -p {path.parent}",
         )
-    return ExportPlace(form=form, path=path, within=path.parent, curves=curves)
+    return ExportPlace(form=form, path=path, files=Folder(path.parent), curves=curves)
 
 
 def check_replaceable(place: ExportPlace) -> None:
@@ -98,7 +91,7 @@ def check_replaceable(place: ExportPlace) -> None:
 def _is_our_file(place: ExportPlace) -> bool:
     if place.path.is_symlink() or not place.path.is_file():
         return False
-    with open_file(place.path, within=place.within) as file:
+    with place.files.open(place.path) as file:
         if place.form == "parquet":
             return frames.is_ours(file)
         head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
@@ -120,13 +113,13 @@ def _is_our_folder(place: ExportPlace) -> bool:
         return False
     if not any(place.path.iterdir()):
         return True
-    manifest = _manifest(place.path, place.within)
-    return manifest == {"schema": _SCHEMA, "as": place.form, "files": _digests(place.path, place.within)}
+    manifest = _manifest(place.path, place.files)
+    return manifest == {"schema": _SCHEMA, "as": place.form, "files": _digests(place.path, place.files)}
 
 
-def _manifest(folder: Path, within: Path) -> object:
+def _manifest(folder: Path, files: Folder) -> object:
     try:
-        return json.loads(read_text(folder / MANIFEST, within=within, limit=64 * SETTINGS_BYTES))
+        return json.loads(files.text(folder / MANIFEST, limit=64 * SETTINGS_BYTES))
     except (StoreError, ValueError):
         return None
 
@@ -134,22 +127,22 @@ def _manifest(folder: Path, within: Path) -> object:
 @contextmanager
 def building(place: ExportPlace) -> Iterator[Path]:
     """A folder to be filled, which becomes the export when the block ends well; else nothing of it is left."""
-    for left in unfinished_folders(place.path):
-        if isinstance(_manifest(left, place.within), dict):
-            remove_tree(left, within=place.within)
-    with new_folder(place.path, within=place.within) as folder:
+    for left in place.files.unfinished(place.path):
+        if isinstance(_manifest(left, place.files), dict):
+            place.files.remove_tree(left)
+    with place.files.new_folder(place.path) as folder:
         # From the first moment on it says whose it is, for whoever finds it after a crash.
         _write_manifest(folder, place, {})
         yield folder
-        _write_manifest(folder, place, _digests(folder, place.within))
+        _write_manifest(folder, place, _digests(folder, place.files))
 
 
 def _write_manifest(folder: Path, place: ExportPlace, files: dict[str, str]) -> None:
     data = {"schema": _SCHEMA, "as": place.form, "files": files}
-    write_text(folder / MANIFEST, json.dumps(data, indent=1, sort_keys=True) + "\n", within=place.within)
+    place.files.write(folder / MANIFEST, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
-def _digests(folder: Path, within: Path) -> dict[str, str]:
+def _digests(folder: Path, files: Folder) -> dict[str, str]:
     """By path in the folder the digest of each file; what is no regular file has a name of its kind instead."""
     found = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir()):
@@ -160,7 +153,7 @@ def _digests(folder: Path, within: Path) -> dict[str, str]:
             found[name] = "no regular file"
             continue
         digest = hashlib.sha256()
-        for piece in pieces_of(path, within=within):
+        for piece in files.pieces(path):
             digest.update(piece)
         found[name] = digest.hexdigest()
     return found

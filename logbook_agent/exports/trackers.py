@@ -19,7 +19,7 @@ from typing import Any
 from logbook_agent.exports.libraries import alone, needed
 from logbook_agent.exports.tracker_run import TrackedRun, named, series, shortened
 from logbook_agent.model.values import spelt
-from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_tree, write_text
+from logbook_agent.store.folder import Folder
 
 _WHAT = "logbook export --as"
 
@@ -36,7 +36,7 @@ def to_wandb(runs: Sequence[TrackedRun], topic: str, folder: Path, final: Path) 
     this machine: host, code and packages are those of the row, among the config.
     """
     work = folder / _WORK
-    create_folder(work, within=folder)
+    Folder(folder).make_new(work)
     settings = {
         "WANDB_MODE": "offline",
         "WANDB_ERROR_REPORTING": "false",
@@ -53,11 +53,11 @@ def to_wandb(runs: Sequence[TrackedRun], topic: str, folder: Path, final: Path) 
             wandb.teardown()
     for made in sorted((work / "wandb").glob("offline-run-*")):
         place = folder / made.name
-        create_folder(place, within=folder)
+        Folder(folder).make_new(place)
         for file in made.glob("run-*.wandb"):
-            move(file, place / file.name, within=folder)
+            Folder(folder).move(file, place / file.name)
     # Logs and settings of the library.
-    remove_tree(work, within=folder)
+    Folder(folder).remove_tree(work)
 
 
 def _write_wandb(wandb: Any, run: TrackedRun, topic: str, work: Path) -> None:
@@ -144,8 +144,8 @@ def _write_mlflow(entities: Any, client: Any, experiment: str, run: TrackedRun, 
         for some in _parts(items, most):
             client.log_batch(name, **{kind: some})
     place = folder / _ARTIFACTS / name / "artifacts"
-    make_folder(place, within=folder)
-    write_text(place / "row.json", json.dumps(run.data, ensure_ascii=False, indent=1), within=folder, durable=False)
+    Folder(folder).make(place)
+    Folder(folder).write(place / "row.json", json.dumps(run.data, ensure_ascii=False, indent=1), durable=False)
     if run.status != "running":
         client.set_terminated(name, _STATUS[run.status], end_time=run.ended_ms or run.started_ms)
 
@@ -174,7 +174,7 @@ def to_trackio(runs: Sequence[TrackedRun], topic: str, folder: Path, final: Path
                 run_id=run.key,
             )
     for lock in folder.glob("*.lock"):
-        remove(lock, within=folder)
+        Folder(folder).remove(lock)
 
 
 def _time(milliseconds: int) -> str:

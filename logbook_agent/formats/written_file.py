@@ -23,7 +23,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Grade, Problem, Row
 from logbook_agent.running.results.json_rows import rows_from_json
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.reading import read_bytes
+from logbook_agent.store.opening import read_named
 
 __all__ = ["WrittenFile", "check"]
 
@@ -152,7 +152,7 @@ def _asv_names() -> list[str]:
 
 def _text_of(path: Path, problem: Callable[[str], None]) -> str | None:
     try:
-        data = read_bytes(path, within=None, limit=MOST_BYTES)
+        data = read_named(path, limit=MOST_BYTES)
     except StoreError as error:
         problem(error.message)
         return None

@@ -21,8 +21,8 @@ from logbook_agent.issue.steps import Create, Issue, Post, SyncPlan, check_texts
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, remove, write_text
-from logbook_agent.store.reading import PROSE_BYTES, read_bytes
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, RepositoryAddress
 
@@ -126,17 +126,18 @@ def write_offline(
     documents = gather(workspace, book, named, chosen=entries)
     documents.wanted = dataclasses.replace(documents.wanted, managed=False)
     texts = _texts(first_plan(documents, named, labels))
-    within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
-    if not folder.strip() or (within.exists() and not within.is_dir()):
+    place = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
+    if not folder.strip() or (place.exists() and not place.is_dir()):
         raise UsageError(
             f"{folder!r} is not a folder", cause="--offline writes several files into a folder", hint="name another one"
         )
-    for path in _earlier(workspace, within, documents.wanted.book):
-        remove(path, within=within)
-    make_folder(within, within=within)
+    files = Folder(place)
+    for path in _earlier(workspace, place, documents.wanted.book):
+        files.remove(path)
+    files.make()
     for name, text in texts.items():
-        write_text(within / name, text, within=within, durable=False)
-    return book, [within / name for name in texts]
+        files.write(name, text, durable=False)
+    return book, [place / name for name in texts]
 
 
 def _texts(plan: SyncPlan) -> dict[str, str]:
@@ -157,7 +158,7 @@ def _earlier(workspace: Workspace, folder: Path, key: str) -> list[Path]:
     found = [path for path in folder.glob("*.md") if _OURS.fullmatch(path.name)]
     head = re.compile(_HEAD.format(re.escape(key)))
     for path in found:
-        if not head.match(read_bytes(path, within=folder, limit=PROSE_BYTES).decode("utf-8", "replace")):
+        if not head.match(Folder(folder).read(path, limit=PROSE_BYTES).decode("utf-8", "replace")):
             raise UsageError(
                 f"{workspace.shown(path)} is not a document of this logbook",
                 cause="a file of that name would be replaced or removed",

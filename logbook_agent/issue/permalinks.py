@@ -16,8 +16,8 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
+from logbook_agent.store.layout import ARTIFACTS
 from logbook_agent.store.names import EntryNames
-from logbook_agent.store.reading import ARTIFACTS
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 from logbook_agent.text.marked import parse

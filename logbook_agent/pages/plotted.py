@@ -12,7 +12,6 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 
@@ -78,7 +77,7 @@ def _missing(book: Book, figure: NamedFigure) -> str:
     if figure.missing:
         return f"not drawn: {figure.missing}"
     try:
-        with open_file(book.plot_path(figure.key), within=book.root) as file:
+        with book.files.open(book.plot_path(figure.key)) as file:
             start = file.read(_START_BYTES)
     except StoreError:
         return "not drawn"

@@ -62,8 +62,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         environ=workspace.environ,
         redactor=workspace.redactor,
         now=workspace.now,
-        folder=book.run_folder(plan.entry_id, number),
-        within=book.root,
+        files=book.files.below(book.run_folder(plan.entry_id, number)),
     )
     work = dataclasses.replace(work_of(workspace, book, plan, number, left_s), spool=recorder.spool)
     return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from logbook_agent.features import hook_module
 from logbook_agent.running.results.curve_points import PointSink
+from logbook_agent.store.folder import Folder
 
 
-def point_sink(folder: Path, within: Path) -> PointSink | None:
+def point_sink(files: Folder) -> PointSink | None:
     """What keeps the points of a run in its folder; None where no feature does."""
     feature = hook_module("points")
-    sink: PointSink | None = feature.point_sink(folder, within) if feature is not None else None
+    sink: PointSink | None = feature.point_sink(files) if feature is not None else None
     return sink
 
 

@@ -17,7 +17,7 @@ from logbook_agent.running.results.curve_points import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import open_file
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
@@ -48,7 +48,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
     header, folder = book.header, book.run_folder(run.entry, run.run)
     known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=run.config, argv=run.argv)
     reader, output, last = read_log(
-        log, book.within(log), workspace.redactor, known, lambda: point_sink(folder, book.root)
+        log, book.files_of(log), workspace.redactor, known, lambda: point_sink(book.files.below(folder))
     )
     reading = reader.finish()
     about = why + (f", last written at {last}" if last is not None else ", which is missing")
@@ -64,7 +64,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
 
 
 def read_log(
-    path: Path, within: Path, redactor: Redactor, known: KnownKeys, make_sink: Callable[[], PointSink | None]
+    path: Path, files: Folder, redactor: Redactor, known: KnownKeys, make_sink: Callable[[], PointSink | None]
 ) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
     reader = ResultReader(lambda plain: redacted(plain, redactor), known, make_sink)
@@ -72,7 +72,7 @@ def read_log(
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""
     try:
-        with open_file(path, within=within) as log:
+        with files.open(path) as log:
             while data := log.read(_CHUNK):
                 digest.update(data)
                 size += len(data)

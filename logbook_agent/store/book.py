@@ -21,16 +21,9 @@ from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
-from logbook_agent.store.files import (
-    copy,
-    locked,
-    make_folder,
-    write_atomic,
-    write_text,
-)
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
+from logbook_agent.store.layout import VIEW_BYTES
 from logbook_agent.store.names import new_uid
-from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces, made_folder
 from logbook_agent.text.marked import digest
 from logbook_agent.text.redaction.plain import clean_record
@@ -76,7 +69,7 @@ class Book(BookRuns):
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
             with self._without_secrets():
-                header = records.read_header(self.header_path, self.names.id_of)
+                header = records.read_header(self.files, self.header_path, self.names.id_of)
             self._header = self._redacted(_with_baseline_runs(header, self._present_run))
         return self._header
 
@@ -106,12 +99,12 @@ class Book(BookRuns):
         return self.header
 
     def lock(self) -> AbstractContextManager[None]:
-        return locked(self.folder / ".lock", within=self.root)
+        return self.files.lock(self.folder / ".lock")
 
     def sync_lock(self) -> AbstractContextManager[None]:
         """Held for the length of a sync; raises StoreError at once when another one holds it."""
-        make_folder(self.open_folder, within=self.root)
-        return locked(self.open_folder / ".sync.lock", within=self.root, timeout_s=0)
+        self.files.make(self.open_folder)
+        return self.files.lock(self.open_folder / ".sync.lock", timeout_s=0)
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -162,27 +155,27 @@ class Book(BookRuns):
 
     def entry_text(self, entry_id: str) -> str:
         """The file of an entry as it stands."""
-        return read_text(self.entry_path(entry_id), within=self.root)
+        return self.files.text(self.entry_path(entry_id))
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound with the nearest IDs."""
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
         with self._without_secrets():
-            found = records.read_entry(self.entry_path(entry_id))
+            found = records.read_entry(self.files, self.entry_path(entry_id))
         return self._redacted(_naming(found, entry_id, self.names.id_of, self._present_run))
 
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
-        make_folder(self.entries_folder, within=self.root)
+        self.files.make(self.entries_folder)
         if self.has_entry(entry.id):
             with contextlib.suppress(StoreError):
                 self.changed.update(self.entry(entry.id).touches)
         else:
             self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
-        records.write_entry(self.entry_path(entry.id), stored, durable=self.durable)
+        records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
         entry = dataclasses.replace(entry, name=self.whole_name(entry.id))
         self.changed.update(entry.touches)
         return entry
@@ -197,9 +190,9 @@ class Book(BookRuns):
     def write_header(self, header: Header) -> Header:
         """Write the header without its secrets; returns what was written."""
         header = clean_record(header, self.redactor)
-        make_folder(self.folder, within=self.root)
+        self.files.make(self.folder)
         stored = _with_baseline_runs(header, self._whole_run)
-        records.write_header(self.header_path, stored, self.whole_name, durable=self.durable)
+        records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
         self.header_changed = True
         self._header, self._header_stamp = header, self._stamp_of_header()
         return header
@@ -213,13 +206,13 @@ class Book(BookRuns):
 
     def _unknown(self, entry_id: str) -> NotFound:
         ids = self.entry_ids()
-        left = map(bare_id, names_in(self.runs_folder, within=self.root))
+        left = map(bare_id, self.files.names(self.runs_folder))
         if id_number(entry_id, self.header.prefix) is not None and bare_id(entry_id) in left:
             cause, hint = (
                 "its file was removed, but its runs are there",
                 "logbook doctor",
             )
-        elif (reservations_of(self.root, self.header.prefix).folder / entry_id).exists():
+        elif reservations_of(self.root, self.header.prefix).files.has(entry_id):
             cause = "its ID is taken, but its file is not here: another worktree made it, or a command that just began"
             hint = "commit logbooks/ in that worktree, then type here: git merge BRANCH"
         elif not ids:
@@ -240,7 +233,7 @@ class Book(BookRuns):
 
     def plot_names(self) -> list[str]:
         """The keys of the plots that are kept, in no order."""
-        return [name[:-4] for name in names_in(self.plots_folder, within=self.root) if name.endswith(".svg")]
+        return [name[:-4] for name in self.files.names(self.plots_folder) if name.endswith(".svg")]
 
     def plot_path(self, key: str) -> Path:
         return self.plots_folder / f"{key}.svg"
@@ -335,17 +328,17 @@ class Book(BookRuns):
     def read_view(self) -> str | None:
         if not os.path.lexists(self.view_path):
             return None
-        return read_text(self.view_path, within=self.root, limit=VIEW_BYTES)
+        return self.files.text(self.view_path, limit=VIEW_BYTES)
 
     def write_view(self, text: str) -> None:
-        write_text(self.view_path, text, within=self.root, durable=self.durable, derived=True)
+        self.files.write(self.view_path, text, durable=self.durable, derived=True)
 
     def backup(self, path: Path, stamp: str) -> Path:
         """Keep a file as it is before something mends it, once for each `stamp`; where it is kept."""
         kept = self.folder / "backups" / f"doctor-{stamp}" / path.relative_to(self.folder)
-        make_folder(kept.parent, within=self.root)
+        self.files.make(kept.parent)
         if not os.path.lexists(kept):
-            copy(path, kept, within=self.root)
+            self.files.copy(path, kept)
         return kept
 
     def keep_view(self, text: str) -> Path:
@@ -353,11 +346,11 @@ class Book(BookRuns):
         UsageError where there is no place for it."""
         state = made_folder(self._state, "the text of a view that was changed")
         data = text.encode("utf-8", "replace")
-        kept = state / ".views" / f"{self.topic}.{digest(data)}.md"
-        make_folder(kept.parent, within=state, private=True)
-        if not os.path.lexists(kept):
-            write_atomic(kept, data, within=state, durable=self.durable, private=True)
-        return kept
+        kept = f".views/{self.topic}.{digest(data)}.md"
+        state.make(".views", private=True)
+        if not state.has(kept):
+            state.write(kept, data, durable=self.durable, private=True)
+        return state.at(kept)
 
 
 def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[str, int], int]) -> Entry:

@@ -20,10 +20,10 @@ from logbook_agent.model.errors import LogbookError, NotFound, StoreError, Usage
 from logbook_agent.model.record import Life
 from logbook_agent.model.run_numbers import run_number, typed_run
 from logbook_agent.store import records
-from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_folder, write_text
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import CODE, LOG
 from logbook_agent.store.names import EntryNames, new_uid, run_names
 from logbook_agent.store.processes import life
-from logbook_agent.store.reading import CODE, LOG, names_in, read_text
 from logbook_agent.store.user_config import UserPlaces, made_folder
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
@@ -59,13 +59,12 @@ def _place_of_hint(text: str) -> tuple[str, int] | None:
     return None if number is None or parse_id(entry_id) is None else (entry_id, number)
 
 
-def make_state(state: Path | None, root: Path) -> None:
+def make_state(state: Folder | None, root: Path) -> None:
     """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
     it, and StoreError where it cannot be made."""
     state = made_folder(state, "the files of detached runs")
-    note = state / ROOT_NOTE
-    if not os.path.lexists(note):
-        write_text(note, os.path.realpath(root), within=state, durable=False)
+    if not state.has(ROOT_NOTE):
+        state.write(ROOT_NOTE, os.path.realpath(root), durable=False)
 
 
 class BookRuns:
@@ -85,6 +84,8 @@ class BookRuns:
     ) -> None:
         self._redactor = redactor
         self.root = root
+        # What lies below the root, the only way to it.
+        self.files = Folder(root)
         self.topic = topic
         self.durable = durable
         self.folder = root / topic
@@ -93,7 +94,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
         self._state = places.state
-        self.state_folder = None if places.state is None else places.state / topic
+        self.state_folder = None if places.state is None else places.state.at(topic)
         # Entries that were written here and the view does not show yet, with those that they speak of.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
@@ -108,7 +109,7 @@ class BookRuns:
         """The entries that there are now."""
         changed_ns = self.entries_changed_ns()
         if self._names is None or self._names[0] != changed_ns:
-            there = names_in(self.entries_folder, within=self.root)
+            there = self.files.names(self.entries_folder)
             names = EntryNames(name[:-5] for name in there if name.endswith(".yaml"))
             if time.time_ns() - changed_ns < _TICK_NS:
                 return names  # a second change within a tick of the clock could not be told from the first
@@ -153,13 +154,13 @@ class BookRuns:
         return folder / (known.get(run) or f"{run:02d}")
 
     def _list_runs(self, folder: Path) -> Mapping[int, str]:
-        found = self._run_names[folder] = run_names(names_in(folder, within=self.root))
+        found = self._run_names[folder] = run_names(self.files.names(folder))
         return found
 
     def run(self, entry_id: str, number: int) -> Run:
         """The record of one run."""
         with self._without_secrets():
-            found = records.read_run(self.run_folder(entry_id, number) / "run.json")
+            found = records.read_run(self.files, self.run_folder(entry_id, number) / "run.json")
         run = dataclasses.replace(found, entry=entry_id, run=number)
         return clean_run(run, self.redactor) if self.is_outgoing else run
 
@@ -213,15 +214,15 @@ class BookRuns:
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created."""
         folder = self.entry_runs_folder(entry_id)
-        make_folder(folder, within=self.root)
+        self.files.make(folder)
         while True:
             number = max(map(int, self._list_runs(folder)), default=0) + 1
             own = folder / f"{number:02d}.{new_uid()}"
-            create_folder(own, within=self.root)
+            self.files.make_new(own)
             # Another process may have taken the number at the same moment: whoever sees another's folder tries again.
             if number in self._list_runs(folder):
                 return number
-            remove_folder(own, within=self.root)
+            self.files.remove_folder(own)
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
@@ -233,7 +234,9 @@ class BookRuns:
         folders = [self.run_folder(run.entry, run.run) for run in runs]
         for folder in folders:
             self._share_code(folder)
-        records.write_runs([(f / "run.json", run) for f, run in zip(folders, runs, strict=True)], durable=self.durable)
+        records.write_runs(
+            self.files, [(f / "run.json", run) for f, run in zip(folders, runs, strict=True)], durable=self.durable
+        )
         named = (f.relative_to(self.runs_folder).as_posix() for f in folders)
         runs = [dataclasses.replace(run, name=name) for run, name in zip(runs, named, strict=True)]
         for run in runs:
@@ -245,13 +248,13 @@ class BookRuns:
         own = folder / CODE
         if not own.is_dir():
             return
-        make_folder(self.folder / CODE, within=self.root)
-        for name in names_in(own, within=self.root):
+        self.files.make(self.folder / CODE)
+        for name in self.files.names(own):
             if os.path.lexists(self.folder / CODE / name):
-                remove(own / name, within=self.root)
+                self.files.remove(own / name)
             else:
-                move(own / name, self.folder / CODE / name, within=self.root)
-        remove_folder(own, within=self.root)
+                self.files.move(own / name, self.folder / CODE / name)
+        self.files.remove_folder(own)
 
     def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
@@ -259,10 +262,10 @@ class BookRuns:
         if run.executor is None:
             marker = self.open_folder / run.marker
             if run.exit is None:
-                make_folder(self.open_folder, within=self.root)
-                write_text(marker, run.hint, within=self.root, durable=False)
+                self.files.make(self.open_folder)
+                self.files.write(marker, run.hint, durable=False)
             else:
-                remove(marker, within=self.root)
+                self.files.remove(marker)
 
     def spool(self, run: Run) -> Spool:
         """Where the worker of a run leaves what it finds."""
@@ -286,7 +289,7 @@ class BookRuns:
 
     def write_hint(self, spool: Spool, run: Run) -> None:
         """Write into a spool which run it belongs to."""
-        write_text(spool.folder / HINT, run.hint, within=spool.within, durable=False)
+        spool.files.write(HINT, run.hint, durable=False)
 
     def run_of(self, marker: str) -> Run | None:
         """The run whose record names this marker. None if there is none, for example because its record is on another
@@ -302,7 +305,7 @@ class BookRuns:
             except StoreError as error:
                 damage = error
         names = self.names
-        for whole_name in sorted(names_in(self.runs_folder, within=self.root)):
+        for whole_name in sorted(self.files.names(self.runs_folder)):
             for _, found in self.each_run(names.id_of(whole_name)):
                 if not isinstance(found, LogbookError) and found.marker == marker:
                     return found
@@ -333,7 +336,7 @@ class BookRuns:
         if not os.path.lexists(path):
             return ""
         with contextlib.suppress(StoreError):
-            return read_text(path, within=self.within(path), limit=_HINT_BYTES)
+            return self.files_of(path).text(path, limit=_HINT_BYTES)
         return ""
 
     def spool_named(self, name: str) -> Spool:
@@ -341,20 +344,18 @@ class BookRuns:
         # Most commands meet none.
         from logbook_agent.store.spool import Spool
 
-        folder = self.state_folder or Path(os.devnull)
-        return Spool(folder=folder / name, within=self._state or folder, redactor=self._redactor)
+        state = self._state or Folder(Path(os.devnull))
+        return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
 
-    def within(self, path: Path) -> Path:
-        """The folder that a file of this logbook must not leave: the root, or the user's state."""
-        return self.root if self._state is None or not path.is_relative_to(self._state) else self._state
+    def files_of(self, path: Path) -> Folder:
+        """The way to a file of this logbook: through the root, or through the user's state."""
+        return self.files if self._state is None or not path.is_relative_to(self._state.path) else self._state
 
     def _spool_names(self) -> list[str]:
-        if self._state is None or self.state_folder is None or not self.state_folder.is_dir():
-            return []
-        return sorted(names_in(self.state_folder, within=self._state))
+        return [] if self._state is None else sorted(self._state.names(self.topic))
 
     def _marker_names(self) -> list[str]:
-        return names_in(self.open_folder, within=self.root)
+        return self.files.names(self.open_folder)
 
     def series(self, entry_id: str) -> Spool:
         """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""

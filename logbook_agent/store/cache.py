@@ -147,6 +147,8 @@ class KeptSummaries:
     cache: Cache
     version: str
     known: dict[str, tuple[Stamp, Summary]] = field(default_factory=dict)
+    # Before any file was looked at.
+    began_ns: int = field(default_factory=time.time_ns)
 
     def load(self, secrets: Sequence[bytes]) -> None:
         """Read what is known. A summary with one of these secrets is left out: the secret became known later."""
@@ -173,11 +175,10 @@ class KeptSummaries:
 
     def save(self, fresh: Mapping[str, tuple[Stamp, Summary]], ids: Iterable[str]) -> None:
         """Keep new summaries and forget entries that are gone."""
-        now = time.time_ns()
         keep = {
             i: json.dumps([self.version, [s.entry, s.folder, s.runs], summary], ensure_ascii=False)
             for i, (s, summary) in fresh.items()
-            if now - s.newest_ns > RACY_NS
+            if self.began_ns - s.newest_ns > RACY_NS
         }
         gone = set(self.known) - set(ids)
         if keep or gone:
@@ -205,6 +206,7 @@ def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[str, ...] 
         try:
             run = os.lstat(f"{runs}/{name}/run.json")
         except (FileNotFoundError, NotADirectoryError):
-            continue
-        found.append((name, run.st_ctime_ns, run.st_size))
+            found.append((name, 0, 0))  # its record is still to come, which does not change the folder
+        else:
+            found.append((name, run.st_ctime_ns, run.st_size))
     return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store.files import locked, make_folder, remove, write_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations
+from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.processes import is_alive
-from logbook_agent.store.reading import SETTINGS_BYTES, names_in, read_text
 
 _FOLDER, _LOCK = "claims", ".lock"
 
@@ -76,9 +74,7 @@ class Claims:
 
     def held(self) -> list[PlanClaim]:
         """The claims whose process lives, by entry."""
-        if not self._folder.is_dir():
-            return []
-        names = sorted_ids(names_in(self._folder, within=self.place.within), self.place.folder.name)
+        names = sorted_ids(self._files.names(), self.place.files.path.name)
         found = (self.of(name).claim for name in names)
         return [claim for claim in found if claim is not None and claim.is_held]
 
@@ -115,22 +111,22 @@ class Claims:
             return before
 
     @property
-    def _folder(self) -> Path:
-        return self.place.folder / _FOLDER
+    def _files(self) -> Folder:
+        return self.place.files.below(_FOLDER)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        make_folder(self._folder, within=self.place.within)
-        with locked(self._folder / _LOCK, within=self.place.within):
+        self._files.make()
+        with self._files.lock(_LOCK):
             yield
 
     def of(self, entry_id: str) -> PlanState:
         """The state of one plan, as noted."""
-        path = self._folder / entry_id
-        if not os.path.lexists(path):
+        path = self._files.at(entry_id)
+        if not self._files.has(entry_id):
             return PlanState()
         try:
-            plain: Any = parse_json(read_text(path, within=self.place.within, limit=SETTINGS_BYTES), path)
+            plain: Any = parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path)
             claim, executed = plain["claim"], plain["executed"]
             return PlanState(
                 claim=PlanClaim(**{**claim, "entry": entry_id}) if claim is not None else None,
@@ -142,16 +138,15 @@ class Claims:
             ) from error
 
     def _write(self, entry_id: str, state: PlanState) -> None:
-        path = self._folder / entry_id
         if state == PlanState():
-            remove(path, within=self.place.within)
+            self._files.remove(entry_id)
             return
         plain = {
             "claim": asdict(state.claim) if state.claim is not None else None,
             "executed": {command: asdict(one) for command, one in state.executed.items()},
         }
         # After a power cut no process of before lives; what was executed stays.
-        write_text(path, json.dumps(plain), within=self.place.within, durable=bool(state.executed))
+        self._files.write(entry_id, json.dumps(plain), durable=bool(state.executed))
 
 
 def refused(claim: PlanClaim, *, why: str = "") -> Locked:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
+from logbook_agent.store.file_errors import text_of
+from logbook_agent.store.folder import is_inside
+from logbook_agent.store.layout import SETTINGS_BYTES
+from logbook_agent.store.opening import read_named
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.reading import SETTINGS_BYTES, is_inside, read_bytes, text_of
 from logbook_agent.store.repository import repository_of
 from logbook_agent.text.redaction.shapes import Rule
 
@@ -119,7 +122,7 @@ def _table(path: Path) -> Any:
     try:
         # A link within the repository is followed, as every tool does that reads pyproject.toml.
         real = Path(os.path.realpath(path))
-        data = read_bytes(real, within=None, limit=SETTINGS_BYTES)
+        data = read_named(real, limit=SETTINGS_BYTES)
         if not own and b"[tool.logbook" not in data:
             return None
         if not is_inside(real, _bounds(path)):

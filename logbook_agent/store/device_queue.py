@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.files import locked_folder, make_shared_folder, move, open_lock, remove
-from logbook_agent.store.reading import names_in, open_file
+from logbook_agent.store.folder import Folder
 
 _TICKET_BYTES = 4000
 # What the run of a ticket is called, as far as it is shown: other users write tickets, too.
@@ -74,7 +73,7 @@ def queue_folder(environ: Mapping[str, str]) -> Path:
 class Queue:
     """The tickets in a folder. Every method raises StoreError if the folder cannot be read or written."""
 
-    folder: Path
+    files: Folder
 
     def tickets(self) -> list[Ticket]:
         """Those that are held, by their numbers."""
@@ -84,22 +83,24 @@ class Queue:
     @contextlib.contextmanager
     def drawn(self, run: str, root: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
         """A ticket until the block is left; the other words as in `Ticket`."""
-        make_shared_folder(self.folder)
-        with locked_folder(self.folder):
+        self.files.make_shared()
+        with self.files.locked():
             ahead, over = self.tickets(), self._numbers(_OVER)
             highest = max((*over, *self._numbers()), default=0)
             self._tidy(over)
             digest = hashlib.sha256(os.fsencode(root)).hexdigest()
             ticket = Ticket(number=highest + 1, run=run, root=digest, devices=devices)
-            path = self._path(ticket.number)
-            descriptor = open_lock(path, within=self.folder)
+            name = self._name(ticket.number)
+            descriptor = self.files.open_lock(name)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.fchmod(descriptor, 0o644)  # others look whether it is held
                 os.pwrite(descriptor, json.dumps({"run": run, "root": digest, "devices": devices}).encode(), 0)
             except OSError as error:
                 os.close(descriptor)
-                raise StoreError(f"cannot write {path}: {error.strerror or error}", cause="the disk is full") from error
+                raise StoreError(
+                    f"cannot write {self.files.at(name)}: {error.strerror or error}", cause="the disk is full"
+                ) from error
         try:
             yield Drawn(ticket=ticket, descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
         finally:
@@ -116,7 +117,7 @@ class Queue:
                     self._give_back(number)
         for number in over[:-_KEPT]:
             with contextlib.suppress(StoreError):
-                remove(self._path(number, _OVER), within=self.folder)
+                self.files.remove(self._name(number, _OVER))
 
     def apart(self, mine: Ticket) -> tuple[str, ...]:
         """Runs of the same logbooks that need a device of this ticket: none goes on while it has its turn."""
@@ -132,35 +133,25 @@ class Queue:
 
     def is_held(self, number: int) -> bool:
         """Whether the run with this ticket waits or goes on."""
-        path = self._path(number)
-        try:
-            file = open_file(path, within=self.folder)
-        except StoreError:
-            return False  # gone, or another user keeps it to himself
-        with file:
-            try:
-                # Shared: two who only look do not take one another for a holder.
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+        with contextlib.suppress(StoreError):  # another user keeps it to himself
+            return self.files.is_locked(self._name(number))
         return False
 
     def _give_back(self, number: int) -> None:
-        move(self._path(number), self._path(number, _OVER), within=self.folder)
+        self.files.move(self._name(number), self._name(number, _OVER))
 
     def _numbers(self, ending: str = "") -> list[int]:
-        names = names_in(self.folder, within=self.folder)
+        names = self.files.names()
         digits = [name.removesuffix(ending) for name in names if name.endswith(ending)]
         return sorted(int(name) for name in digits if name.isascii() and name.isdigit())
 
-    def _path(self, number: int, ending: str = "") -> Path:
-        return self.folder / f"{number:08d}{ending}"
+    def _name(self, number: int, ending: str = "") -> str:
+        return f"{number:08d}{ending}"
 
     def _ticket(self, number: int, ending: str = "") -> Ticket | None:
         """None for one that was given back meanwhile, or cannot be read."""
-        path = self._path(number, ending)
         try:
-            with open_file(path, within=self.folder) as file:
+            with self.files.open(self._name(number, ending)) as file:
                 found: Any = json.loads(file.read(_TICKET_BYTES))
                 owner = os.fstat(file.fileno()).st_uid
             run, root, devices = str(found["run"]), found["root"], found["devices"]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
-from logbook_agent.store.files import write_text
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.folder import Folder
 
 _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
@@ -36,32 +33,32 @@ _GITATTRIBUTES = """\
 """
 
 
-def write_git_files(root: Path, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
+def write_git_files(files: Folder, topic: str, *, ignore_view: bool = False, durable: bool = True) -> None:
     """Write those that are missing, with the line of this topic's view. In others the line is added, and nothing else:
     what somebody took out stays out."""
     for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
-        if not os.path.lexists(root / name):
-            write_text(root / name, text, within=root, durable=durable)
+        if not files.has(name):
+            files.write(name, text, durable=durable)
     # The view is rendered after a merge, which need not stop at it.
-    _add(root / ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union", root, durable=durable)
+    _add(files, ".gitattributes", _GITATTRIBUTES, f"/{topic}.md merge=union", durable=durable)
     if ignore_view:
-        ignore_view_in(root, topic, durable=durable)
+        ignore_view_in(files, topic, durable=durable)
 
 
-def ignore_view_in(root: Path, topic: str, *, durable: bool = True) -> None:
+def ignore_view_in(files: Folder, topic: str, *, durable: bool = True) -> None:
     """List the view of a topic in the `.gitignore`."""
-    if os.path.lexists(root / ".gitignore"):
-        _add(root / ".gitignore", _GITIGNORE, f"/{topic}.md", root, durable=durable)
+    if files.has(".gitignore"):
+        _add(files, ".gitignore", _GITIGNORE, f"/{topic}.md", durable=durable)
 
 
-def _add(path: Path, text: str, line: str, root: Path, *, durable: bool) -> None:
+def _add(files: Folder, name: str, text: str, line: str, *, durable: bool) -> None:
     """Add a line behind those of ours, so that it does not overrule what somebody wrote behind them. A file without our
     first line is the project's own, and stays."""
-    lines, ours = read_text(path, within=root).splitlines(), text.splitlines()
+    lines, ours = files.text(name).splitlines(), text.splitlines()
     if ours[0] not in lines or line in lines:
         return
     end = max(n for n, present in enumerate(lines, 1) if present in ours)
     of_views = re.compile(rf"/\S+\.md{re.escape(line.partition('.md')[2])}")
     while end < len(lines) and of_views.fullmatch(lines[end]):
         end += 1
-    write_text(path, "\n".join([*lines[:end], line, *lines[end:], ""]), within=root, durable=durable)
+    files.write(name, "\n".join([*lines[:end], line, *lines[end:], ""]), durable=durable)

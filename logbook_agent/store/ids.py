@@ -12,19 +12,18 @@ from typing import Any
 
 from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.files import create_exclusive, make_folder
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.processes import is_alive
-from logbook_agent.store.reading import SETTINGS_BYTES, names_in, read_text
 from logbook_agent.store.repository import repository_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservations:
-    """The folder where IDs of one prefix are reserved, below `within`. `warning`: worktrees cannot share it."""
+    """The folder where IDs of one prefix are reserved. `warning`: worktrees cannot share it."""
 
-    folder: Path
-    within: Path
+    files: Folder
     warning: str | None = None
 
 
@@ -34,17 +33,17 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
     Inside a git work tree that is the common git folder, so that worktrees of one clone never hand out
     the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
     """
-    own = Reservations(folder=root / ".ids" / prefix, within=root)
+    own = Reservations(files=Folder(root).below(f".ids/{prefix}"))
     place = repository_of(root)
     if place is None:
         return own
     relative = os.path.relpath(os.path.realpath(root), place.top)
-    shared = place.common_dir / "logbook-agent" / "ids" / _one_name(relative) / prefix
+    shared = Folder(place.common_dir).below(f"logbook-agent/ids/{_one_name(relative)}/{prefix}")
     # Asking is not enough: a folder may be writable and its file system read-only.
     try:
-        make_folder(shared, within=place.common_dir)
-        if os.access(shared, os.W_OK):
-            return Reservations(folder=shared, within=place.common_dir)
+        shared.make()
+        if os.access(shared.path, os.W_OK):
+            return Reservations(files=shared)
     except StoreError as error:
         refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -72,9 +71,9 @@ def reserve(place: Reservations, prefix: str, taken: Iterable[str], owner: bytes
 
     `owner` (who reserves, as JSON) is kept in the reservation, so that one whose owner died is known.
     """
-    make_folder(place.folder, within=place.within)
-    number = max(highest(taken, prefix), highest(names_in(place.folder, within=place.within), prefix)) + 1
-    while not create_exclusive(place.folder / format_id(prefix, number), owner, within=place.within):
+    place.files.make()
+    number = max(highest(taken, prefix), highest(place.files.names(), prefix)) + 1
+    while not place.files.create(format_id(prefix, number), owner):
         number += 1
     return format_id(prefix, number)
 
@@ -92,10 +91,10 @@ def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) ->
     entries, so what they reserved is no business of this one.)"""
     have = set(map(bare_id, taken))
     found = []
-    for name in sorted(names_in(place.folder, within=place.within), key=lambda n: id_number(n, prefix) or 0):
+    for name in sorted(place.files.names(), key=lambda n: id_number(n, prefix) or 0):
         if name in have or id_number(name, prefix) is None:
             continue
-        owner = _owner(place.folder / name, place.within)
+        owner = _owner(place.files, name)
         if owner.get("root") not in (None, str(root)) or is_alive(owner):
             continue
         at = owner.get("at")
@@ -103,11 +102,10 @@ def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) ->
     return found
 
 
-def _owner(path: Path, within: Path) -> dict[str, Any]:
+def _owner(files: Folder, name: str) -> dict[str, Any]:
     """The process that reserved an ID; empty when it was killed before it wrote that."""
     try:
-        text = read_text(path, within=within, limit=SETTINGS_BYTES)
-        found = parse_json(text, path)
+        found = parse_json(files.text(name, limit=SETTINGS_BYTES), files.at(name))
     except StoreError:
         return {}
     return found if isinstance(found, dict) else {}

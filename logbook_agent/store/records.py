@@ -20,11 +20,11 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.store.cache import RACY_NS
-from logbook_agent.store.files import write_atomic, write_together
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.names import renamed
 from logbook_agent.store.natural import entry_data
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
-from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -47,9 +47,9 @@ _MOST_CHARS = 200
 _KEPT_BYTES = 2**21
 
 
-def read_header(path: Path, id_of: Callable[[str], str] = str) -> Header:
+def read_header(files: Folder, path: Path, id_of: Callable[[str], str] = str) -> Header:
     """The header of the logbook in whose folder `path` lies; `id_of` calls the entries that it names."""
-    text = read_text(path, within=path.parents[1])
+    text = files.text(path)
     return _decode(
         Header,
         renamed(parse_yaml(text, path), id_of),
@@ -59,22 +59,18 @@ def read_header(path: Path, id_of: Callable[[str], str] = str) -> Header:
     )
 
 
-def read_entry(path: Path) -> Entry:
+def read_entry(files: Folder, path: Path) -> Entry:
     """An entry, with the names of its file and of other entries as they stand there."""
-    return _once(path, _load_entry)
+    return _once(path, lambda: entry_of(files.text(path), path))
 
 
-def _load_entry(path: Path) -> Entry:
-    return entry_of(read_text(path, within=path.parents[2]), path)
-
-
-def _once(path: Path, load: Callable[[Path], T]) -> T:
+def _once(path: Path, load: Callable[[], T]) -> T:
     """What `load` makes of a file. A file that this process has read and that did not change is not read again."""
     stamp = _stamp(path)
     known = _read.get(path)
     if known is not None and known[0] == stamp:
         return cast(T, known[1])
-    value = load(path)
+    value = load()
     # A second change within a tick of the clock could not be told from the first.
     is_certain = stamp is not None and time.time_ns() - stamp[2] > RACY_NS
     if stamp is not None and is_certain and stamp[3] <= _KEPT_BYTES:
@@ -91,13 +87,9 @@ def _stamp(path: Path) -> Stamp | None:
     return state.st_dev, state.st_ino, state.st_ctime_ns, state.st_size
 
 
-def read_run(path: Path) -> Run:
+def read_run(files: Folder, path: Path) -> Run:
     """A run, which is the one that its folders name."""
-    return _once(path, _load_run)
-
-
-def _load_run(path: Path) -> Run:
-    return run_of(read_text(path, within=path.parents[4], limit=RUN_BYTES), path)
+    return _once(path, lambda: run_of(files.text(path, limit=RUN_BYTES), path))
 
 
 def entry_of(text: str, path: Path) -> Entry:
@@ -118,16 +110,17 @@ def run_of(text: str, path: Path) -> Run:
     return _decode(Run, data, path, text, check_run)
 
 
-def write_header(path: Path, header: Header, whole_name: Callable[[str], str] = str, *, durable: bool = True) -> None:
+def write_header(
+    files: Folder, path: Path, header: Header, whole_name: Callable[[str], str] = str, *, durable: bool = True
+) -> None:
     _check_readable(path, header, lambda header: check_header(header, path.parent.name))
-    _write(
-        path, dump_yaml(renamed(_stored(header), whole_name)).encode(), path.parents[1], PROSE_BYTES, durable=durable
-    )
+    text = dump_yaml(renamed(_stored(header), whole_name))
+    _write(files, path, text.encode(), PROSE_BYTES, durable=durable)
 
 
-def write_entry(path: Path, entry: Entry, *, durable: bool = True) -> None:
+def write_entry(files: Folder, path: Path, entry: Entry, *, durable: bool = True) -> None:
     _check_readable(path, entry, check_entry)
-    _write(path, dump_yaml(_stored(entry)).encode(), path.parents[2], PROSE_BYTES, durable=durable)
+    _write(files, path, dump_yaml(_stored(entry)).encode(), PROSE_BYTES, durable=durable)
 
 
 def _stored(record: Any) -> dict[str, Any]:
@@ -138,21 +131,20 @@ def _stored(record: Any) -> dict[str, Any]:
     return {"format": FORMAT, **data}
 
 
-def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
-    _write(path, _run_bytes(path, run), path.parents[4], RUN_BYTES, durable=durable)
+def write_run(files: Folder, path: Path, run: Run, *, durable: bool = True) -> None:
+    _write(files, path, _run_bytes(path, run), RUN_BYTES, durable=durable)
 
 
-def write_runs(runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
+def write_runs(files: Folder, runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
     """`write_run` for many of one logbook, together."""
     if not durable:
         for path, run in runs:
-            write_run(path, run, durable=False)
+            write_run(files, path, run, durable=False)
         return
-    files = [(path, _run_bytes(path, run)) for path, run in runs]
-    for path, data in files:
+    written = [(path, _run_bytes(path, run)) for path, run in runs]
+    for path, data in written:
         _check_size(path, data, RUN_BYTES)
-    if files:
-        write_together(files, within=files[0][0].parents[4])
+    files.write_together(written)
 
 
 def _run_bytes(path: Path, run: Run) -> bytes:
@@ -160,9 +152,9 @@ def _run_bytes(path: Path, run: Run) -> bytes:
     return json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
-def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) -> None:
+def _write(files: Folder, path: Path, data: bytes, limit: int, *, durable: bool) -> None:
     _check_size(path, data, limit)
-    write_atomic(path, data, within=within, durable=durable)
+    files.write(path, data, durable=durable)
 
 
 def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:

@@ -10,7 +10,6 @@ from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import StoreError, Taken
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder
 from logbook_agent.store.git_files import write_git_files
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
@@ -50,8 +49,8 @@ def create(
     for series in map(book.series, book.series_names()):
         if not series.is_held():
             series.drop()
-    make_folder(root, within=root)
-    write_git_files(root, header.topic, ignore_view=ignore_view, durable=durable)
+    book.files.make()
+    write_git_files(book.files, header.topic, ignore_view=ignore_view, durable=durable)
     book.write_header(header)
     return book
 

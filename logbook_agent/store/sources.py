@@ -8,7 +8,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import PROSE_BYTES, read_bytes
+from logbook_agent.store.layout import PROSE_BYTES
 from logbook_agent.text.marked import digest
 
 HEADER = "header"
@@ -27,7 +27,7 @@ def sources_of(book: Book) -> dict[str, str]:
 
 def _content(book: Book, path: Path) -> bytes:
     try:
-        return read_bytes(path, within=book.root, limit=PROSE_BYTES)
+        return book.files.read(path, limit=PROSE_BYTES)
     except StoreError:
         return b""
 

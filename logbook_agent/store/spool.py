@@ -20,10 +20,8 @@ The kernel releases the lock of a process that has ended, so no dead process is 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,20 +33,11 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
 from logbook_agent.model.run import Process
 from logbook_agent.model.worker_report import Began, End
-from logbook_agent.store.files import (
-    allocate,
-    fill,
-    make_folder,
-    move,
-    open_lock,
-    remove,
-    remove_tree,
-    write_atomic,
-    write_together,
-)
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
+from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
-from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -64,7 +53,6 @@ _TROUBLE_BYTES = 400
 _LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
-_PAUSE_S = 0.002
 _HOLDER_BYTES = 1000
 
 
@@ -129,25 +117,28 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """One such folder, below `within`. Whatever is written passes the redactor."""
+    """One such folder. Whatever is written passes the redactor."""
 
-    folder: Path
-    within: Path
+    files: Folder
     redactor: Callable[[], Redactor] = field(default=by_shape)
 
+    @property
+    def folder(self) -> Path:
+        return self.files.path
+
     def make(self) -> None:
-        make_folder(self.folder, within=self.within)
+        self.files.make()
 
     def drop(self) -> None:
         """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
         hidden: Path = self.folder.with_name(f".{self.folder.name}.taken")
-        remove_tree(hidden, within=self.within)
+        self.files.remove_tree(hidden)
         try:
-            move(self.folder, hidden, within=self.within)
+            self.files.move(self.folder, hidden)
         except StoreError:
             if self.folder.is_dir():
                 raise
-        remove_tree(hidden, within=self.within)
+        self.files.remove_tree(hidden)
 
     # -- what stands in it ---------------------------------------------------------------------------
 
@@ -173,7 +164,7 @@ class Spool:
         return self._read(SEEN, Seen)
 
     def has(self, name: str) -> bool:
-        return os.path.lexists(self.folder / name)
+        return self.files.has(name)
 
     def has_begun(self) -> bool:
         """Whether the worker has recorded its facts, just before the command started."""
@@ -185,7 +176,7 @@ class Spool:
 
     def read(self, name: str, *, limit: int = PROSE_BYTES) -> str | None:
         """The text of a file; None when it is not there. Raises StoreError."""
-        return read_text(self.folder / name, within=self.within, limit=limit) if self.has(name) else None
+        return self.files.text(name, limit=limit) if self.has(name) else None
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         text = self.read(name, limit=RUN_BYTES)
@@ -208,30 +199,30 @@ class Spool:
 
     def reserve(self) -> None:
         """Allocate the disk space for the end of a run. Raises StoreError where there is none."""
-        allocate(self.folder / RESERVED, _RESERVED_BYTES, within=self.within)
+        self.files.allocate(RESERVED, _RESERVED_BYTES)
 
     def write_end(self, end: End) -> None:
         """Write how the run ended, completely or not at all. On a full disk, the reserved space is used."""
-        data, reserved = _json(clean_run(end, self.redactor())), self.folder / RESERVED
+        data = _json(clean_run(end, self.redactor()))
         try:
-            write_atomic(self.folder / FINAL, data, within=self.within)
+            self.files.write(FINAL, data)
         except StoreError:
             if not self.has(RESERVED) or len(data) > _RESERVED_BYTES:
                 raise
-            fill(reserved, data, within=self.within, name=self.folder / FINAL)
-        remove(reserved, within=self.within)
+            self.files.fill(RESERVED, data, new=FINAL)
+        self.files.remove(RESERVED)
 
     def write_trouble(self, text: str) -> None:
         """Record why nothing can be written here; empty: it can. Does nothing if no space was reserved."""
         if self.has(RESERVED):
             data = self.redactor().text(text).encode()[: _TROUBLE_BYTES - 1] + b"\0"
-            fill(self.folder / RESERVED, data, within=self.within)
+            self.files.fill(RESERVED, data)
 
     def trouble(self) -> str | None:
         """Why the worker cannot write here during the run; None if it can."""
         if not self.has(RESERVED):
             return None
-        with contextlib.suppress(StoreError), open_file(self.folder / RESERVED, within=self.within) as file:
+        with contextlib.suppress(StoreError), self.files.open(RESERVED) as file:
             text = file.read(_TROUBLE_BYTES).partition(b"\0")[0].decode(errors="replace")
             # The end is written here before it gets its name.
             return text if text and not text.startswith("{") else None
@@ -250,26 +241,19 @@ class Spool:
         self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)
 
     def _write(self, name: str, value: object, *, durable: bool) -> None:
-        write_atomic(self.folder / name, _json(value), within=self.within, durable=durable)
+        self.files.write(name, _json(value), durable=durable)
 
     # -- who is responsible --------------------------------------------------------------------------
 
     def claim(self) -> int | None:
         """The descriptor of the lock, held from here on until it is closed by all who inherit it; None when somebody
         holds it already."""
-        descriptor = open_lock(self.folder / LOCK, within=self.within)
-        deadline = time.monotonic() + _LOOK_S
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    os.close(descriptor)
-                    return None
-                time.sleep(_PAUSE_S)
-            else:
-                name_holder(descriptor, os.getpid())
-                return descriptor
+        descriptor = self.files.open_lock(LOCK)
+        if not take(descriptor, _LOOK_S):
+            os.close(descriptor)
+            return None
+        name_holder(descriptor, os.getpid())
+        return descriptor
 
     @contextmanager
     def claimed(self) -> Iterator[int | None]:
@@ -283,22 +267,7 @@ class Spool:
 
     def is_held(self) -> bool:
         """Whether somebody who lives is responsible."""
-        if not self.has(LOCK):
-            return False
-        try:
-            # For reading alone: a look makes no file, not even where the folder is just being removed.
-            lock = open_file(self.folder / LOCK, within=self.within)
-        except StoreError:
-            if self.has(LOCK):
-                raise
-            return False
-        with lock:
-            try:
-                # Shared: two who only look do not take one another for a holder.
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+        return self.has(LOCK) and self.files.is_locked(LOCK)
 
     def holder(self) -> tuple[Process, str | None] | None:
         """The process that took the lock last, and its host; None when there was none, or it cannot be read."""
@@ -347,7 +316,7 @@ def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
     """`write_sent` for many spools of one logbook."""
     if items:
         files = [(spool.folder / SENT, _json(sent)) for spool, sent in items]
-        write_together(files, within=items[0][0].within)
+        items[0][0].files.write_together(files)
 
 
 def _json(value: object) -> bytes:

@@ -12,9 +12,10 @@ from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.store.files import make_folder
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import SETTINGS_BYTES
+from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.reading import SETTINGS_BYTES, read_text
 
 _HOMES = {
     "config": ("XDG_CONFIG_HOME", ".config"),
@@ -29,7 +30,7 @@ class UserPlaces:
     place for it."""
 
     cache: Path | None = None
-    state: Path | None = None
+    state: Folder | None = None
 
 
 NO_PLACES = UserPlaces()
@@ -48,7 +49,7 @@ def user_folder(environ: Mapping[str, str], kind: str) -> Path | None:
     return None
 
 
-def made_folder(folder: Path | None, what: str) -> Path:
+def made_folder(folder: Folder | None, what: str) -> Folder:
     """One of the user's own folders, which is made. Raises UsageError where there is no place for `what`."""
     if folder is None:
         raise UsageError(
@@ -56,7 +57,7 @@ def made_folder(folder: Path | None, what: str) -> Path:
             cause="neither XDG_STATE_HOME nor HOME names an absolute path",
             hint="set HOME",
         )
-    make_folder(folder, within=folder, private=True)
+    folder.make(private=True)
     return folder
 
 
@@ -64,7 +65,7 @@ def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
     """The folders for a root, named after its real path: two clones share none, and no branch can bring one."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
     cache, state = (user_folder(environ, kind) for kind in ("cache", "state"))
-    return UserPlaces(cache=cache and cache / name, state=state and state / name)
+    return UserPlaces(cache=cache and cache / name, state=Folder(state / name) if state is not None else None)
 
 
 # -- settings ------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
     if path is None or not os.path.lexists(path):
         return UserConfig()
     try:
-        return decode(UserConfig, parse_toml(read_text(path, within=None, limit=SETTINGS_BYTES)))
+        return decode(UserConfig, parse_toml(named_text(path, limit=SETTINGS_BYTES)))
     except StoreError as error:
         hint = f"correct or remove the file: {path}"
         raise StoreError(f"cannot read your settings in {path}", cause=error.message, hint=hint) from error

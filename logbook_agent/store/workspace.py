@@ -12,18 +12,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.model.entry import Entry, parse_id, typed_id
+from logbook_agent.model.entry import parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import make_state
 from logbook_agent.store.config import Config, load_config
+from logbook_agent.store.folder import is_inside
 from logbook_agent.store.processes import create_time
-from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
 from logbook_agent.store.user_config import UserPlaces, places_of
-from logbook_agent.text.redaction.plain import clean_record, redacted
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
@@ -183,10 +183,6 @@ class Workspace:
         """From here on, also hide the secrets among these variables and words wherever they are printed."""
         more = (*secrets_in(environ, self.config.secrets), *self.redactor.secrets_in_argv(argv))
         self.redactor = self.redactor.knowing(more)
-
-    def redacted_entry(self, entry: Entry) -> Entry:
-        """The entry as a book would write it."""
-        return clean_record(entry, self.redactor)
 
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""

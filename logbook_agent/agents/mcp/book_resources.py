@@ -11,7 +11,6 @@ from logbook_agent.agents.mcp.tool_calls import Desk, printed
 from logbook_agent.cli.common import Common
 from logbook_agent.cli.output import clean
 from logbook_agent.model.errors import NotFound
-from logbook_agent.store.reading import read_text
 
 MARKDOWN = "text/markdown"
 # The forms of addresses, and what they are.
@@ -43,7 +42,7 @@ async def text_of(desk: Desk, uri: str) -> str:
     match words:
         case ["view"]:
             book = Common(logbook=topic, root=desk.root).space().book()
-            return clean(read_text(book.view_path, within=book.root, limit=_VIEW_BYTES))
+            return clean(book.files.text(book.view_path, limit=_VIEW_BYTES))
         case ["entry", entry_id]:
             return (await _shown(desk, uri, topic, "--", entry_id)).decode("utf-8", "replace")
         case ["log", entry_id, number]:

@@ -33,7 +33,7 @@ from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import append_text, make_folder, write_text
+from logbook_agent.store.folder import Folder, append_named
 from logbook_agent.store.workspace import Workspace
 
 TOPIC, PREFIX = "ci", "CI"
@@ -138,7 +138,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
     text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
     result = CiResult(finding=finding, root=root, text=text, number=gate.number)
     if finding.measured is not None:
-        write_text(root / _COMMENT_FILE, text, within=root)
+        Folder(root).write(_COMMENT_FILE, text)
         if finding.measured.interrupted:
             return dataclasses.replace(result, why="interrupted")
     result = _commented(gate, result, wire)
@@ -155,7 +155,7 @@ def _root(space: Workspace) -> Path:
     if space.root_option is None:
         return Path(tempfile.mkdtemp(prefix="logbook-ci-record-"))
     root = (space.cwd / Path(space.root_option).expanduser()).absolute()
-    make_folder(root, within=root)
+    Folder(root).make()
     return root
 
 
@@ -230,7 +230,7 @@ def _write_outputs(gate: _Gate, result: CiResult) -> None:
     if actions is None:
         return
     if actions.summary is not None:
-        append_text(actions.summary, f"{result.text}\n\n")
+        append_named(actions.summary, f"{result.text}\n\n")
     if actions.output is not None:
         values = {
             "outcome": result.finding.outcome.value,
@@ -241,7 +241,7 @@ def _write_outputs(gate: _Gate, result: CiResult) -> None:
             "root": str(result.root),
         }
         lines = (f"{name}={value}" for name, value in values.items() if "\n" not in value and "\r" not in value)
-        append_text(actions.output, "".join(f"{line}\n" for line in lines))
+        append_named(actions.output, "".join(f"{line}\n" for line in lines))
 
 
 def _again(gate: _Gate, commits: Commits) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.opening import named_text
 from logbook_agent.text.address import GITHUB_HOST, RepositoryAddress, parse_repository, parse_site
 
 # As large as GitHub sends one; texts of people are at most 64 KiB each.
@@ -118,7 +118,7 @@ def run_of(text: str) -> tuple[int, int] | None:
 
 def _event(path: Path) -> Any:
     try:
-        return json.loads(read_text(path, within=None, limit=_MOST_BYTES))
+        return json.loads(named_text(path, limit=_MOST_BYTES))
     except (StoreError, ValueError, RecursionError) as error:
         raise UsageError(
             f"cannot read the event: {error.message if isinstance(error, StoreError) else f'{path} is not JSON'}",

@@ -21,7 +21,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
-from logbook_agent.store.reading import manual, read_text
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import manual
 from logbook_agent.text import markdown as md
 
 _FILE_BYTES = 2**20
@@ -111,7 +112,7 @@ class _OwnFiles(jinja2.BaseLoader):
         try:
             if path.suffix != SUFFIX:
                 raise StoreError(f"{path.name} is not called *{SUFFIX}")
-            return read_text(path, within=self._folder, limit=_FILE_BYTES), str(path), None
+            return Folder(self._folder).text(path, limit=_FILE_BYTES), str(path), None
         except StoreError as error:
             raise StoreError(
                 f"template {template} cannot be used: {error.message}",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
-from logbook_agent.store.reading import builtin_folder
+from logbook_agent.store.layout import builtin_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 

@@ -23,8 +23,8 @@ from logbook_agent.report.live.live_curves import LastPoint, LiveCurves
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.open_runs import open_runs, open_series
-from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import SENT, Heartbeat
 from logbook_agent.store.workspace import Workspace
 
@@ -96,7 +96,7 @@ class LastLines:
         """The last known state of a run, at once; its machine is asked again in the background."""
         beat = book.heartbeat(run)
         log = book.log_path(run.entry, run.run)
-        here = LastSeen(lines=self._tail(log, book.within(log)), heartbeat=beat)
+        here = LastSeen(lines=self._tail(log, book.files_of(log)), heartbeat=beat)
         # Only what was submitted to another machine has that in its spool.
         if not book.spool(run).has(SENT):
             return here
@@ -140,13 +140,13 @@ class LastLines:
             trouble=self._said(found.trouble),
         )
 
-    def _tail(self, path: Path, within: Path) -> tuple[str, ...]:
+    def _tail(self, path: Path, files: Folder) -> tuple[str, ...]:
         try:
             found = path.lstat()
             stamp = (found.st_mtime_ns, found.st_size)
             if path in self._tails and self._tails[path][0] == stamp:
                 return self._tails[path][1]
-            with open_file(path, within=within) as log:
+            with files.open(path) as log:
                 size = log.seek(0, os.SEEK_END)
                 log.seek(max(0, size - _TAIL_BYTES))
                 data = log.read(_TAIL_BYTES)

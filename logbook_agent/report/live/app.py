@@ -28,7 +28,7 @@ from logbook_agent.report.live.guard import POLICY, Access, Guard
 from logbook_agent.report.page.document import LiveParts
 from logbook_agent.report.page.write import visible_log
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -135,7 +135,7 @@ class LiveSite:
             f'<div id="live" class="group" data-events="{events}" data-since="{self._started}.{version}">'
             '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
         )
-        script = read_text(ASSETS / "live.js", within=ASSETS)
+        script = Folder(ASSETS).text("live.js")
         return LiveParts(scripts=[script], connect="'self'", banner=f"{around}{banner}</div>")
 
     async def _events(self, request: Request) -> Response:
@@ -183,7 +183,7 @@ class LiveSite:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
-        pieces = visible_log(path, book.within(path), self._space().redactor)
+        pieces = visible_log(path, book.files_of(path), self._space().redactor)
         try:
             # Whatever may not be read is met here, before the answer begins.
             first = await asyncio.to_thread(next, pieces, "")

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 from logbook_agent.features import hook_module
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import CURVES_PART
+from logbook_agent.store.layout import CURVES_PART
 
 
 class LastPoint(TypedDict):
@@ -36,7 +36,7 @@ class LiveCurves:
             feature = hook_module("curves") if path is not None else None
             if path is None or feature is None:
                 return []
-            self._followed[key] = feature.FollowedCurves(path, book.within(path))
+            self._followed[key] = feature.FollowedCurves(path, book.files_of(path))
         followed = self._followed[key]
         followed.look()
         return [*followed.last()]

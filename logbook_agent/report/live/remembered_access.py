@@ -8,8 +8,7 @@ import socket
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.report.live.guard import Access
 from logbook_agent.report.live.server import bound
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.reading import SETTINGS_BYTES, read_text
+from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.user_config import UserPlaces
 
 _FILE = "serve.json"
@@ -34,17 +33,17 @@ def opened(places: UserPlaces, port: int) -> tuple[socket.socket, Access]:
     access = Access(port=listening.getsockname()[1])
     if places.state is not None:
         text = json.dumps({"port": access.port, "token": access.token, "session": access.session})
-        make_folder(places.state, within=places.state, private=True)
-        write_atomic(places.state / _FILE, text.encode(), within=places.state, derived=True, private=True)
+        places.state.make(private=True)
+        places.state.write(_FILE, text.encode(), derived=True, private=True)
     return listening, access
 
 
 def _last(places: UserPlaces) -> Access | None:
     """The access of the last server; None where none is known."""
-    if places.state is None or not (places.state / _FILE).is_file():
+    if places.state is None or not places.state.at(_FILE).is_file():
         return None
     try:
-        found = json.loads(read_text(places.state / _FILE, within=places.state, limit=SETTINGS_BYTES))
+        found = json.loads(places.state.text(_FILE, limit=SETTINGS_BYTES))
         port, token, session = found["port"], found["token"], found["session"]
     except (LogbookError, ValueError, KeyError, TypeError):
         return None  # a new one replaces it

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
 from logbook_agent.report.page.thread_sections import counts, foot
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
 from logbook_agent.text.markdown import lead, one_line
@@ -114,7 +114,7 @@ def _assets(*, charts: bool) -> tuple[str, str]:
     """The style and the script of a page."""
     files = [*(ASSETS / name for name in _OWN), *(_CHARTS / name for name in (_DRAWING if charts else ()))]
     styles, scripts = ([file for file in files if file.suffix == suffix] for suffix in (".css", ".js"))
-    style, script = ("\n".join(read_text(f, within=f.parent) for f in found) for found in (styles, scripts))
+    style, script = ("\n".join(Folder(f.parent).text(f) for f in found) for found in (styles, scripts))
     return style, script
 
 

@@ -16,8 +16,7 @@ from logbook_agent.report.page.document import document, index_document
 from logbook_agent.report.page.entry_section import kept_nowhere, log_nowhere
 from logbook_agent.report.page.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, pieces_of, write_atomic, write_pieces, write_text
-from logbook_agent.store.reading import open_file
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.redaction.redactor import Redactor
@@ -56,7 +55,8 @@ def write_report(
     name of a page, and StoreError.
     """
     # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
-    target, within = (workspace.root / OWN, workspace.root) if folder is None else (folder, folder)
+    files = Folder(workspace.root / OWN, workspace.root) if folder is None else Folder(folder)
+    target = files.path
     all_books = workspace.books()
     if not all_books:
         raise NotFound(
@@ -70,13 +70,13 @@ def write_report(
             cause="logbook report writes several files into a folder",
             hint="logbook report --out DIR",
         )
-    make_folder(target, within=within)
+    files.make()
     if folder is None:
-        if not os.path.lexists(target / ".gitignore"):
-            write_text(target / ".gitignore", "*\n", within=within, derived=True)
+        if not files.has(".gitignore"):
+            files.write(".gitignore", "*\n", derived=True)
     else:
         for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
-            check_replaceable(target / name, target, "--out")
+            check_replaceable(target / name, files, "--out")
     wanted = {book.topic for book in (all_books if books is None else books)}
     found, damaged, pages, left_out = [], [], [], 0
     binaries: list[Path] = []
@@ -84,10 +84,10 @@ def write_report(
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
-                files = _FileCopies(workspace, book, target, within)
-                path, missing = _write_page(workspace, book, findings, target, within, files if logs else None)
+                copies = _FileCopies(workspace, book, files)
+                path, missing = _write_page(workspace, book, findings, files, copies if logs else None)
                 pages.append(path)
-                binaries += files.binaries
+                binaries += copies.binaries
                 if missing:
                     left_out += missing
                     workspace.warnings.append(
@@ -99,16 +99,16 @@ def write_report(
             damaged.append(workspace.redactor.text(f"{book.topic}: {error.message}"))
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     text = index_document(workspace, found, damaged)
-    write_text(target / INDEX, text, within=within, derived=True)
+    files.write(INDEX, text, derived=True)
     left_out += len(damaged)
     return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out, binaries=tuple(binaries))
 
 
-def check_replaceable(path: Path, within: Path, option: str) -> None:
+def check_replaceable(path: Path, files: Folder, option: str) -> None:
     """Raise Taken for a file that is no page of a report. `option` names it."""
     if not path.is_file() or path.is_symlink():
         return
-    with open_file(path, within=within) as file:
+    with files.open(path) as file:
         is_ours = GENERATOR in file.read(_HEAD_BYTES)
     if not is_ours:
         raise Taken(
@@ -119,25 +119,25 @@ def check_replaceable(path: Path, within: Path, option: str) -> None:
 
 
 def _write_page(
-    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, files: _FileCopies | None
+    workspace: Workspace, book: Book, findings: Findings, files: Folder, copies: _FileCopies | None
 ) -> tuple[Path, int]:
-    """Where the page is, and how many entries it leaves out. `files` copies what it links; None: it links nothing."""
-    path = target / page_file(book.topic)
+    """Where the page is, and how many entries it leaves out. `copies` copies what it links; None: it links nothing."""
+    path = files.path / page_file(book.topic)
     made = page(
         workspace,
         findings,
-        log_href=_copies(book, workspace.redactor, target, within) if files is not None else log_nowhere,
-        file_href=files.href if files is not None else kept_nowhere,
+        log_href=_copies(book, workspace.redactor, files) if copies is not None else log_nowhere,
+        file_href=copies.href if copies is not None else kept_nowhere,
     )
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
-    write_pieces(path, pieces, within=within, derived=True)
+    files.write(path, pieces, derived=True)
     return path, len(made.damaged)
 
 
-def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Callable[[str, int], str | None]:
+def _copies(book: Book, redactor: Redactor, files: Folder) -> Callable[[str, int], str | None]:
     """A function that copies the log of a run beside the page, if it is not there yet, and returns its address; None
     where there is no log."""
-    folder = target / book.topic / _LOGS
+    folder = files.path / book.topic / _LOGS
 
     def href(entry_id: str, run: int) -> str | None:
         log = book.log_path(entry_id, run)
@@ -146,9 +146,9 @@ def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Calla
         name = f"{entry_id}-{run:02d}.txt"
         copy = folder / name
         if not _is_newer(copy, log):
-            make_folder(folder, within=within)
-            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.within(log), redactor))
-            write_pieces(copy, pieces, within=within, durable=False, derived=True)
+            files.make(folder)
+            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.files_of(log), redactor))
+            files.write(copy, pieces, durable=False, derived=True)
         return f"{book.topic}/{_LOGS}/{name}"
 
     return href
@@ -157,8 +157,8 @@ def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Calla
 class _FileCopies:
     """Copies the files that runs left beside the page, each once, and notes which of them are no texts."""
 
-    def __init__(self, workspace: Workspace, book: Book, target: Path, within: Path) -> None:
-        self._workspace, self._book, self._target, self._within = workspace, book, target, within
+    def __init__(self, workspace: Workspace, book: Book, files: Folder) -> None:
+        self._workspace, self._book, self._files = workspace, book, files
         self.binaries: list[Path] = []
         self._made: dict[tuple[str, int, str | None], str | None] = {}
 
@@ -174,12 +174,12 @@ class _FileCopies:
         leaving = showing.leaving(self._book, run, artifact, self._workspace.redactor) if showing is not None else None
         if leaving is None:
             return None
-        folder = self._target / self._book.topic / _FILES
+        folder = self._files.path / self._book.topic / _FILES
         copy = folder / leaving.name
         # What is a secret may have changed since.
         if leaving.is_text or not copy.is_file() or copy.stat().st_size != len(leaving.data):
-            make_folder(folder, within=self._within)
-            write_atomic(copy, leaving.data, within=self._within, durable=False, derived=True)
+            self._files.make(folder)
+            self._files.write(copy, leaving.data, durable=False, derived=True)
         if not leaving.is_text and copy not in self.binaries:
             self.binaries.append(copy)
         return f"{self._book.topic}/{_FILES}/{leaving.name}"
@@ -192,9 +192,9 @@ def _is_newer(copy: Path, log: Path) -> bool:
         return False
 
 
-def visible_log(log: Path, within: Path, redactor: Redactor) -> Iterator[str]:
+def visible_log(log: Path, files: Folder, redactor: Redactor) -> Iterator[str]:
     """The text of a log without secrets, with marks that would reverse the direction of text made visible."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for piece in redacted_pieces(pieces_of(log, within=within), redactor):
+    for piece in redacted_pieces(files.pieces(log), redactor):
         yield visible(decoder.decode(piece))
     yield visible(decoder.decode(b"", final=True))

@@ -19,7 +19,7 @@ from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.plots.plot_files import keep, keep_all, keep_due
 from logbook_agent.report.plots.svg import svg
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import write_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
 
@@ -123,7 +123,7 @@ def _write(path: Path, figure: Figure) -> None:
             cause="logbook plot does not create the folder of --out",
             hint=f"mkdir -p {path.parent}",
         )
-    write_text(path, svg(figure), within=path.parent)
+    Folder(path.parent).write(path, svg(figure))
 
 
 def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:

@@ -13,8 +13,6 @@ from logbook_agent.report.figures.catalogue import figures, named, named_of_thre
 from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.plots.svg import is_ours, svg
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, remove, write_text
-from logbook_agent.store.reading import read_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +40,14 @@ def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
             continue
         changed = _content(book, figure.key) != text
         if changed:
-            make_folder(book.plots_folder, within=book.root)
-            write_text(path, text, within=book.root, durable=book.durable, derived=True)
+            book.files.make(book.plots_folder)
+            book.files.write(path, text, durable=book.durable, derived=True)
         kept.append(KeptPlot(figure=figure, path=path, changed=changed))
     return kept
 
 
 def _content(book: Book, key: str) -> str | None:
-    return read_text(book.plot_path(key), within=book.root) if key in book.plot_names() else None
+    return book.files.text(book.plot_path(key)) if key in book.plot_names() else None
 
 
 def keep_due(book: Book, findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
@@ -89,4 +87,4 @@ def _remove(book: Book, keys: Iterable[str]) -> None:
     for key in sorted(keys):
         with suppress(StoreError):  # neither is what cannot be read
             if is_ours(_content(book, key) or ""):
-                remove(book.plot_path(key), within=book.root)
+                book.files.remove(book.plot_path(key))

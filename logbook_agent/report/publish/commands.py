@@ -16,7 +16,7 @@ from logbook_agent.report.publish.hub_space import upload
 from logbook_agent.report.publish.one_file import one_file
 from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, listing, report_files
 from logbook_agent.report.publish.pages_branch import commit_files, push
-from logbook_agent.store.files import write_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
@@ -84,7 +84,7 @@ def _file_path(space: Workspace, file: str) -> Path:
             cause="--file names one file in a folder that exists",
             hint=f"--file {Path(file) / 'report.html'}" if path.is_dir() else f"mkdir -p {Path(file).parent}",
         )
-    check_replaceable(path, path.parent, "--file")
+    check_replaceable(path, Folder(path.parent), "--file")
     return path
 
 
@@ -108,7 +108,7 @@ def _published(
 ) -> str | None:
     """Where the pages are now; None for a branch that had them."""
     if path is not None:
-        write_text(path, files[0].content.decode(), within=path.parent, derived=True)
+        Folder(path.parent).write(path, files[0].content.decode(), derived=True)
         return space.shown(path)
     if hub is not None:
         return upload(files, hub, space.root.name)

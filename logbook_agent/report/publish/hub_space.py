@@ -8,7 +8,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.report.publish.pages import PublishedFile
-from logbook_agent.store.files import make_folder, write_pieces
+from logbook_agent.store.folder import Folder
 
 # What the Hub shows of a Space, and reads its kind from.
 _CARD_PATH = "README" + ".md"
@@ -39,8 +39,8 @@ def upload(files: Sequence[PublishedFile], space: str, title: str) -> str:
     with tempfile.TemporaryDirectory() as made:
         for file in (*files, PublishedFile(path=_CARD_PATH, content=_CARD.format(title=title).encode())):
             path = Path(made) / file.path
-            make_folder(path.parent, within=Path(made))
-            write_pieces(path, [file.content], within=Path(made), durable=False)
+            Folder(Path(made)).make(path.parent)
+            Folder(Path(made)).write(path, [file.content], durable=False)
         try:
             address = api.create_repo(space, repo_type="space", space_sdk="static", exist_ok=True)
             api.upload_folder(

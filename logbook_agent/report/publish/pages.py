@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.model.errors import Rejected
 from logbook_agent.report.page.write import write_report
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import pieces_of
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.redactor import Redactor
@@ -48,7 +48,7 @@ def report_files(
     write_report(workspace, folder, books, logs=logs)
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     found = tuple(
-        PublishedFile(path=path.relative_to(folder).as_posix(), content=b"".join(pieces_of(path, within=folder)))
+        PublishedFile(path=path.relative_to(folder).as_posix(), content=b"".join(Folder(folder).pieces(path)))
         for path in paths
     )
     check_no_secret(found, workspace.redactor)

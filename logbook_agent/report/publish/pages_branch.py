@@ -12,7 +12,7 @@ from logbook_agent.report.page.page import INDEX
 from logbook_agent.report.page.write import GENERATOR
 from logbook_agent.report.publish.pages import PublishedFile
 from logbook_agent.running.provenance.git_calls import GitAnswer, write_git
-from logbook_agent.store.files import make_folder, write_pieces
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.repository import repository_of
 
 # Pages of GitHub are served as they are, and not built by Jekyll.
@@ -59,8 +59,8 @@ def commit_files(
         _run(top, ["worktree", "add", "--quiet", "--no-checkout", "--detach", str(tree)], environ)
         try:
             for file in (*files, PublishedFile(path=_AS_IT_IS, content=b"")):
-                make_folder((tree / file.path).parent, within=tree)
-                write_pieces(tree / file.path, [file.content], within=tree, durable=False)
+                Folder(tree).make((tree / file.path).parent)
+                Folder(tree).write(file.path, [file.content], durable=False)
             _run(tree, ["add", "--all", "--force", "."], environ)
             content = _text(_run(tree, ["write-tree"], environ))
             if before and _text(_run(top, ["rev-parse", f"{before}^{{tree}}"], environ)) == content:

@@ -18,8 +18,7 @@ from logbook_agent.running.executors.contract import LogGrows
 from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_atomic
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import SENT, Spool
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
@@ -91,7 +90,7 @@ def _why_skipped(workspace: Workspace, executor: str) -> str | None:
     """Why an executor is not asked now; None if it may be asked."""
     path = _note_of(workspace, executor)
     try:
-        found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path and path.exists() else {}
+        found = json.loads(Folder(path.parent).text(path, limit=_FILE_BYTES)) if path and path.exists() else {}
         left_s = float(found["until"]) - time.time()
         return f"{found['why']}; it is asked again within a minute" if 0 < left_s <= _MOST_S else None
     except (LogbookError, ValueError, KeyError, TypeError):
@@ -104,8 +103,8 @@ def _note_trouble(workspace: Workspace, executor: str, took_s: float, why: str) 
     if took_s < _MOMENT_S or path is None:
         return
     told = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": why[:_SAID_CHARS]}
-    make_folder(path.parent, within=path.parent, private=True)
-    write_atomic(path, json.dumps(told).encode(), within=path.parent, derived=True, private=True)
+    Folder(path.parent).make(private=True)
+    Folder(path.parent).write(path, json.dumps(told).encode(), derived=True, private=True)
 
 
 def _note_of(workspace: Workspace, executor: str) -> Path | None:

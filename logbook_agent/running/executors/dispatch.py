@@ -24,7 +24,6 @@ from logbook_agent.running.executors.table import executor_named, executor_of, i
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
-from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
@@ -335,6 +334,6 @@ def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offs
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):
         return b""
-    with open_file(path, within=book.within(path)) as log:
+    with book.files_of(path).open(path) as log:
         log.seek(offset)
         return log.read(PIECE_BYTES)

@@ -24,8 +24,7 @@ from logbook_agent.running.order import with_end, with_facts
 from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import HINT
-from logbook_agent.store.files import digest_of, make_folder, transfer
-from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
+from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
@@ -267,7 +266,7 @@ def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
     """The digest of the log, in the spool or where it was moved to already; None when there is none."""
     for path in (spool.folder / LOG, kept):
         if os.path.lexists(path):
-            return digest_of(path, within=book.within(path))
+            return book.files_of(path).digest(path)
     return None
 
 
@@ -279,7 +278,7 @@ def _changed_files(book: Book, one: _Arrived) -> Iterator[str]:
         if artifact.kept is not None:
             path = next((f / artifact.kept for f in folders if os.path.lexists(f / artifact.kept)), None)
             try:
-                is_whole = path is not None and digest_of(path, within=book.within(path)) == artifact.sha256
+                is_whole = path is not None and book.files_of(path).digest(path) == artifact.sha256
             except StoreError:
                 is_whole = False
             if not is_whole:
@@ -291,7 +290,7 @@ def _keep_files(book: Book, spool: Spool, run: Run) -> None:
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):
-            transfer(spool.folder / name, folder / name, out_of=spool.within, within=book.root)
+            spool.files.transfer(name, book.files, folder / name)
 
 
 def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage) -> None:
@@ -304,8 +303,8 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
         spool.drop()
         return
     place = book.folder / "backups" / f"late-{run.hint}-{workspace.moment()}"
-    make_folder(place.parent, within=book.root)
-    transfer(spool.folder, place, out_of=spool.within, within=book.root)
+    book.files.make(place.parent)
+    spool.files.transfer(spool.folder, book.files, place)
     spool.drop()
     rows = counted(len(end.rows), "row")
     said = (

@@ -19,9 +19,8 @@ from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Mach
 from logbook_agent.running.launch.family import MARK, end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import create_log, remove
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import alive
-from logbook_agent.store.reading import LOG, open_file
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
 
 # How long a worker may take to say who it is.
@@ -51,8 +50,8 @@ class Local:
         if spool.has(BEGAN) or spool.has(FINAL):
             return
         _started[:] = [process for process in _started if process.poll() is None]
-        remove(spool.folder / ERRORS, within=spool.within)
-        errors = create_log(spool.folder / ERRORS, within=spool.within)
+        spool.files.remove(ERRORS)
+        errors = spool.files.create_log(ERRORS)
         try:
             process = subprocess.Popen(
                 [*self._worker, str(spool.folder), "--lock", str(claim)],
@@ -152,6 +151,6 @@ def log_from(spool: Spool, offset: int) -> bytes:
     """A piece of the log of a spool; empty at its end, and before there is one."""
     if not spool.has(LOG):
         return b""
-    with open_file(spool.folder / LOG, within=spool.within) as log:
+    with spool.files.open(LOG) as log:
         log.seek(offset)
         return log.read(PIECE_BYTES)

@@ -11,7 +11,7 @@ from pathlib import Path
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
-from logbook_agent.store.files import create_log
+from logbook_agent.store.folder import Folder
 from logbook_agent.text.escapes import visible, without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -27,7 +27,7 @@ Redact = Callable[[str], str]
 
 
 class OutputLog:
-    """The log of a run, which takes both streams as they were read. Its new file stays below `within`.
+    """The log of a run, which takes both streams as they were read. Its new file stays below `files`.
 
     What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
     line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run:
@@ -39,10 +39,10 @@ class OutputLog:
         path: Path,
         redactor: Redactor,
         *,
-        within: Path,
+        files: Folder,
         max_bytes: int = MAX_LOG_BYTES,
     ) -> None:
-        self._file = _LogFile(path, within, max_bytes)
+        self._file = _LogFile(path, files, max_bytes)
         self._redactors: dict[Stream, StreamRedactor] = {
             "stdout": StreamRedactor(redactor),
             "stderr": StreamRedactor(redactor),
@@ -103,7 +103,7 @@ class OutputLog:
 class _LogFile:
     """A new file that takes what fits, and stops at its cap or at the first failure."""
 
-    def __init__(self, path: Path, within: Path, max_bytes: int) -> None:
+    def __init__(self, path: Path, files: Folder, max_bytes: int) -> None:
         self.digest = hashlib.sha256()
         self.written = 0
         self.truncated = False
@@ -111,7 +111,7 @@ class _LogFile:
         self._path, self._max = path, max_bytes
         self._fd: int | None = None
         try:
-            self._fd = create_log(path, within=within)
+            self._fd = files.create_log(path)
         except (OSError, StoreError) as error:
             self._fail("the log could not be opened", error)
 

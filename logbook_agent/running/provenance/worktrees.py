@@ -23,7 +23,7 @@ from shlex import join
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
-from logbook_agent.store.files import make_folder, remove_tree, write_text
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import is_alive, is_in_use, this_host, this_process
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import checkouts_folder
@@ -127,7 +127,7 @@ class Checkout:
             timeout_s=CHECKOUT_TIMEOUT_S,
         )
         if folder.exists():
-            remove_tree(folder, within=folder.parent)
+            Folder(folder.parent).remove_tree(folder)
             write_git(self.top, ["worktree", "prune"], self.environ, timeout_s=CHECKOUT_TIMEOUT_S)
 
     def bring_changes(self, folder: Path, *, without: Path | None) -> int:
@@ -244,7 +244,7 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     """An empty folder for checkouts of a repository, removed in the end. Raises StoreError where the folder of all
     checkouts is another user's."""
     above = checkouts_folder(checkout.environ)
-    make_folder(above, within=above, private=True)
+    Folder(above).make(private=True)
     if not _is_own(above):
         raise StoreError(
             f"{above} is not yours alone",
@@ -257,7 +257,7 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     try:
         owner = this_process()
         told = {"host": this_host(), "pid": owner.pid, "started": owner.started, "repository": str(checkout.top)}
-        write_text(slot / _OWNER, json.dumps(told), within=above)
+        Folder(above).write(slot / _OWNER, json.dumps(told))
         yield slot
     finally:
         _remove(slot, above)
@@ -265,7 +265,7 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
 
 def _taken(above: Path, name: str) -> Path:
     """A new folder, which no other process has."""
-    make_folder(above / name, within=above, private=True)
+    Folder(above).make(name, private=True)
     for number in itertools.count(1):
         slot = above / name / str(number)
         with contextlib.suppress(FileExistsError):
@@ -317,7 +317,7 @@ def _withdraw(checkout: Checkout, slot: Path) -> None:
 
 
 def _remove(slot: Path, above: Path) -> None:
-    remove_tree(slot, within=above)
+    Folder(above).remove_tree(slot)
     for folder in (slot.parent, above):
         with contextlib.suppress(OSError):
             folder.rmdir()

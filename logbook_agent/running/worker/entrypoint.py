@@ -31,6 +31,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import OwnTree, own_tree
 from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
 from logbook_agent.store.device_queue import Queue, queue_folder
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
@@ -56,7 +57,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if options.with_parent:
         stop_with_parent()
     folder = options.folder.absolute()
-    spool = Spool(folder=folder, within=folder)
+    spool = Spool(files=Folder(folder))
     try:
         return _work(spool, options.lock)
     except LogbookError as error:
@@ -103,8 +104,7 @@ def _make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopReque
         environ=environ,
         redactor=redactor,
         now=lambda: datetime.now(UTC),
-        folder=spool.folder,
-        within=spool.within,
+        files=spool.files,
     )
     watch = SpoolWatch(spool, place.now)
     tree, patience_s = OwnTree(work), _PATIENCE_S
@@ -246,7 +246,7 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
     if not devices:
         yield Turn()
         return
-    queue = Queue(folder=queue_folder(environ))
+    queue = Queue(files=Folder(queue_folder(environ)))
     with contextlib.ExitStack() as stack:
         try:
             mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", work.root, devices))

@@ -37,9 +37,9 @@ from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
-from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import CODE, LOG
 from logbook_agent.store.processes import this_process
-from logbook_agent.store.reading import CODE, LOG, read_bytes
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
@@ -97,8 +97,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     watch.began(facts)
     clean = functools.partial(redacted, redactor=place.redactor)
     known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
-    reader = ResultReader(clean, known, lambda: point_sink(place.folder, place.within))
-    log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
+    reader = ResultReader(clean, known, lambda: point_sink(place.files))
+    log = OutputLog(place.files.path / LOG, place.redactor, files=place.files, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
@@ -161,8 +161,7 @@ def _artifacts(
         named=named,
         cwd=Path(work.cwd),
         left_out=Path(work.root),
-        folder=place.folder,
-        within=place.within,
+        files=place.files,
         redactor=place.redactor,
         stops=stops.take,
     )
@@ -188,7 +187,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     cwd, environ, turn, code = Path(work.cwd), {**place.environ, **work.env}, place.turn, work.code
     if not work.is_carried or work.syncs:
         # What was brought here with the work was kept where it came from.
-        code = code or keep_code(found, folder=place.folder, within=place.within, redactor=place.redactor)
+        code = code or keep_code(found, files=place.files, redactor=place.redactor)
     facts = Began(
         started=stamp(place.now()),
         tool=this_process(),
@@ -216,7 +215,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
     )
 
 
-def keep_code(found: CodeFacts, *, folder: Path, within: Path, redactor: Redactor) -> Code:
+def keep_code(found: CodeFacts, *, files: Folder, redactor: Redactor) -> Code:
     """The code, after its diff and small untracked files were written to a folder, redacted and named by their
     content."""
 
@@ -225,17 +224,17 @@ def keep_code(found: CodeFacts, *, folder: Path, within: Path, redactor: Redacto
             return None
         content = _redacted_bytes(redactor, content)
         name = f"{CODE}/{hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]}{ending}"
-        make_folder(folder / CODE, within=within)
-        write_atomic(folder / name, content, within=within, durable=False)
+        files.make(CODE)
+        files.write(name, content, durable=False)
         return name
 
-    files = (
+    untracked = (
         dataclasses.replace(
             file, kept=kept(found.untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
         )
         for file in found.code.untracked
     )
-    return dataclasses.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(files))
+    return dataclasses.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(untracked))
 
 
 def _safe_name(redactor: Redactor, name: str) -> str:
@@ -299,7 +298,7 @@ def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
     if not os.path.lexists(path):
         return None, []
     try:
-        data = read_bytes(path, within=path.parent, limit=_RESULT_FILE_BYTES)
+        data = Folder(path.parent).read(path, limit=_RESULT_FILE_BYTES)
     except StoreError as error:
         return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
     return data.decode("utf-8-sig", "replace"), []

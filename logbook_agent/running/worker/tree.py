@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import remove_tree
+from logbook_agent.store.folder import Folder
 from logbook_agent.text.phrases import counted
 
 # The copy in a far spool.
@@ -80,7 +80,7 @@ class OwnTree:
                 (self._folder / place).unlink()
         for folder, _, _ in os.walk(self._folder, topdown=False):
             if os.path.basename(folder) == _CACHE:  # noqa: PTH119
-                remove_tree(Path(folder), within=self._folder)
+                Folder(self._folder).remove_tree(Path(folder))
             with contextlib.suppress(OSError):
                 Path(folder).rmdir()
 
@@ -102,15 +102,15 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
     try:
         manifest = _copied(original, copy) if original.is_dir() else {}
     except OSError as error:
-        remove_tree(copy, within=spool)
+        Folder(spool).remove_tree(copy)
         raise ToolError(
             f"cannot copy the synced files in {original}: {error.strerror or error}",
             cause="every run works in its own copy of them",
         ) from error
     if digest_of(manifest) != original.name:
         # The next run has it sent again.
-        remove_tree(original, within=original.parent)
-        remove_tree(copy, within=spool)
+        Folder(original.parent).remove_tree(original)
+        Folder(spool).remove_tree(copy)
         raise ToolError(
             f"the synced files in {original} are missing, or were changed there; the next run syncs them again",
             cause="runs share these files, and only logbook may write to them",

@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Literal, Protocol
 
 from logbook_agent.model.code import Code
@@ -19,6 +18,7 @@ from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Process, Scalar
 from logbook_agent.model.worker_report import Began
+from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
@@ -110,13 +110,12 @@ class Turn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
     """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
-    for its files, which stay `within` a folder above it, and its turn."""
+    for its `files`, and its turn."""
 
     environ: Mapping[str, str]
     redactor: Redactor
     now: Callable[[], datetime]
-    folder: Path
-    within: Path
+    files: Folder
     turn: Turn = Turn()
 
 

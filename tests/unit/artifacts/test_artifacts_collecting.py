@@ -11,6 +11,7 @@ import pytest
 
 from logbook_agent.artifacts import collecting
 from logbook_agent.artifacts.collecting import CollectedFiles, collect
+from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 
@@ -36,8 +37,7 @@ def collected(cwd: Path, *patterns: str, named: tuple[str, ...] = (), **options:
         named=named,
         cwd=cwd,
         left_out=cwd / "logbooks",
-        folder=cwd.parent / "run",
-        within=cwd.parent,
+        files=Folder(cwd.parent / "run", cwd.parent),
         redactor=HIDDEN,
         **options,  # type: ignore[arg-type]
     )

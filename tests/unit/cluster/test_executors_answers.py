@@ -21,6 +21,7 @@ from logbook_agent.cluster.shell import Conversation, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Sent, Spool
 from tests.contract.running.executors.conftest import is_gone, wait_for
 
@@ -66,7 +67,7 @@ def _heads() -> list[dict[str, Any]]:
 
 def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
-    spools = [Spool(folder=tmp_path / f"open/A-000.0{n}", within=tmp_path) for n in (1, 2)]
+    spools = [Spool(files=Folder(tmp_path / f"open/A-000.0{n}", tmp_path)) for n in (1, 2)]
     for spool in spools:
         spool.make()
         spool.write_sent(Sent(folder=_FOLDER))
@@ -118,7 +119,7 @@ class Waiting:
 
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
-    spool = Spool(folder=tmp_path / "open/A-000.01", within=tmp_path)
+    spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path))
     spool.make()
     spool.write_sent(Sent(folder=_FOLDER))
     login = Waiting()

@@ -15,6 +15,7 @@ from logbook_agent.model.run import Measurement, Row
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.running.results.reader import ResultReader, ResultReading
+from logbook_agent.store.folder import Folder
 
 LOSS = Metric(name="loss", direction="min", unit="nat")
 
@@ -25,7 +26,7 @@ def told(problems: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def read(folder: Path, *lines: str, file_text: str | None = None, **known: Any) -> ResultReading:
-    reader = ResultReader(lambda plain: plain, KnownKeys(**known), lambda: point_sink(folder, folder))
+    reader = ResultReader(lambda plain: plain, KnownKeys(**known), lambda: point_sink(Folder(folder)))
     for line in lines:
         reader.feed(line)
     return reader.finish(file_text=file_text)
@@ -166,7 +167,7 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
             return {key: clean(value) for key, value in plain.items()}
         return plain.replace("hunter2", "[hidden]") if isinstance(plain, str) else plain
 
-    reader = ResultReader(clean, KnownKeys(), lambda: point_sink(tmp_path, tmp_path))
+    reader = ResultReader(clean, KnownKeys(), lambda: point_sink(Folder(tmp_path)))
     for step in range(5):
         reader.feed(f"RESULT step={step} loss=1 key=hunter2")
     assert reader.finish().rows[0].labels == {"key": "[hidden]"}

@@ -10,6 +10,7 @@ import pytest
 
 from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
 from logbook_agent.model.errors import Taken
+from logbook_agent.store.folder import Folder
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ def fill(place: ExportPlace, **files: str) -> None:
 
 
 def test_a_folder_is_replaced_as_long_as_nobody_touched_it(tmp_path: Path) -> None:
-    place = ExportPlace(form="mlflow", path=tmp_path / "out", within=tmp_path)
+    place = ExportPlace(form="mlflow", path=tmp_path / "out", files=Folder(tmp_path))
     place.path.mkdir()
     fill(place, a="1", b="2")
     assert names(place.path) == ["a", "b", MANIFEST]
@@ -50,14 +51,15 @@ def test_a_folder_is_replaced_as_long_as_nobody_touched_it(tmp_path: Path) -> No
             path.unlink()
         fill(place, a="3")
     with pytest.raises(Taken):
-        check_replaceable(ExportPlace(form="trackio", path=place.path, within=tmp_path))
+        check_replaceable(ExportPlace(form="trackio", path=place.path, files=Folder(tmp_path)))
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    place = ExportPlace(form="mlflow", path=tmp_path / "out", within=tmp_path)
+    place = ExportPlace(form="mlflow", path=tmp_path / "out", files=Folder(tmp_path))
     code = (
         "import os, sys; from pathlib import Path; from logbook_agent.exports.place import ExportPlace, building\n"
-        "with building(ExportPlace(form='mlflow', path=Path(sys.argv[1]) / 'out', within=Path(sys.argv[1]))):\n"
+        "from logbook_agent.store.folder import Folder\n"
+        "with building(ExportPlace(form='mlflow', path=Path(sys.argv[1]) / 'out', files=Folder(Path(sys.argv[1])))):\n"
         "    os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
@@ -65,7 +67,7 @@ def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> Non
     # Nobody knows whose this is, and one that another process fills is its own.
     (tmp_path / ".out.theirs.tmp").mkdir()
     with building(place) as going:
-        fill(ExportPlace(form="mlflow", path=place.path, within=tmp_path), a="1")
+        fill(ExportPlace(form="mlflow", path=place.path, files=Folder(tmp_path)), a="1")
         assert going.is_dir()
         (place.path / "a").unlink()
         (place.path / MANIFEST).unlink()

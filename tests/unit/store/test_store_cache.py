@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.cache import RACY_NS, Cache, KeptSummaries, Stamp
+from logbook_agent.store.cache import RACY_NS, Cache, KeptSummaries, Stamp, stamp_of
 
 
 @pytest.mark.parametrize("statement", ["DROP TABLE kept", "PRAGMA user_version = 7"])
@@ -55,3 +55,19 @@ def test_a_summary_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> N
     index.save({i: (stamp, {"id": i, "title": title}) for i, title in (("A-0", "plain"), ("A-1", 'x"y-z'))}, [])
     index.load([b'x\\"y-z'])
     assert list(index.known) == ["A-0"]
+
+
+def test_a_record_that_is_still_to_come_is_missed(tmp_path: Path) -> None:
+    """It changes neither the entry nor the folder of its runs."""
+    (tmp_path / "entry").touch()
+    (tmp_path / "runs/01.k3x9q").mkdir(parents=True)
+
+    def stamp() -> Stamp:
+        return stamp_of(str(tmp_path / "entry"), str(tmp_path / "runs"), lambda folder: known)
+
+    known: tuple[str, ...] | None = None
+    before = stamp()
+    known = tuple(name for name, *_ in before.runs)
+    assert stamp() == before
+    (tmp_path / "runs/01.k3x9q/run.json").touch()
+    assert stamp() != before

@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.store import files
+from logbook_agent.store.folder import Folder, append_named
 
 
 def test_a_file_is_created_once(tmp_path: Path) -> None:
     path = tmp_path / "one"
-    assert files.create_exclusive(path, b"first", within=tmp_path)
-    assert not files.create_exclusive(path, b"second", within=tmp_path)
+    assert Folder(tmp_path).create(path, b"first")
+    assert not Folder(tmp_path).create(path, b"second")
     assert path.read_bytes() == b"first"
 
 
 def test_a_full_disk_is_an_error_about_the_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot write /dev/full: No space left"):
-        files.append_text(Path("/dev/full"), "one\n")
+        append_named(Path("/dev/full"), "one\n")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
         with pytest.raises(StoreError, match=r"cannot write [^ ]*new: File too large"):
-            files.create_exclusive(tmp_path / "new", b"first", within=tmp_path)
+            Folder(tmp_path).create("new", b"first")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
@@ -36,11 +36,11 @@ def test_a_lock_names_who_holds_it_and_nobody_else(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text("pid 1234567890 on a-machine-with-a-long-name.example.org, which held it before")
     with (
-        files.locked(path, within=tmp_path),
+        Folder(tmp_path).lock(path),
         pytest.raises(Locked) as caught,
-        files.locked(path, within=tmp_path, timeout_s=0),
+        Folder(tmp_path).lock(path, timeout_s=0),
     ):
         raise AssertionError("two hold one lock")
     assert caught.value.holder == f"pid {os.getpid()} on {os.uname().nodename}"
-    with files.locked(path, within=tmp_path, timeout_s=0):
+    with Folder(tmp_path).lock(path, timeout_s=0):
         pass

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store import ids
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations, highest, reservations_of, reserve, voids
 from logbook_agent.store.processes import create_time
 
@@ -22,7 +22,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Reservations:
-    return Reservations(folder=tmp_path / "ids", within=tmp_path)
+    return Reservations(files=Folder(tmp_path / "ids", tmp_path))
 
 
 def test_the_highest_is_by_number(tmp_path: Path) -> None:
@@ -35,11 +35,11 @@ def test_the_highest_is_by_number(tmp_path: Path) -> None:
 def test_an_id_follows_all_entries_and_reservations(place: Reservations) -> None:
     assert reserve(place, "MOE", [], b"{}") == "MOE-000"
     # Somebody else's ID, of which only the reservation is known here.
-    (place.folder / "MOE-004").touch()
+    (place.files.path / "MOE-004").touch()
     assert reserve(place, "MOE", ["MOE-002.k3x9q"], b"{}") == "MOE-005"
     assert reserve(place, "MOE", ["MOE-007"], b"{}") == "MOE-008"
     assert reserve(place, "MOE", [], b"mine") == "MOE-009"
-    assert (place.folder / "MOE-009").read_bytes() == b"mine"
+    assert (place.files.path / "MOE-009").read_bytes() == b"mine"
 
 
 def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> N
         "MOE-999": {**alive, "started": 1000.0},
         "README": mine,
     }
-    place.folder.mkdir()
+    place.files.path.mkdir()
     for name, owner in owners.items():
-        (place.folder / name).write_text(json.dumps(owner))
+        (place.files.path / name).write_text(json.dumps(owner))
     found = voids(place, tmp_path, "MOE", ["MOE-000"])
     assert [(v.id, v.at) for v in found] == [("MOE-001", "2026-02-10"), ("MOE-999", "2026-02-10"), ("MOE-1000", None)]
 
@@ -71,15 +71,15 @@ def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> N
 def test_a_git_folder_that_cannot_be_written(
     git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: int, *, is_own: bool
 ) -> None:
-    def fails(path: Path, *, within: Path) -> None:
-        raise StoreError(f"cannot write {path}", cause="a test") from OSError(refused, "refused")
+    def fails(self: Folder) -> None:
+        raise StoreError(f"cannot write {self.path}", cause="a test") from OSError(refused, "refused")
 
-    monkeypatch.setattr(ids, "make_folder", fails)
+    monkeypatch.setattr(Folder, "make", fails)
     root = folder / "logbooks"
     if not is_own:
         with pytest.raises(StoreError, match="cannot write"):
             reservations_of(root, "MOE")
         return
     found = reservations_of(root, "MOE")
-    assert dataclasses.replace(found, warning=None) == Reservations(folder=root / ".ids/MOE", within=root)
+    assert dataclasses.replace(found, warning=None) == Reservations(files=Folder(root / ".ids/MOE", root))
     assert found.warning == f"{folder}/.git is read-only: IDs are not shared with other worktrees of this clone"

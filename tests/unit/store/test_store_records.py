@@ -9,6 +9,7 @@ import pytest
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.store import records
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.records import check_format, dump_yaml, run_of, write_entry
 from tests.stored import at
@@ -24,13 +25,13 @@ def test_what_is_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch:
     path = at(tmp_path / "moe/entries/MOE-000.yaml")
     path.parent.mkdir(parents=True)
     entry = Entry(id="MOE-000", title="t", opened="2026-02-10T10:43:00+00:00")
-    write_entry(path, entry)
+    write_entry(Folder(tmp_path), path, entry)
     size = path.stat().st_size
     monkeypatch.setattr(records, "PROSE_BYTES", size)
-    write_entry(path, entry)
+    write_entry(Folder(tmp_path), path, entry)
     monkeypatch.setattr(records, "PROSE_BYTES", size - 1)
     with pytest.raises(StoreError, match=f"would have {size} bytes"):
-        write_entry(path, entry)
+        write_entry(Folder(tmp_path), path, entry)
     assert path.stat().st_size == size
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store import files
-from logbook_agent.store.files import write_atomic, write_together
+from logbook_agent.store import folder
+from logbook_agent.store.folder import Folder
 
 Wanted = list[tuple[Path, bytes]]
 
@@ -21,7 +22,7 @@ def synced(monkeypatch: pytest.MonkeyPatch, wanted: Wanted) -> list[tuple[bool, 
         is_folder = Path(f"/proc/self/fd/{descriptor}").is_dir()
         seen.append((is_folder, sum(path.exists() and path.read_bytes() == data for path, data in wanted)))
 
-    monkeypatch.setattr(files.os, "fsync", watched)
+    monkeypatch.setattr(os, "fsync", watched)
     return seen
 
 
@@ -31,11 +32,11 @@ def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     wanted = [(tmp_path / "one", b"1"), (tmp_path / "b/two", b"2"), (tmp_path / "b/three", b"3")]
     (tmp_path / "one").write_text("old")
     seen = synced(monkeypatch, wanted)
-    write_together(wanted, within=tmp_path)
+    Folder(tmp_path).write_together(wanted)
     assert sorted(seen) == [(False, 0)] * 3 + [(True, 3)] * 2
     assert [path.read_bytes() for path, _ in wanted] == [b"1", b"2", b"3"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["b", "one", "three", "two"]
-    assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~files._umask()}
+    assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~folder._umask()}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_one_file(
     path = tmp_path / "one"
     path.write_text("old")
     seen = synced(monkeypatch, [(path, b"new")])
-    write_atomic(path, b"new", within=tmp_path, **how)
+    Folder(tmp_path).write(path, b"new", **how)
     assert seen == syncs
     assert path.read_bytes() == b"new"
 
@@ -65,10 +66,21 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def fails(descriptor: int) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(files.os, "fsync", fails)
+    monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(StoreError, match=r"cannot write .*/one: Input/output error"):
-        write_together(wanted, within=tmp_path)
+        Folder(tmp_path).write_together(wanted)
     with pytest.raises(StoreError, match=r"cannot write .*/one: Input/output error"):
-        write_atomic(*wanted[0], within=tmp_path)
+        Folder(tmp_path).write(*wanted[0])
     assert [path.read_text() for path, _ in wanted] == ["old"] * 3
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o755])
+def test_the_permissions_of_a_file_that_is_replaced_stay(tmp_path: Path, mode: int) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("old")
+        (tmp_path / name).chmod(mode)
+    Folder(tmp_path).write("one", "new")
+    Folder(tmp_path).write_together([("one", b"1"), ("two", b"2"), ("three", b"3")])
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("one", "two", "three")]
+    assert modes == [mode, mode, 0o666 & ~folder._umask()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.store.reading import SETTINGS_BYTES
+from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.user_config import load_user_config, user_config_file
 
 

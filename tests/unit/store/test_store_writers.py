@@ -1,4 +1,4 @@
-"""Files are changed in `store/files.py` alone."""
+"""Files are changed in `store/folder.py` alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WRITES = {
 # Names that mean other things too: of these modules, they write.
 OF_MODULES = {("os", "replace"), ("os", "remove"), ("os", "link"), ("shutil", "copy"), ("shutil", "move")}
 OF_MODULES |= {("sqlite3", "connect")}
-# Of ours, with such a name: a rule of redaction, and the method that calls `store/files.py`.
+# Of ours, with such a name: a rule of redaction, and the method that calls `store/folder.py`.
 NO_WRITERS = {"rule.replace", "examination.rename"}
 
 WRITERS = {
-    "store/files.py": "the one place",
+    "store/folder.py": "the one place",
     "store/cache.py": "SQLite opens the cache itself, in the cache folder",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
@@ -34,7 +34,6 @@ WRITERS = {
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "agents/patching.py": "temporary files that git reads",
-    "agents/cite_command.py": "the mode of a file that the user named, as it was",
     "campaign/recorded_code.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
@@ -66,7 +65,7 @@ def writes(node: ast.Call) -> bool:
     owner, name = called(node)
     # `Path.replace` takes one place; `str.replace` two texts, and `dataclasses.replace` keywords.
     replaces = name == "replace" and len(node.args) == 1 and not node.keywords and bool(owner)
-    # A bare name is one of `store/files.py`; that no module imports those of os and shutil is seen below.
+    # A bare name is one of `store/folder.py`; that no module imports those of os and shutil is seen below.
     changes = bool(owner) and name in WRITES
     return ast.unparse(node.func) not in NO_WRITERS and (
         changes or (owner, name) in OF_MODULES or replaces or opens_to_write(node)

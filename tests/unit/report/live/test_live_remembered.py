@@ -8,11 +8,12 @@ import pytest
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.live.remembered_access import opened
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.user_config import UserPlaces
 
 
 def test_the_next_server_has_the_same_address(tmp_path: Path) -> None:
-    places = UserPlaces(state=tmp_path / "state")
+    places = UserPlaces(state=Folder(tmp_path / "state"))
     listening, first = opened(places, 0)
     # While it runs, a second one is another; it does not take its place.
     with listening:
@@ -36,6 +37,6 @@ def test_the_next_server_has_the_same_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"port": 1}', '{"port": "1", "token": "x", "session": ""}'])
 def test_what_is_not_ours_is_replaced(tmp_path: Path, text: str) -> None:
     (tmp_path / "serve.json").write_text(text)
-    listening, found = opened(UserPlaces(state=tmp_path), 0)
+    listening, found = opened(UserPlaces(state=Folder(tmp_path)), 0)
     listening.close()
     assert found.token in (tmp_path / "serve.json").read_text()

@@ -10,11 +10,12 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.worker.entrypoint import write_end
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Spool
 
 
 def test_an_end_is_written_when_the_disk_has_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spool = Spool(folder=tmp_path / "MOE-000.01", within=tmp_path)
+    spool = Spool(files=Folder(tmp_path / "MOE-000.01", tmp_path))
     spool.make()
     end = End(ended="2026-02-10T10:43:00+00:00", duration_s=1.0, exit=Exit(code=0))
     refused = [StoreError("no space left")] * 3

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.running.launch.output_log import OutputLog
+from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
@@ -20,7 +21,7 @@ REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 
 def log_in(folder: Path, **options: int) -> OutputLog:
-    return OutputLog(folder / "output.log", REDACTOR, within=folder, **options)
+    return OutputLog(folder / "output.log", REDACTOR, files=Folder(folder), **options)
 
 
 def test_readable_lines(tmp_path: Path) -> None:
@@ -109,7 +110,9 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
     pieces = [b"a\n", b"10%\r", b"\r\n", b"\n", b"z" * 300, b"end ", b"\r"]
     raw = b"".join(data.draw(st.lists(st.sampled_from(pieces), max_size=12)))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
-    whole, parts = (OutputLog(Path("/nonexistent/log"), Redactor(), within=Path("/nonexistent")) for _ in range(2))
+    whole, parts = (
+        OutputLog(Path("/nonexistent/log"), Redactor(), files=Folder(Path("/nonexistent"))) for _ in range(2)
+    )
     whole.feed("stdout", raw)
     for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
         parts.feed("stdout", raw[start:end])

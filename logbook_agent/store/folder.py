@@ -1,0 +1,465 @@
+"""The only way to a file: a folder, through which what lies below it is read, written, listed, locked and removed.
+
+A repository that was pulled is untrusted, and git stores links as readily as files. So no link below a folder is
+followed, wherever it leads, and only regular files are opened, without ever waiting. The folder itself may be reached
+through links; whoever names it chooses it. Nobody ever meets half of a file that was written here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import glob
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.file_errors import not_regular, outside, text_of, unreadable, writing
+from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.opening import content, held, mode_of, open_folder, opened, sync, sync_folder, take
+
+# A path relative to the folder, or an absolute one below it.
+Name: TypeAlias = str | Path
+_PIECE_BYTES = 1 << 20
+_SHARED = 0o1777
+_MAKING_PAUSES, _PAUSE_S = 100, 0.005
+# How long a lock is waited for.
+_LOCK_S = 30.0
+# Of many files that are written together, so many are open at a time.
+_TOGETHER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The files below `path`. `bounds`: the folder above it which no absolute name may leave, and below which no link
+    is followed; default: `path` itself.
+
+    A method raises StoreError, which names the file, for what cannot be done or leads outside.
+    """
+
+    path: Path
+    bounds: Path | None = None
+
+    def below(self, name: Name) -> Folder:
+        """A folder below this one, with the same bounds. It need not exist."""
+        return Folder(self.path / name, self.bounds or self.path)
+
+    def at(self, name: Name = "") -> Path:
+        """The absolute path of a file; not checked."""
+        return self.path / name
+
+    def has(self, name: Name) -> bool:
+        """Whether something has this name, be it a link that leads nowhere."""
+        return os.path.lexists(self.path / name)
+
+    def check(self, name: Name) -> Path:
+        """The path of a file, whose folders are no links. The last step is the caller's: opened without following a
+        link, or replaced."""
+        path = self.path / name
+        bounds = self.bounds or self.path
+        top, text = os.fspath(bounds).rstrip("/"), os.fspath(path)
+        steps = text[len(top) + 1 :].split("/")
+        if not text.startswith(f"{top}/") or any(step in ("", ".", "..") or "\0" in step for step in steps):
+            raise outside(text, bounds)
+        place = top
+        for step in steps[:-1]:
+            place = f"{place}/{step}"
+            try:
+                mode = os.lstat(place).st_mode
+            except OSError:
+                break  # it is not there yet, or the operation itself will say what is wrong
+            if stat.S_ISLNK(mode):
+                raise not_regular(Path(place), mode)
+        return path
+
+    def _replaceable(self, name: Name) -> tuple[Path, int | None]:
+        """The path of a file that is written, and the permissions of the regular file that is there."""
+        path = self.check(name)
+        mode = mode_of(path)
+        if mode is not None and not stat.S_ISREG(mode):
+            raise not_regular(path, mode)
+        return path, None if mode is None else stat.S_IMODE(mode)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def read(self, name: Name, *, limit: int) -> bytes:
+        """The content of a regular file of at most `limit` bytes."""
+        return content(self.check(name), os.O_NOFOLLOW, limit)
+
+    def text(self, name: Name, *, limit: int = PROSE_BYTES) -> str:
+        """`read` as text in UTF-8, with `\\n` for every end of a line."""
+        return text_of(self.read(name, limit=limit), self.path / name)
+
+    def open(self, name: Name) -> BinaryIO:
+        """A regular file, open for reading, for what is too much to be held at once."""
+        return os.fdopen(opened(self.check(name), os.O_NOFOLLOW)[0], "rb")
+
+    def pieces(self, name: Name) -> Iterator[bytes]:
+        """The content of a regular file, a piece at a time. Raises OSError, too, while it is read."""
+        with self.open(name) as file:
+            yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+    def digest(self, name: Name) -> str:
+        """The SHA-256 of a regular file, in hexadecimal."""
+        digest = hashlib.sha256()
+        for piece in self.pieces(name):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def names(self, name: Name = "") -> list[str]:
+        """The names in a folder, in no order; none when it is not there."""
+        folder = self._folder(name)
+        try:
+            return os.listdir(folder)  # noqa: PTH208
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise unreadable(folder, error) from error
+
+    def _folder(self, name: Name) -> Path:
+        """The path of a folder, which is no link; of this one too, unless it is the bounds."""
+        folder = self.path / name
+        return folder if folder == (self.bounds or self.path) else self.check(folder / "file").parent
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self,
+        name: Name,
+        data: str | bytes | Iterable[bytes],
+        *,
+        durable: bool = True,
+        derived: bool = False,
+        private: bool = False,
+    ) -> None:
+        """Replace a file and keep its permissions: a temporary file of its own beside it, fsync, rename, fsync of the
+        folder. After an error the old content stands, and no temporary file is left.
+
+        The last step is left out for a `derived` file: after a power cut its old content may stand, and is made anew. A
+        new `private` file is for this user alone. A lone surrogate, which no record holds, is written as `?`.
+        """
+        # The outer of the two: closing a file on a full disk fails, too.
+        with writing(self.path / name), contextlib.ExitStack() as stack:
+            path, file, temporary = self._beside(stack, name, data, private=private)
+            if durable:
+                os.fsync(file.fileno())
+            file.close()
+            temporary.replace(path)
+            if durable and not derived:
+                sync_folder(path.parent)
+
+    def write_together(self, files: Sequence[tuple[Name, bytes]]) -> None:
+        """`write` for many files, which wait for the disk together: that takes little longer than for one of them.
+        All are on disk when it returns; when it raises StoreError, some may be."""
+        for start in range(0, len(files), _TOGETHER):
+            self._write_some(files[start : start + _TOGETHER])
+
+    def _write_some(self, files: Sequence[tuple[Name, bytes]]) -> None:
+        if len(files) == 1:
+            self.write(*files[0])
+            return
+        with writing(self.path / files[0][0]), contextlib.ExitStack() as stack:
+            written = [self._beside(stack, name, data) for name, data in files]
+            sync([(path, file.fileno()) for path, file, _ in written])
+            for path, _, temporary in written:
+                with writing(path):
+                    temporary.replace(path)
+            folders = []
+            for path in {path.parent: path for path, *_ in written}.values():
+                folders.append((path, os.open(path.parent, os.O_RDONLY)))
+                stack.callback(os.close, folders[-1][1])
+            sync(folders)
+
+    def _beside(
+        self, stack: contextlib.ExitStack, name: Name, data: str | bytes | Iterable[bytes], *, private: bool = False
+    ) -> tuple[Path, BinaryIO, Path]:
+        """The path of a file, and the open temporary one that is to replace it, which is removed in the end."""
+        path, mode = self._replaceable(name)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        with writing(path):
+            descriptor = self._create(temporary, os.O_RDWR | os.O_EXCL, 0o600 if private else 0o666)
+            stack.callback(temporary.unlink, missing_ok=True)
+            file = stack.enter_context(os.fdopen(descriptor, "wb"))
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            text = data.encode("utf-8", "replace") if isinstance(data, str) else data
+            file.writelines((text,) if isinstance(text, bytes) else text)
+            file.flush()
+        return path, file, temporary
+
+    def _create(self, name: Name, flags: int, mode: int = 0o666) -> int:
+        return os.open(self.check(name), flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+
+    def create(self, name: Name, data: bytes) -> bool:
+        """Create a file unless it exists; False when it does."""
+        with writing(self.path / name):
+            try:
+                descriptor = self.create_log(name)
+            except FileExistsError:
+                return False
+            with os.fdopen(descriptor, "wb") as handle:
+                handle.write(data)
+        return True
+
+    def create_log(self, name: Name) -> int:
+        """The descriptor of a new file for output; never of an earlier one. Raises OSError, too."""
+        return self._create(name, os.O_WRONLY | os.O_EXCL)
+
+    def allocate(self, name: Name, size_bytes: int) -> None:
+        """Create a file of zeros whose disk space is allocated."""
+        path, _ = self._replaceable(name)
+        with writing(path):
+            descriptor = self._create(path, os.O_WRONLY)
+            try:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(descriptor, 0, size_bytes)
+                else:
+                    os.write(descriptor, bytes(size_bytes))
+            finally:
+                os.close(descriptor)
+
+    def fill(self, name: Name, data: bytes, *, new: Name | None = None) -> None:
+        """Write at the start of an allocated file, which needs no more disk space. With a `new` name, the file is then
+        cut to this length and renamed, so nobody reads half of it."""
+        path, _ = self._replaceable(name)
+        with writing(path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                os.pwrite(descriptor, data, 0)
+                if new is not None:
+                    os.ftruncate(descriptor, len(data))
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        if new is not None:
+            self.move(path, new)
+
+    # -- folders ---------------------------------------------------------------------------------
+
+    def make(self, name: Name = "", *, private: bool = False) -> None:
+        """Create a folder and those above it unless they are there. A `private` one is for this user alone."""
+        folder = self._folder(name)
+        with writing(folder):
+            folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+
+    def make_new(self, name: Name) -> bool:
+        """Create a folder unless something of its name exists; False when it does."""
+        path = self.check(name)
+        with writing(path):
+            try:
+                path.mkdir()
+            except FileExistsError:
+                return False
+        return True
+
+    def make_shared(self) -> None:
+        """Create this folder, in which each user of the machine may make files, and none may touch those of others."""
+        path = self.path
+        with writing(path):
+            try:
+                path.mkdir()
+            except FileExistsError:
+                pass
+            else:
+                path.chmod(_SHARED)
+        for _ in range(_MAKING_PAUSES):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & _SHARED == _SHARED:
+                return
+            time.sleep(_PAUSE_S)  # another process is just making it
+        raise StoreError(
+            f"{path} cannot be shared by the users of this machine",
+            cause="another program made it, or its permissions were changed",
+            hint=f"remove it, or type: chmod 1777 {path}",
+        )
+
+    @contextmanager
+    def new_folder(self, name: Name) -> Iterator[Path]:
+        """A folder to be filled, which then takes the place of whatever has this name: the caller has looked.
+
+        Until then it is called `.NAME.….tmp`, beside that, and is locked. After an exception it is gone, and what stood
+        there stands there still.
+        """
+        path = self.check(name)
+        with writing(path):
+            made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+        old = made.with_name(f"{made.name.removesuffix('.tmp')}.old.tmp")
+        lock = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield made
+            made.chmod(0o777 & ~_umask())
+            with writing(path):
+                if os.path.lexists(path):
+                    path.rename(old)
+                made.rename(path)
+        except BaseException:
+            if os.path.lexists(old) and not os.path.lexists(path):
+                old.rename(path)
+            raise
+        finally:
+            os.close(lock)
+            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+
+    def unfinished(self, name: Name) -> list[Path]:
+        """Folders that `new_folder` left when its process was killed, without those that are being filled."""
+        path, found = self.check(name), []
+        for made in sorted(path.parent.glob(f".{glob.escape(path.name)}.*.tmp")):
+            with contextlib.suppress(OSError), open_folder(made) as lock:
+                found += [made] if take(lock) else []
+        return found
+
+    # -- removing and moving ---------------------------------------------------------------------
+
+    def remove(self, name: Name) -> None:
+        """Remove a file, or a link itself, if it is there."""
+        path = self.check(name)
+        with writing(path):
+            path.unlink(missing_ok=True)
+
+    def remove_folder(self, name: Name) -> None:
+        """Remove an empty folder."""
+        path = self.check(name)
+        with writing(path):
+            path.rmdir()
+
+    def remove_tree(self, name: Name) -> None:
+        """Remove a folder with all that is in it, as far as that can be done; links in there are not followed."""
+        path = self.check(name)
+        shutil.rmtree(path, ignore_errors=True)
+        if path.is_dir() and not path.is_symlink():
+            # Some folders in it are read-only.
+            with contextlib.suppress(OSError):
+                path.chmod(0o700)
+                for folder, names, _ in os.walk(path):
+                    for below in (Path(folder, name) for name in names):
+                        if not below.is_symlink():
+                            below.chmod(0o700)
+            shutil.rmtree(path, ignore_errors=True)
+
+    def move(self, name: Name, new: Name) -> None:
+        """Move a file or folder. What has the new name already is the business of the caller."""
+        old, path = self.check(name), self.check(new)
+        with writing(path):
+            old.rename(path)
+
+    def move_and_link(self, name: Name, new: Name) -> None:
+        """Move a folder to a place that is free or an empty folder, and leave a link for who uses the old name."""
+        old, path = self.check(name), self.check(new)
+        self.make(path.parent, private=True)
+        with writing(path):
+            # On top of an empty folder it takes its place; any other is refused.
+            old.rename(path)
+            old.symlink_to(path)
+
+    def transfer(self, name: Name, other: Folder, new: Name) -> None:
+        """Move a file or folder to below another folder of ours, which may be on another disk: then it is complete
+        there before it goes here."""
+        old, path = self.check(name), other.check(new)
+        with writing(path):
+            try:
+                old.rename(path)
+                return
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+        if old.is_dir():
+            with other.new_folder(path) as made, writing(path):
+                shutil.copytree(old, made, symlinks=True, dirs_exist_ok=True)
+            self.remove_tree(old)
+        else:
+            other.write(path, self.pieces(old))
+            self.remove(old)
+
+    def copy(self, name: Name, new: Name) -> None:
+        """Copy a regular file, with the time of its last change."""
+        with self.open(name) as file:
+            state = os.fstat(file.fileno())
+            self.write(new, iter(lambda: file.read(_PIECE_BYTES), b""), durable=False)
+        with contextlib.suppress(OSError):
+            os.utime(self.path / new, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+    # -- locks -----------------------------------------------------------------------------------
+
+    def open_lock(self, name: Name) -> int:
+        """The descriptor of a lock file, which is created when it is missing."""
+        path, _ = self._replaceable(name)
+        with writing(path):
+            descriptor = self._create(path, os.O_RDWR | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            raise not_regular(path, mode)
+        return descriptor
+
+    @contextmanager
+    def lock(self, name: Name, *, timeout_s: float = _LOCK_S) -> Iterator[None]:
+        """Hold a lock file until the block is left. Raises Locked, which names the holder, after `timeout_s`.
+
+        The kernel releases it when its process ends, so a dead one never blocks anybody.
+        """
+        path = self.path / name
+        descriptor = self.open_lock(path)
+        try:
+            if not take(descriptor, timeout_s):
+                raise held(path, descriptor)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def is_locked(self, name: Name) -> bool:
+        """Whether a process that lives holds a lock file."""
+        try:
+            # For reading alone: a look makes no file, not even where the folder is just being removed.
+            file = self.open(name)
+        except StoreError:
+            if self.has(name):
+                raise
+            return False
+        with file:
+            # Shared: two who only look do not take one another for a holder.
+            return not take(file.fileno(), kind=fcntl.LOCK_SH)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold a lock on this folder itself, where a lock file would belong to whoever made it first."""
+        with contextlib.ExitStack() as stack:
+            with writing(self.path):
+                descriptor = stack.enter_context(open_folder(self.path))
+            if not take(descriptor, _LOCK_S):
+                raise StoreError(f"{self.path} is locked", cause="another process has held the lock for too long")
+            yield
+
+
+def append_named(path: Path, text: str) -> None:
+    """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
+    with writing(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(text.encode("utf-8", "replace"))
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether `path` lies in `folder` or is it, all links resolved."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it; the tool is single-threaded where it writes records.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,121 @@
+"""Opening what somebody else may have put there, taking locks, and waiting for the disk; `folder.py` says where."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from logbook_agent.model.errors import Locked
+from logbook_agent.store.file_errors import not_regular, text_of, too_large, unreadable, writing
+from logbook_agent.store.layout import PROSE_BYTES
+
+_PAUSE_S = 0.005
+# Of many files that are written together, so many wait for the disk.
+_SYNCS = 16
+
+
+def read_named(path: Path, *, limit: int) -> bytes:
+    """The content of a regular file that the user named, whose links are followed. Raises StoreError."""
+    return content(path, 0, limit)
+
+
+def named_text(path: Path, *, limit: int = PROSE_BYTES) -> str:
+    """`read_named` as text in UTF-8, with `\\n` for every end of a line."""
+    return text_of(read_named(path, limit=limit), path)
+
+
+def content(path: Path, flags: int, limit: int) -> bytes:
+    descriptor, size = opened(path, flags)
+    try:
+        data = b""
+        while size <= limit and (piece := os.read(descriptor, max(size - len(data), 0) + 1)):
+            data += piece
+            size = max(size, len(data))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if size > limit:
+        raise too_large(path, limit)
+    return data
+
+
+def opened(path: Path, flags: int) -> tuple[int, int]:
+    """Descriptor and size of a regular file. A pipe or device is opened without waiting for it, and closed at once."""
+    try:
+        descriptor = os.open(path, flags | os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        # The system has no descriptor for a link (ELOOP) and none for a socket (ENXIO).
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO) and (mode := mode_of(path)) is not None:
+            raise not_regular(path, mode) from error
+        raise unreadable(path, error) from error
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        raise not_regular(path, state.st_mode)
+    return descriptor, state.st_size
+
+
+def mode_of(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return None
+
+
+def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take a lock; whether that was possible in this time."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[int]:
+    """The descriptor of a folder, which is no link. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def held(path: Path, descriptor: int) -> Locked:
+    holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
+    return Locked(
+        f"{path.parent.name} is locked by {holder}",
+        holder=holder,
+        cause="another logbook command has held the lock for too long; it may be stopped",
+        hint="look at that process, end it if it hangs, and run the command again",
+    )
+
+
+def sync(opened: Sequence[tuple[Path, int]]) -> None:
+    """fsync them at the same time: the file system then writes its journal once for many."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_SYNCS) as pool:
+        for (path, _), done in [(one, pool.submit(os.fsync, one[1])) for one in opened]:
+            with writing(path):
+                done.result()
+
+
+def sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
