@@ -31,7 +31,7 @@ def answer_changes(before: Sequence[Answer], after: Sequence[Answer]) -> list[An
     return [
         AnswerChange(entry=new.entry, before=synopsis.outcome(was), after=synopsis.outcome(new), why=_why(new))
         for was, new in both
-        if (synopsis.outcome(was), was.is_lost) != (synopsis.outcome(new), new.is_lost)
+        if synopsis.outcome(was) != synopsis.outcome(new) or (new.is_lost and not was.is_lost)
     ]
 
 
