@@ -54,6 +54,7 @@ def test_the_named_files_of_the_base_measure_both_sides(ready: Cli, git: Git, fo
     view = (folder / "logbooks/speed.md").read_text()
     assert [view.count(note), ready("compare", "SPEED-000").out.count(note)] == [1, 1]
     assert view.count(", with changes") == (other == "WORK")
+    assert ("with uncommitted changes" in view) == (other == "WORK")
     [stated] = Store(folder, "speed").entry("SPEED-000").comparison.evaluator
     assert (stated.path, stated.sha256) == ("tools/bench.sh", hashlib.sha256(BENCH.encode()).hexdigest())
     assert (folder / "tools/bench.sh").read_text() == CHEAT
