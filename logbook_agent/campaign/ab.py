@@ -15,7 +15,7 @@ from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.driver import driving
 from logbook_agent.campaign.planned_claim import claimed_entry
-from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.drafts import is_stated
 from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.advice import ab_more
 from logbook_agent.model.comparison import Comparison
@@ -123,7 +123,7 @@ def _found_or_new(workspace: Workspace, book: Book, request: AbRequest, sides: S
                 check_pairs(before, before.comparison, request, len(made))
             check_gates(book.record(before.id), request.gates)
             display.progress(f"{before.id} asks the same, and gets the pairs; for another entry: --new")
-            if request.run.prose != Prose():
+            if not is_stated(before, request.run.prose):
                 workspace.warnings.append(f"the text of {before.id} stays as it is; logbook edit changes it")
             return before
         if sides.lines:

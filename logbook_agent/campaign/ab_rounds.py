@@ -11,12 +11,12 @@ from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, with_request
 from logbook_agent.campaign.driver import Driver, NotCounted
 from logbook_agent.campaign.trees import CodeChanged
-from logbook_agent.findings.advice import ab_afresh, ab_more, pairs_to_add
+from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Design, Part
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, Design, Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
@@ -146,7 +146,7 @@ class Rounds:
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the A/B."""
         began = len(self._driver.runs)
-        self._show()
+        self._show(self._said_before())
         try:
             for _, run in self._driver.each(self._orders()):
                 self._ended = self._failure(run) or self._ended
@@ -162,6 +162,17 @@ class Rounds:
             run = self._driver.runs[began:][-1]
             self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
         return self._result()
+
+    def _said_before(self) -> str:
+        """That the question is settled already, and what further pairs are good for; empty where it is not."""
+        answer = self._thread.comparisons.answer_of(self._entry.id)
+        if answer is None or not answer.is_settled or self._is_fixed:
+            return ""
+        found = "; ".join(words.sentence(answer, f) for f in answer.goals[:_SHOWN])
+        more = "it is replicated, so further pairs change nothing"
+        if answer.confidence == "exploratory":
+            more = "only a second sitting, ten minutes after the first, can add to that: it replicates the answer"
+        return f"{self._entry.id} is settled: {found}; {more}"
 
     def _result(self) -> AbResult:
         if self._ended is None:
@@ -269,8 +280,17 @@ class Rounds:
         # The recorded code fails again: --id would return to it.
         again = ab_afresh(self._entry.id, stated, new=False) if is_own else self._again()
         more = [f"fix that, then continue: {again}"] if again else []
+        if why and "@" in self._part.side and stated.question.axis == CODE_AXIS:
+            more = [self._fixed_side(stated)]
         because = f", {why}" if why else ""
         return "\n".join([f"run {run.run}, {which}: {state}{code}{because}", *(f"  {line}" for line in tail), *more])
+
+    def _fixed_side(self, stated: Comparison) -> str:
+        """What to do where a commit breaks a gate: it would break it again."""
+        side = self._part.side
+        turned = other_evaluator(self._entry.id, stated) if side == stated.question.base else ""
+        text = f"{side} is a commit, which fails again: compare another one"
+        return f"{text}, or measure both with the files of the other side: {turned}" if turned else text
 
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""
@@ -355,6 +375,8 @@ class Rounds:
         return ab_more(self._entry.id, more) if run is not None else ""
 
     def _rest(self) -> str:
+        if self._driver.is_interrupted and self._answer is not None and self._answer.is_settled:
+            return f"interrupted after {counted(self._pairs, 'pair')}; the question is settled"
         return self._driver.rest(self._pairs, self._budget_text, self._again(), what="pairs")
 
     @property

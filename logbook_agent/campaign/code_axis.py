@@ -160,7 +160,8 @@ def checked_out(
         )
         lines = [
             f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()
-            + (", with changes" if facts.code.dirty else "")
+            # A commit differs from its checkout where the evaluator of the base was brought in.
+            + (", with changes" if facts.code.dirty and label.startswith(f"{WORK}+") else "")
             for label, tree, facts in zip(labels, trees, found, strict=True)
         ]
         yield CodeSides(

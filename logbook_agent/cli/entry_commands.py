@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated
 
 from logbook_agent.cli.declared import argument, flag, option, repeated, typed
@@ -13,8 +13,14 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope
 from logbook_agent.entries.judging import Judging
+from logbook_agent.findings.comparison.answer import Answer, Outcome
+from logbook_agent.findings.comparison.answer_changes import answer_changes, change_lines
+from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError, exclusive
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.shell_words import command_line
 
 
 class EntryWords(Words):
@@ -137,8 +143,16 @@ def edit_command(
                 hint=f"logbook edit {name} ... --reason '...'",
             )
     judging = replace(accepted, gates=scope.gates, free=scope.free, drop=scope.drop)
-    book, entry = edit(common.space(), entry_id, replace(parts, prose=words, reason=reason, judging=judging))
-    common.emit("edit", written(book, entry), f"changed {entry.id} {entry.title}")
+    space = common.space()
+    before = _answers(space, space.book(entry_id)) if judging != Judging() else ()
+    book, entry = edit(space, entry_id, replace(parts, prose=words, reason=reason, judging=judging))
+    changes = answer_changes(before, _answers(space, book)) if before else []
+    data = written(book, entry) | ({"answers": [*map(asdict, changes)]} if changes else {})
+    common.emit("edit", data, "\n".join([f"changed {entry.id} {entry.title}", *change_lines(changes)]))
+
+
+def _answers(space: Workspace, book: Book) -> Sequence[Answer]:
+    return read(space, book).answers
 
 
 def _edit_header(common: Common, change: ScopeChange, others: Sequence[str], reason: str | None) -> None:
@@ -151,7 +165,13 @@ def _edit_header(common: Common, change: ScopeChange, others: Sequence[str], rea
         )
     space = common.space()
     book = space.book()
+    before = _answers(space, book)
     entry = change_scope(space, book, change, reason)
+    changes = answer_changes(before, _answers(space, book))
     data = {name: encode(getattr(book.header, name)) for name in ("title", "goal", *LISTS)}
-    text = f"changed {book.topic}: {change.what} ({entry.id})"
-    common.emit("edit", {"logbook": book.topic, "id": entry.id, **data}, text)
+    lines = [f"changed {book.topic}: {change.what} ({entry.id})", *change_lines(changes)]
+    if change.gates and any(one.after == Outcome.OPEN for one in changes):
+        dropped = command_line([word for gate in change.gates for word in ("--drop", gate)])
+        lines.append(f"to take the gate back: logbook edit {dropped} --reason WHY")
+    answers = [*map(asdict, changes)]
+    common.emit("edit", {"logbook": book.topic, "id": entry.id, **data, "answers": answers}, "\n".join(lines))

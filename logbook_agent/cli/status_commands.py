@@ -9,10 +9,10 @@ from logbook_agent.cli.declared import number, option
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, json_answer
 from logbook_agent.entries.overview import overview
+from logbook_agent.findings.opening import does
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.store.workspace import naming
-from logbook_agent.text.phrases import counted
 
 
 def status_command(
@@ -102,9 +102,7 @@ def _answer(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]
     if "why" in one:
         yield f"  why it is open: {one['why']}", ""
     if "command" in one:
-        pairs = one.get("pairs_to_add")
-        does = f"add up to {counted(pairs, 'pair')}" if pairs else "ask it again"
-        yield f"  to {does}: {one['command']}", "command"
+        yield f"  to {does(one.get('lacks', ''), one.get('pairs_to_add', 0))}: {one['command']}", "command"
 
 
 def _criterion(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:

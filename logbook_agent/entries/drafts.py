@@ -57,6 +57,13 @@ class Prose:
         return [(label, text) for label, text in (*front, *free, *back) if text is not None]
 
 
+def is_stated(entry: Entry, prose: Prose) -> bool:
+    """Whether an entry has the texts and relations of a prose already."""
+    is_same = edited_fields(entry.fields, prose.given(), append=False) == entry.fields
+    related = all(getattr(prose, name) in (None, getattr(entry, name)) for name in RELATIONS)
+    return is_same and related and (prose.title is None or one_line(prose.title) == entry.title)
+
+
 def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
     """The prose with the present IDs of the entries it refers to (a former ID is accepted). An empty one stays where
     `own_id` is an entry, whose relation it takes back.

@@ -7,11 +7,12 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
+from logbook_agent.findings.comparison.answers import needed
 from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item
@@ -25,6 +26,7 @@ from logbook_agent.model.comparison import (
     code_hash,
 )
 from logbook_agent.model.entry import entry_of, parse_id
+from logbook_agent.model.gates import SAME
 from logbook_agent.model.record import COMPARISON, Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
@@ -33,19 +35,23 @@ from logbook_agent.text.shell_words import command_line, sweep_command
 
 
 def pairs_to_add(answer: Answer) -> int:
-    """How many more pairs of each case would probably settle a comparison; the usual budget where none would."""
-    last = last_to_settle(answer)
-    needed = missing_pairs(last) if last is not None else math.inf
-    return int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+    """How many more pairs of each case would probably settle a comparison; the usual budget before its first pair, 0
+    where no number would."""
+    lacks = needed(answer)
+    if lacks is None:
+        return BUDGET_PAIRS
+    return int(lacks.pairs) if math.isfinite(lacks.pairs) else 0
 
 
 def go_on(records: Records, answer: Answer) -> str:
-    """What to type to add pairs to a comparison, as many as would probably settle it; empty where its sides fail, which
-    no further pair changes."""
-    if answer.failed and all(not f.pairs and f.side in answer.failed for f in answer.goals if not f.is_settled):
-        return ""
-    pairs, entry = pairs_to_add(answer), records.entry(answer.entry)
+    """What to type to settle a comparison: pairs, as many as would probably do, or a decision on a label; empty where
+    neither would."""
+    lacks, pairs, entry = needed(answer), pairs_to_add(answer), records.entry(answer.entry)
     recipe, stated = entry.recipe, entry.comparison
+    if lacks is not None and lacks.what == "decision":
+        return _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
+    if not pairs:
+        return ""
     if recipe is not None:
         explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
         if explored:
@@ -131,6 +137,17 @@ def ab_afresh(entry_id: str, stated: Comparison, pairs: int | None = None, *, ne
         options += [] if stated.evaluator else ["--evaluator", "none"]
     options += ["--max-pairs", str(pairs)] if pairs is not None else []
     return _line("logbook ab", "--new" if new else "", axis, f"--like {entry_id}", command_line(options))
+
+
+def other_evaluator(entry_id: str, stated: Comparison) -> str:
+    """What to type to compare the two codes of an entry the other way round, measured with the files of the side; empty
+    where it has the files of the base, or is in no commit."""
+    question = stated.question
+    is_other = len(question.sides) == 1 and "@" in question.sides[0] and any(one.differed for one in stated.evaluator)
+    if not is_other or not _has_command(stated):
+        return ""
+    turned = replace(question, base=question.sides[0], sides=(question.base,))
+    return ab_afresh(entry_id, replace(stated, question=turned), new=False)
 
 
 _ENV, _REDACTED = "env:", "[redacted:"

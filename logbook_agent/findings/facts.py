@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from logbook_agent.findings.cases import code_names, short, typed_env
 from logbook_agent.findings.tables.spec import Table
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.load import machine_text
 from logbook_agent.model.record import Record
@@ -169,13 +170,19 @@ def _code(run: Run, *, identified: bool, changed: Collection[str]) -> str:
         text = f"`{code.commit[:9]}`" + (f" on {md.escape(code.branch)}" if code.branch else "")
     if code is None:
         return text
-    if code.dirty:
+    if code.dirty and not _is_commit(run):
         text += ", with uncommitted changes"
         text += f" ({short(code.diff_sha256)})" if identified and code.diff_sha256 else ""
     if code.untracked:
         shown = [(f, f" ({short(f.sha256)})" if f.path in changed else "") for f in code.untracked]
         text += ", untracked " + listed([md.inline_code(f.path) + digest for f, digest in shown], _SHOWN_FILES)
     return text
+
+
+def _is_commit(run: Run) -> bool:
+    """Whether a run is that of a commit in a comparison of code, whose checkout differs by the evaluator alone."""
+    side = run.part.side if run.part is not None else ""
+    return "@" in side and run.config.get(CODE_AXIS) == side
 
 
 def devices_text(run: Run) -> str:

@@ -76,8 +76,14 @@ def unmet(header: Header) -> list[Criterion]:
     return [c for c in header.stop_criteria if not c.met and not {*(c.predicate or ())} & {*_BY_THEMSELVES}]
 
 
+_COMPARISON = {
+    "decision": "Decide on the output of the open comparison {}",
+    "side": "Ask the open comparison {} the other way round",
+}
+
+
 def _comparison(one: Synopsis) -> OpenStep:
-    text = f"Add pairs to the open comparison {one.entry}"
+    text = _COMPARISON.get(one.lacks, "Add pairs to the open comparison {}").format(one.entry)
     return OpenStep(kind="comparison", entry=one.entry, text=text, why=one.why, settles=one.text, command=one.command)
 
 

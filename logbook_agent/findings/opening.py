@@ -4,22 +4,23 @@ what is open and what would settle it, what failed, what comes next."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.advice import ab_like, go_on, pairs_to_add, replicate, show
+from logbook_agent.findings.advice import ab_like, go_on, other_evaluator, pairs_to_add, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.answers import settled, unsettled
+from logbook_agent.findings.comparison.answer import Answer, Lacks
+from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.comparison.words import is_practical
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import GATE, WITHHELD
 from logbook_agent.model.summary import Summary
@@ -38,14 +39,16 @@ SHOWN_FAILED = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
-    needs, and `command` what to type for that, which adds up to so many `pairs`. `is_hopeless`: no practical number of
-    pairs would settle it. `replicate`: what to type for a second sitting, where one settled all."""
+    needs, `lacks` the kind of that (`Lacks.what`), and `command` what to type for it, which adds up to so many `pairs`.
+    `is_hopeless`: no practical number of pairs would settle it. `replicate`: what to type for a second sitting, where
+    one settled all."""
 
     entry: str
     title: str
     text: str
     outcome: str
     is_settled: bool
+    lacks: str = ""
     confidence: str = "exploratory"
     why: str = ""
     command: str = ""
@@ -61,7 +64,14 @@ class Synopsis:
     @property
     def to_add(self) -> str:
         """What the command does: `To add up to 8 pairs`."""
-        return f"To add up to {counted(self.pairs, 'pair')}"
+        return f"To {does(self.lacks, self.pairs)}"
+
+
+def does(lacks: str, pairs: int) -> str:
+    """What a command does for a comparison that lacks something."""
+    if lacks == "decision":
+        return "have it the same on both sides"
+    return "measure with the other side's files" if lacks == "side" else f"add up to {counted(pairs, 'pair')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,28 +142,40 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     """What the comparisons of a thread settled and left open, with the commands that would settle the rest."""
     open_ones = unsettled(answers)
     found = settled(answers, [m.name for m in thread.header.metrics])
-    # The command stands once for each comparison; more pairs measure nothing of what no run reports.
-    first = {id(answer): finding for answer, finding in reversed(open_ones)}
-    practical = {id(a) for a, f in open_ones if is_practical(f) and first[id(a)] is f}
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
-    return tuple(_synopsis(records, thread, a, now, is_due=at in practical) for at, a in in_order.items())
+    asked = {_codes(a) for a in answers}
+    return tuple(_synopsis(records, thread, a, now, asked) for a in in_order.values())
 
 
-def _synopsis(records: Records, thread: Thread, answer: Answer, now: datetime, *, is_due: bool) -> Synopsis:
-    is_over = thread.is_given_up(answer.entry)
-    command = go_on(records, answer) if is_due and not is_over else ""
+def _codes(answer: Answer) -> tuple[str, ...]:
+    """The codes that an answer compares, by their hashes; the values of another axis."""
+    q = answer.question
+    return (q.axis, *map(code_hash, q.values)) if q.axis == CODE_AXIS else (q.axis, *q.values)
+
+
+def _synopsis(
+    records: Records, thread: Thread, answer: Answer, now: datetime, asked: Container[tuple[str, ...]]
+) -> Synopsis:
+    """The synopsis of a comparison, beside those that were `asked`: the codes of each."""
+    lacks, stated = needed(answer), records.entry(answer.entry).comparison
+    is_over = lacks is None or thread.is_given_up(answer.entry)
+    command = "" if is_over else go_on(records, answer)
+    if lacks == Lacks("side", name=answer.question.base) and stated is not None and not is_over:
+        axis, *codes = _codes(answer)
+        command = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
         text=synopsis(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
+        lacks=lacks.what if lacks is not None else "",
         confidence=answer.confidence,
         why=why_open(answer),
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
-        replicate="" if is_over else replicate(records, answer, now),
+        replicate="" if thread.is_given_up(answer.entry) else replicate(records, answer, now),
     )
 
 
@@ -265,7 +287,8 @@ def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[tuple[Fa
     failed, negative = list[Failed](), list[Failed]()
     for s in reversed(thread.summaries):
         how, text = _how_it_failed(s), stated.get(s["id"])
-        if s["state"] != VOID and (how or text):
+        is_discarded = thread.standing[s["id"]].discarded_by is not None
+        if s["state"] != VOID and (how or text) and not is_discarded:
             (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
     return tuple(failed), tuple(negative)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from logbook_agent.findings.advice import addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparison.words import failures as failed_pairs
 from logbook_agent.findings.comparisons import Comparisons
 from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
@@ -38,6 +39,7 @@ from logbook_agent.model.gates import fails
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import Summary, TriedItem
+from logbook_agent.text.markdown import escape
 
 
 def read(clock: Clock, records: Records, naming: Sequence[str] = ()) -> Findings:
@@ -125,7 +127,17 @@ class Findings:
         found = self._summarised.entries
         return [self._with_decision(s) if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
 
+    def _with_doubt(self, summary: Summary) -> Summary:
+        """A summary; that of a decision to keep code whose comparison has lost its answer says so."""
+        decided = summary["decides"]
+        answer = self.comparisons.answer_of(decided) if decided is not None and summary["kept"] else None
+        if answer is None or not answer.is_lost:
+            return summary
+        doubt = f"in doubt: {decided} has no answer now, as {'; '.join(map(escape, failed_pairs(answer)))}"
+        return {**summary, "decision": "; ".join(filter(None, (summary["decision"], doubt)))}
+
     def _with_decision(self, summary: Summary) -> Summary:
+        summary = self._with_doubt(summary)
         by = self.discarded.get(summary["id"])
         return (
             {**summary, "result": "; ".join(filter(None, (f"discarded by {by}", summary["result"])))} if by else summary
@@ -272,7 +284,7 @@ class Findings:
             if summary["decision"] is not None or summary["negative"] or summary["comparison"] is not None:
                 summary = {**summary, **said_by(self.entry(summary["id"])), "state": summary["state"]}
                 summary["negative"] = self.comparisons.negative_of(summary)
-            found.append(summary)
+            found.append(self._with_doubt(summary))
         return Thread(self.records.header, found)
 
     # -- one entry -------------------------------------------------------------------------------

@@ -157,6 +157,7 @@ def _comparison(found: Findings, one: Synopsis) -> dict[str, object]:
         "why": _text(one.why),
         "command": found.typed(one.command),
         "pairs_to_add": 0 if one.is_hopeless else one.pairs,
+        "lacks": one.lacks if one.lacks != "pairs" else "",
         # Nearly all are exploratory.
         "confidence": one.confidence if one.confidence != "exploratory" else "",
     }

@@ -44,9 +44,10 @@ class Side:
 
 class Lacks(NamedTuple):
     """What an open finding needs: so many more `pairs` (infinity: no practical number settles it); `values` of both
-    sides above zero; the `direction` of its metric; or a `decision` whether the label `name` may differ."""
+    sides above zero; the `direction` of its metric; a `decision` whether the label `name` may differ; or, as the `side`
+    of that name failed in each pair, one that passes."""
 
-    what: Literal["pairs", "values", "direction", "decision"]
+    what: Literal["pairs", "values", "direction", "decision", "side"]
     pairs: float = math.inf
     name: str = ""
 
@@ -122,9 +123,11 @@ class Apart(NamedTuple):
 class Answer:
     """The answer to the question of an `entry`. `earlier` entries asked the same; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
-    else, `notes` are problems of its runs, `apart` is what is constant on each side and differs, `failed` counts the
-    pairs of which a side failed, by its name and the reason. `code` labels the code of each side, `times` are when each
-    pair began and ended. Findings of goals come first, in the order of the metrics."""
+    else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
+    another side has otherwise, `alone` has the side and the reason of a failure before the first pair, `apart` is what
+    is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name and the reason.
+    `code` labels the code of each side, `times` are when each pair began and ended. Findings of goals come first, in
+    the order of the metrics."""
 
     entry: str
     question: Question
@@ -139,6 +142,8 @@ class Answer:
     is_void: bool = False
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    evaluator: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     apart: tuple[Apart, ...] = ()
     failed: Mapping[str, Counter[str]] = field(default_factory=dict)
@@ -174,6 +179,11 @@ class Answer:
     def is_settled(self) -> bool:
         """Whether every goal is settled."""
         return bool(self.goals) and all(f.is_settled for f in self.goals)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a side failed in each pair of every goal."""
+        return bool(self.goals) and all(f.lacks is not None and f.lacks.what == "side" for f in self.goals)
 
 
 class RunPair(NamedTuple):
@@ -231,7 +241,9 @@ class EntryPairs:
     """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_void`:
     the entry was taken back, and its pairs count for nothing. `asks`: a digest of the question with its command, which
     other entries that ask the same share, of any code; empty without a pair. `code` labels the code of each side in its
-    latest pair. `known` names what a gate mentions, or what may differ between the sides."""
+    latest pair. `known` names what a gate mentions, or what may differ between the sides; `evaluator` the files of the
+    base that measured both sides, and that another side has otherwise. `alone` has the side and the reason of a failure
+    without which no pair was made."""
 
     entry: str
     question: Question
@@ -240,6 +252,8 @@ class EntryPairs:
     asks: str = ""
     code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
+    evaluator: list[str] = field(default_factory=list)
+    alone: list[str] = field(default_factory=list)
     series: list[EntrySeries]
 
     def data(self) -> dict[str, object]:

@@ -49,6 +49,8 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         left_out=pairs_left_out(left_out(beside)),
         apart=apart,
         failed=failed,
+        evaluator=tuple(one.evaluator),
+        alone=tuple(one.alone),
         notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
     )
 
@@ -96,15 +98,15 @@ def differences(
 def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     """The finding, open where the outputs of its sides differ and nobody said whether they may."""
     one = next((one for one in apart if one.is_label and one.side == finding.side), None)
-    if one is None or not finding.is_settled:
+    if one is None or not (finding.is_settled or finding.lacks_pairs):
         return finding
     return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
 
 
 def _failed(finding: Finding, base: str, lost: set[str]) -> Finding:
     """The finding; of a side, or base, that failed in each of its pairs one that no further pair would settle."""
-    is_lost = not finding.pairs and not lost.isdisjoint((base, finding.side))
-    return replace(finding, lacks=None) if is_lost else finding
+    side = next((name for name in (base, finding.side) if name in lost and not finding.pairs), None)
+    return finding if side is None else replace(finding, lacks=Lacks("side", name=side))
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
@@ -187,6 +189,12 @@ def last_to_settle(answer: Answer) -> Finding | None:
     forecast of every reader."""
     lacking = [f for f in answer.goals if f.lacks_pairs]
     return max([f for f in lacking if math.isfinite(missing_pairs(f))] or lacking, key=missing_pairs, default=None)
+
+
+def needed(answer: Answer) -> Lacks | None:
+    """What an answer with open goals needs first; None where none is open."""
+    last = last_to_settle(answer)
+    return last.lacks if last is not None else next((f.lacks for f in answer.goals if f.lacks is not None), None)
 
 
 def missing_pairs(finding: Finding) -> float:

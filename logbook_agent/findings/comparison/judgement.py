@@ -32,8 +32,8 @@ _LARGEST_LOG = 700.0
 Owns: TypeAlias = Mapping[tuple[str, str, str], EntrySeries]
 # Changes of one timing are alike to this part, and to this difference of logs: each metric is rounded for itself.
 _ALIKE, _ROUNDING = 0.01, 1e-5
-# More pairs are not practical.
-_MOST_PAIRS = 1_000
+# More pairs are not practical; with fewer than these none are forecast, and what is lies within a factor of two or so.
+_MOST_PAIRS, _FORECAST_PAIRS, _ORDERS = 1_000, 20, (10, 20, 50, 100, 200, 500, 1_000)
 
 
 def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks: bool) -> tuple[Finding, ...]:
@@ -222,17 +222,18 @@ def _finding(
 
 
 def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
-    """What an open finding needs. Pairs are added in whole blocks: before the first look those that it lacks, then a
-    forecast, which is no more exact than a block."""
+    """What an open finding needs. Pairs are added in whole blocks: after fewer than two those to the next look, then a
+    forecast, of which the order is right at best."""
     if judged.outcome != "open":
         return Lacks("direction")
     if p.pairs and all(pair.y is None for pair in _pairs(p)):
         return Lacks("values")
+    done = len(_finished(p))
+    if judged.pairs < _FORECAST_PAIRS:
+        return Lacks("pairs", BLOCK_PAIRS - (0 if done else len(p.pairs)))
     if judged.needed > _MOST_PAIRS:
         return Lacks("pairs")
-    done = len(_finished(p))
-    blocks = math.ceil(max(1, judged.needed - done) / BLOCK_PAIRS)
-    return Lacks("pairs", blocks * BLOCK_PAIRS - (0 if done else len(p.pairs)))
+    return Lacks("pairs", next((n for n in _ORDERS if n >= judged.needed - done), _MOST_PAIRS))
 
 
 def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
@@ -243,7 +244,8 @@ def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Qu
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
-        notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
+        near = f"the closest two values differ by {100 * step:.3g}%, by which a coarse clock widens the interval"
+        notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")

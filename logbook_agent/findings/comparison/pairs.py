@@ -23,7 +23,7 @@ from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apar
 from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, Question
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
@@ -69,7 +69,7 @@ def tried(record: Record) -> EntryPairs | None:
     series = table.finished(question)
     bases = [one.base for one in pairs if not one.why]
     for of in series:
-        of.cautions += [*_cautions(record, stated, bases), *_late_gates(record, of, question, bases)]
+        of.cautions += _late_gates(record, of, question, bases) if of.metric else _cautions(record, bases)
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.case for pair in pairs}) > 1:
         for of in series:
@@ -82,8 +82,17 @@ def tried(record: Record) -> EntryPairs | None:
         asks=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]) if pairs else "",
         code=table.code,
         known=[*record.free, *(gate.name for gate in record.gates)],
+        evaluator=[one.path for one in stated.evaluator if one.differed],
+        alone=[] if pairs else _alone(record),
         series=series,
     )
+
+
+def _alone(record: Record) -> list[str]:
+    """The side and the reason of the last run of a pair that failed before its partner was run; empty where none
+    did."""
+    failed = [(_place(s.run)[2], _failure(s)) for s in record.runs if s.run.part is not None and s.counts]
+    return next(([side, why] for side, why in reversed(failed) if why), [])
 
 
 def _late_gates(record: Record, of: EntrySeries, question: Question, bases: Sequence[Run]) -> Iterator[str]:
@@ -94,7 +103,7 @@ def _late_gates(record: Record, of: EntrySeries, question: Question, bases: Sequ
         yield f"the gate {listed(late)} came after the first pairs, and can choose the answer"
 
 
-def _cautions(record: Record, stated: Comparison, bases: Sequence[Run]) -> Iterator[str]:
+def _cautions(record: Record, bases: Sequence[Run]) -> Iterator[str]:
     """What the figures of a comparison cannot tell."""
     versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
     if packages := sorted(name for name, count in versions.items() if count > 1):
@@ -102,8 +111,6 @@ def _cautions(record: Record, stated: Comparison, bases: Sequence[Run]) -> Itera
     cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
     if cut > 1:  # whoever cuts off the slow ones chooses
         yield f"{cut} runs were cut off, and made again"
-    if differed := [one.path for one in stated.evaluator if one.differed]:
-        yield f"measured with {listed(differed, _SHOWN)} of {stated.question.base} on both sides"
 
 
 def _counting(
@@ -372,7 +379,7 @@ class _Table:
         for at, one in [*self.found.items()]:
             if question.metrics and at[:2] not in measured:
                 for name in question.metrics:
-                    self.found[*at[:3], name] = replace(one, metric=name, failed=[], cautions=[*one.cautions])
+                    self.found[*at[:3], name] = replace(one, metric=name, failed=[], cautions=[])
                 one.left_out = {}
         return [*self.found.values()]
 

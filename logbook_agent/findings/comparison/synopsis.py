@@ -101,8 +101,8 @@ def nearest(answer: Answer) -> Finding | None:
 
 
 def _reason(answer: Answer, f: Finding) -> str:
-    if f.lacks is None:
-        return "a side failed in each of its pairs"
+    if f.lacks is not None and f.lacks.what in ("side", "decision"):
+        return ""
     if f.low is None or f.high is None:
         few = f"a comparison is judged after each {BLOCK_PAIRS} pairs"
         return few if not f.judged else "the pairs are too few, or their clock too coarse, for an interval"

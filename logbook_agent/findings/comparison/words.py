@@ -7,7 +7,7 @@ import math
 import re
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.model.values import finite, parse_scalar
@@ -68,7 +68,15 @@ def about(answer: Answer) -> list[str]:
     earlier = [f"The same was asked in {listed(answer.earlier[::-1], _SHOWN_EARLIER)}."] if answer.earlier else []
     void = ["Void: its pairs count for nothing."] if answer.is_void else []
     noted = bounded(answer.notes, _SHOWN_NOTES)
-    return [*earlier, *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
+    return [*earlier, *evaluator(answer), *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
+
+
+def evaluator(answer: Answer) -> list[str]:
+    """Which files of the base measured both sides, where another side has others."""
+    if not answer.evaluator:
+        return []
+    base = label(answer, answer.question.base)
+    return [f"Measured with {listed(answer.evaluator, _SHOWN_NOTES)} of {base} on both sides."]
 
 
 def method(answer: Answer) -> list[str]:
@@ -93,7 +101,8 @@ def text_lines(answer: Answer) -> list[str]:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
     lines += about(answer)
     if not answer.findings and not answer.is_void:
-        lines.append("no pair has a number yet")
+        failed = f": {subject(answer, answer.alone[0])} failed: {answer.alone[1]}" if answer.alone else ""
+        lines.append(f"no pair has a number yet{failed}")
     return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
 
 
@@ -139,6 +148,8 @@ def data(answer: Answer) -> dict[str, object]:
         "void": answer.is_void,
         "left_out": list(answer.left_out),
         "notes": list(answer.notes),
+        "evaluator": list(answer.evaluator),
+        "alone": list(answer.alone),
         "first": first_words(answer),
         "failed": {side: dict(reasons) for side, reasons in answer.failed.items()},
         "findings": [_finding(answer, f) for f in answer.findings],
@@ -180,6 +191,8 @@ _LONG_NAME, _SHORT_NAME = 16, 8
 _WHOLE_NAME = 80
 _AXIS_CHARS = 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
+# Up to so many pairs are tens.
+_TENS = 100
 # A change of so many times is said as a factor, too.
 _BIG = 3.0
 _ENV = "env:"
@@ -328,11 +341,22 @@ def to_settle(answer: Answer, finding: Finding) -> str:
             return "runs in which both sides report a value above zero"
         case Lacks("direction"):
             return f"a direction of {finding.metric}"
+        case Lacks("side", name=side):
+            return _passing(answer, side)
         case Lacks(name=name):
             edit = f"logbook edit {answer.entry}"
             return (
                 f"your decision on {name}: `{edit} --free {name}` if it may differ, else `{edit} --gate 'same {name}'`"
             )
+
+
+def _passing(answer: Answer, side: str) -> str:
+    """What an answer needs of which a side failed in each pair, as further pairs run the same again."""
+    is_base, name = side == answer.question.base, subject(answer, side)
+    needs = f"another base than {name}" if is_base else f"a change of {name}"
+    if is_base and answer.evaluator:
+        needs += f", or {listed(answer.evaluator, _SHOWN_NOTES)} of the other side"
+    return f"{needs}: further pairs run what failed again"
 
 
 def is_practical(finding: Finding) -> bool:
@@ -341,10 +365,13 @@ def is_practical(finding: Finding) -> bool:
 
 
 def more_pairs(finding: Finding) -> str:
-    """`about 10 more pairs`; `at least` before the first look."""
+    """`at least 10 more pairs` to the next look; after two looks `tens of pairs more`, as no forecast is exact."""
     if finding.lacks is None or not is_practical(finding):
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-    return f"{'about' if finding.judged else 'at least'} {counted(int(finding.lacks.pairs), 'more pair')}"
+    pairs = int(finding.lacks.pairs)
+    if pairs <= BLOCK_PAIRS:
+        return f"at least {counted(pairs, 'more pair')}"
+    return f"{'tens' if pairs <= _TENS else 'hundreds'} of pairs more"
 
 
 def interval(finding: Finding) -> str:

@@ -291,12 +291,38 @@ def test_an_entry_that_is_judged_after_each_block_takes_no_stated_number(ready: 
 @pytest.mark.slow
 def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready: Cli, folder: Path) -> None:
     # The noise is a quarter of the value; the effect is nil.
-    (folder / "bench.sh").write_text('echo "METRIC tflops=$((100 + LOGBOOK_RUN * 37 % 90)) TF/s"; : "$2"\n')
+    (folder / "bench.sh").write_text('echo "METRIC tflops=$((100 + LOGBOOK_RUN * 29 % 90)) TF/s"; : "$2"\n')
     answer = ready(*AB, *SEED, "--max-pairs", "10", "--json", *COMMAND)
     assert (answer.data["pairs"], answer.data["stopped"]["by"]) == (10, "pairs")
-    assert "it needs more pairs than is practical" in answer.data["stopped"]["why"]
+    # One block is no ground for a forecast.
+    assert answer.data["stopped"]["why"].endswith("to continue: logbook ab --id MOE-000 --max-pairs 10")
     lines = answer.err.splitlines()
     assert ["needs" in line for line in lines[:10]] == [False] * 9 + [True]
     assert lines[9].endswith(f"; needs {finding(answer)['to_settle']}")
-    on = ready("ab", "--id", "MOE-000", "--max-pairs", "2", "--json")
-    assert (on.data["pairs"], on.data["stopped"]["by"]) == (12, "pairs")
+    on = ready("ab", "--id", "MOE-000", "--max-pairs", "10", "--json")
+    assert (on.data["pairs"], on.data["stopped"]["by"]) == (20, "pairs")
+    assert "it needs more pairs than is practical" in on.data["stopped"]["why"]
+    assert "command" not in ready("status", "--json").data["answers"][0]
+
+
+@pytest.mark.slow
+def test_a_settled_question_that_is_typed_again_says_so_first(ready: Cli) -> None:
+    typed = (*AB, *SEED, "--title", "Int8", "--hypothesis", "It is faster")
+    assert ready(*typed, *COMMAND).code == 0
+    again = ready(*typed, *COMMAND)
+    lines = [line for line in again.err.splitlines() if not line.startswith("warning: this machine")]
+    assert lines[0].startswith("MOE-000 asks the same")
+    assert lines[1].startswith("MOE-000 is settled: int8 has ")
+    assert "a second sitting" in lines[1]
+    assert "to continue" not in again.out
+    assert "stays as it is" not in again.err, "the texts are the same"
+    other = ready(*typed, "--next", "int4", "--max-pairs", "1", *COMMAND)
+    assert "the text of MOE-000 stays as it is" in other.err
+
+
+def test_a_comparison_without_a_pair_says_how_its_run_failed(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo 'no such kernel' >&2; exit 3\n")
+    assert ready(*AB, *COMMAND).code != 0
+    said = ready("compare", "MOE-000").out
+    assert "no pair has a number yet: " in said
+    assert "failed: exit code 3: no such kernel" in said

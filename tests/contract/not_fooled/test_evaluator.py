@@ -49,11 +49,12 @@ def test_the_named_files_of_the_base_measure_both_sides(ready: Cli, git: Git, fo
         git("reset", "-q", "--soft", "main")
     answer = ready("ab", "--code", "main", other, "--json", *COMMAND)
     assert -0.11 < change(answer) < -0.09
-    [finding] = answer.data["answer"]["findings"]
-    [note] = [note for note in finding["notes"] if "tools/bench.sh" in note]
-    assert "main" in note
-    assert note in (folder / "logbooks/speed.md").read_text()
-    assert note in ready("compare", "SPEED-000").out
+    assert answer.data["answer"]["evaluator"] == ["tools/bench.sh"]
+    note = "Measured with tools/bench.sh of main on both sides."
+    view = (folder / "logbooks/speed.md").read_text()
+    assert [view.count(note), ready("compare", "SPEED-000").out.count(note)] == [1, 1]
+    assert view.count(", with changes") == (other == "WORK")
+    assert ("with uncommitted changes" in view) == (other == "WORK")
     [stated] = Store(folder, "speed").entry("SPEED-000").comparison.evaluator
     assert (stated.path, stated.sha256) == ("tools/bench.sh", hashlib.sha256(BENCH.encode()).hexdigest())
     assert (folder / "tools/bench.sh").read_text() == CHEAT
@@ -93,4 +94,26 @@ def test_an_evaluator_that_is_the_same_needs_no_word(ready: Cli, git: Git, folde
     (folder / "tools/bench.sh").write_text(BENCH)
     answer = ready("ab", "--code", "main", "WORK", "--max-pairs", "2", "--json", *COMMAND)
     assert -0.11 < change(answer) < -0.09
-    assert "bench.sh" not in str(answer.data["answer"]["findings"][0]["notes"])
+    assert answer.data["answer"]["evaluator"] == []
+
+
+def test_a_base_whose_own_benchmark_breaks_a_gate(ready: Cli, git: Git, folder: Path) -> None:
+    """Both codes are fixed, so pairs would fail for good. The benchmark of the other side reports what the gate wants,
+    which the printed command uses, once."""
+    (folder / "tools/bench.sh").write_text(f"{BENCH}echo checksum=1a2b\n")
+    git("commit", "-q", "-a", "-m", "A checksum")
+    assert ready("edit", "--gate", "same checksum", "--reason", "wrong is no gain").code == 0
+    predicate = "compared: {axis: code, values: [main, other], settled: true}"
+    assert ready("criteria", "--add", "faster", "--predicate", predicate).code == 0
+    made = ready("ab", "--code", "main", "other", "--json", "--max-pairs", "10", "--seed", "1", *COMMAND)
+    why = made.data["stopped"]["why"]
+    assert (made.code, made.data["stopped"]["by"], "fix that" in why) == (1, "failed", False)
+    assert "is a commit, which fails again" in why
+    ready("ab", "--id", "SPEED-001", "--max-pairs", "1")
+    readers = [("next",), ("status",), ("criteria",)]
+    assert not any("--id SPEED-001" in ready(*words).out for words in readers)
+    [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    assert "bench.sh of the other side" in step["why"]
+    turned = ready(*step["command"].split()[1:], "--json")
+    assert 0.09 < change(turned) < 0.13
+    assert not any(step["command"] in ready(*words).out for words in readers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,12 +147,34 @@ def test_a_gate_may_come_later_and_needs_a_reason(sides: Callable[..., Cli]) -> 
     assert cli("edit", "--gate", "ok == 1").code == 2
     changed = cli("edit", "--gate", "ok == 1", "--reason", "wrong outputs were fast", "--json")
     assert (changed.code, changed.data["gates"]) == (0, ["ok == 1"])
+    lost = {"entry": "T-000", "before": "better", "after": "open", "why": "gate ok == 1: ok is 0"}
+    assert changed.data["answers"] == [lost], "which answers it takes back"
     assert outcomes(cli) == {"time_s": "open"}, "old rows are judged again"
     decision = cli("show", changed.data["id"]).out
     assert "gate ok == 1" in decision
     assert "wrong outputs were fast" in decision
-    cli("edit", "--drop", "ok == 1", "--reason", "ok was misread")
+    changed = cli("edit", "--drop", "ok == 1", "--reason", "ok was misread")
+    assert "T-000 was open, and is better now: " in changed.out
     assert outcomes(cli) == {"time_s": "better"}
+    again = cli("edit", "--gate", "ok == 1", "--reason", "it was not").out
+    assert "T-000 has no answer now: gate ok == 1: ok is 0" in again
+    back = again.partition("to take the gate back: logbook ")[2]
+    assert cli(*shlex.split(back)).code == 0
+    assert cli("edit", "T-000", "--gate", "ok == 1", "--json").data["answers"] == [lost]
+
+
+def test_a_decision_on_an_answer_that_was_lost_is_in_doubt(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("ok=1", "ok=0", metrics=("time_s:min:s",))
+    cli(*AB)
+    assert cli("keep", "T-000", "--why", "a tenth").code == 0
+    assert not any("in doubt" in text for text in readers(cli, folder).values())
+    cli("edit", "--gate", "ok == 1", "--reason", "wrong outputs were fast")
+    doubt = "in doubt: T-000 has no answer now, as Q=2 failed in 10 pairs: gate ok == 1: ok is 0"
+    said = readers(cli, folder)
+    decision = next(one for one in cli("status", "--json").data["decisions"] if one.get("decides") == "T-000")
+    assert doubt in decision["text"]
+    assert doubt in said["status"]
+    assert doubt.replace("==", "&#61;=") in said["view"] or doubt in said["view"]
 
 
 def test_a_metric_may_be_declared_later(sides: Callable[..., Cli]) -> None:
@@ -181,10 +204,30 @@ def test_another_checksum_leaves_the_answer_open(
     [finding] = answer_of(cli)["findings"]
     assert f"logbook edit T-000 --gate 'same {name}'" in finding["to_settle"]
     assert f"--free {name}" in finding["to_settle"]
+    assert [step["command"] for step in cli("next", "--json").data["steps"][1:2]] == [
+        f"logbook edit T-000 --gate 'same {name}'"
+    ]
     cli("edit", "T-000", "--free", name)
     assert outcomes(cli) == {"time_s": "better"}
     cli("edit", "T-000", "--drop", name, "--gate", f"same {name}")
     assert (outcomes(cli), answer_of(cli)["failed"].keys()) == ({"time_s": "open"}, {"2"})
+
+
+def test_pairs_are_not_advised_before_the_decision_on_a_checksum(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", metrics=("time_s:min:s",))
+    made = cli(*AXIS, "--max-pairs", "4", "--json", *COMMAND)
+    assert "your decision on checksum" in made.data["stopped"]["why"]
+    assert "to continue" not in made.data["stopped"]["why"]
+    [answer] = cli("status", "--json").data["answers"]
+    assert (answer["command"], answer["lacks"]) == ("logbook edit T-000 --gate 'same checksum'", "decision")
+    cli("edit", "T-000", "--free", "checksum")
+    [answer] = cli("status", "--json").data["answers"]
+    assert answer["command"].endswith("--max-pairs 6")
+    changed = cli("edit", "T-000", "--drop", "checksum", "--gate", "same checksum")
+    assert "T-000 has no answer now: gate same checksum: it is b, not a" in changed.out
+    [answer] = cli("status", "--json").data["answers"]
+    assert "command" not in answer
+    assert "a change of Q=2" in answer["why"]
 
 
 def test_a_checksum_of_the_code_or_that_varies_by_itself_says_nothing(sides: Callable[..., Cli]) -> None:

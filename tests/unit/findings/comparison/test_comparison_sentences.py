@@ -50,7 +50,11 @@ SLOWER = {"outcome": WORSE, "change": 3.5, "low": 3.0, "high": 4.0}
         ),
         (
             {"outcome": OPEN, "change": 0.02, "low": -0.01, "high": 0.05, "lacks": Lacks("pairs", 9)},
-            "int8 against none is open in time_s, +2% so far (95%: -1 to +5%; 12 pairs; needs about 9 more pairs)",
+            "int8 against none is open in time_s, +2% so far (95%: -1 to +5%; 12 pairs; needs at least 9 more pairs)",
+        ),
+        (
+            {"outcome": OPEN, "change": 0.02, "low": -0.01, "high": 0.05, "lacks": Lacks("pairs", 50)},
+            "int8 against none is open in time_s, +2% so far (95%: -1 to +5%; 12 pairs; needs tens of pairs more)",
         ),
         (
             {"change": -0.909, "low": -0.912, "high": -0.903},
