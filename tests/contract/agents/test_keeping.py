@@ -252,6 +252,26 @@ def test_an_untracked_script_comes_and_goes(campaign: Cli, git: Git, folder: Pat
     assert git("status", "--porcelain") == "M bench.py"
 
 
+def test_an_untracked_file_of_a_comparison_of_code_is_removed_only_by_name(
+    campaign: Cli, git: Git, folder: Path
+) -> None:
+    (folder / "kernel.py").write_text("TFLOPS = 5\n")
+    (folder / "bench.py").write_text("import kernel\nprint(f'RESULT tflops={kernel.TFLOPS}')\n")
+    idea = campaign(
+        "ab", "--code", "HEAD", "WORK", "--evaluator", "none", "--pairs", "1", "--json", "--", *COMMAND
+    ).data["id"]
+    for _ in range(2):
+        said = campaign("patch", idea, "--undo").out
+        assert "left as they are (untracked): kernel.py" in said
+        assert git("status", "--porcelain") == "?? kernel.py"
+    remove = next(line for line in said.splitlines() if line.startswith("to remove: ")).partition("logbook ")[2]
+    assert campaign(*shlex.split(remove)).code == 0
+    assert git("status", "--porcelain") == ""
+    assert campaign("patch", idea, "--apply", "--json").data["changed"] == ["bench.py", "kernel.py"]
+    git("add", "kernel.py")
+    assert campaign("patch", idea, "--undo", "--json").data["changed"] == ["bench.py", "kernel.py"]
+
+
 def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     (folder / "bench.py").write_text("print('RESULT tflops=7')\n")
