@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, with_request
+from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.driver import Driver, NotCounted
 from logbook_agent.campaign.trees import CodeChanged
 from logbook_agent.findings.advice import ab_afresh, ab_more, pairs_to_add
@@ -269,8 +270,16 @@ class Rounds:
         # The recorded code fails again: --id would return to it.
         again = ab_afresh(self._entry.id, stated, new=False) if is_own else self._again()
         more = [f"fix that, then continue: {again}"] if again else []
+        if is_own and self._request.setup is None and (lacks := self._lacks(tail)):
+            what = f"git does not hold {listed(lacks, _SHOWN)}, and the checkout lacks it"
+            more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
         because = f", {why}" if why else ""
         return "\n".join([f"run {run.run}, {which}: {state}{code}{because}", *(f"  {line}" for line in tail), *more])
+
+    def _lacks(self, output: Sequence[str]) -> list[str]:
+        """What the checkouts lack, what the output names first."""
+        text, command = "\n".join(output), self._cases[self._part.case].commands[0]
+        return sorted(lacking(self._driver.workspace, self._request, command), key=lambda name: name not in text)
 
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -342,3 +343,28 @@ def test_a_command_is_taken_from_a_checkout_that_is_gone(ready: Cli, folder: Pat
     like = ready("ab", "--axis", "env:N=1,2", "--like", "SPEED-000/1", "--pairs", "1", "--json")
     assert like.code == 0, like.err
     assert {run["argv"][1] for run in runs(folder, like.data["id"])} == {script}
+
+
+@pytest.mark.slow
+def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / ".gitignore").write_text("data.txt\nnotes.txt\n__pycache__/\n")
+    (folder / "make.py").write_text("open('data.txt', 'w').write('1')\n")
+    (folder / "bench.py").write_text(f"open('data.txt')\n{BENCH}")
+    git("add", ".")
+    git("commit", "-q", "-m", "Data in a file")
+    for name in ("notes.txt", "data.txt", "__pycache__/x.pyc"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("1")
+    (folder / "speed.txt").write_text("80")
+    failed = ready("ab", "--code", "HEAD", "WORK", "--pairs", "2", "--json", *COMMAND)
+    why = failed.data["stopped"]["why"]
+    assert failed.code == 1
+    assert "git does not hold data.txt, notes.txt" in why, "what the output names comes first"
+    line = next(one for one in why.splitlines() if "--setup" in one)
+    assert "__pycache__" not in line
+    typed = line[line.index("logbook ab ") :].replace("'COMMAND THAT MAKES IT'", "'python3 make.py'")
+    made = ready(*shlex.split(typed)[1:], "--json")
+    assert (made.code, made.data["id"]) == (0, "SPEED-001"), made.err
+    assert not made.data["answer"]["failed"]
+    again = ready(*shlex.split(typed)[1:], "--json")
+    assert again.data["id"] == "SPEED-001"
