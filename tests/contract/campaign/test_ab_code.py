@@ -74,11 +74,11 @@ def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
     assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
-    base, other = f"main@{main[:9]}", f"Ten percent@{faster[:9]}"
+    base, other = f"main@{main[:9]}", f'"Ten percent"@{faster[:9]}'
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]
     assert (finding["outcome"], finding["side"]) == ("better", other)
-    assert finding["sentence"].startswith('"Ten percent" takes ')
+    assert finding["sentence"].startswith(f'{faster[:9]} "Ten percent" takes ')
     assert "% less time than main (95%: " in finding["sentence"]
     assert {(run["part"]["side"], run["code"]["commit"]) for run in runs(folder)} == {(base, main), (other, faster)}
     assert not any(run["code"]["dirty"] for run in runs(folder))
@@ -368,3 +368,32 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
     assert not made.data["answer"]["failed"]
     again = ready(*shlex.split(typed)[1:], "--json")
     assert again.data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_the_question_of_an_idea_that_was_undone_names_the_patch(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "1", "--json", *COMMAND).code == 0
+    assert ready("patch", "SPEED-000", "--undo").code == 0
+    late = ready("edit", "SPEED-000", "--gate", "step_ms < 1000", "--json").error["hint"]
+    typed = shlex.split(late[late.index("logbook ab ") :])[1:]
+    hint = ready(*typed, "--json").error["hint"]
+    assert hint.endswith("logbook patch SPEED-000 --apply")
+    assert ready("patch", "SPEED-000", "--apply").code == 0
+    assert ready(*typed, "--pairs", "1", "--json").data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_branches_that_moved_on_name_the_earlier_entry(ready: Cli, git: Git, folder: Path) -> None:
+    ask = ("ab", "--code", "main", "faster", "--pairs", "1", "--json", *COMMAND)
+    assert ready(*ask).data["answer"]["earlier"] == []
+    (folder / "speed.txt").write_text("70")
+    git("commit", "-q", "-a", "-m", "More")
+    assert ready(*ask).data["answer"]["earlier"] == ["SPEED-000"]
+    # What was found of two codes is not said of the command on a third.
+    (folder / "speed.txt").write_text("200")
+    worse = ready("ab", "--code", "HEAD", "WORK", "--pairs", "8", "--json", *COMMAND).data
+    assert [f["outcome"] for f in worse["answer"]["findings"]] == ["worse"]
+    assert worse["answer"]["earlier"] == []
+    (folder / "speed.txt").write_text("60")
+    assert "tried before" not in ready("run", *COMMAND).err
