@@ -272,6 +272,24 @@ def test_an_untracked_file_of_a_comparison_of_code_is_removed_only_by_name(
     assert campaign("patch", idea, "--undo", "--json").data["changed"] == ["bench.py", "kernel.py"]
 
 
+def test_a_commit_that_is_merged_as_another_one(campaign: Cli, git: Git, folder: Path) -> None:
+    main = git("branch", "--show-current")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    idea = campaign("run", "--json", "--", *COMMAND).data["id"]
+    git("checkout", "-q", main)
+    said = campaign("keep", idea, "--why", "faster").out
+    git("merge", "-q", "--squash", "idea")
+    git("commit", "-q", "-m", "squashed")
+    typed = said[said.rindex("logbook keep") :].split()[1:]
+    assert campaign(*typed, "--json").data["commit"] == git("rev-parse", "HEAD")
+    git("checkout", "-q", "-b", "here")
+    here = measure(campaign, folder, 9)
+    git("commit", "-q", "-a", "-m", "here")
+    assert "HEAD does not hold" not in campaign("keep", here).out
+
+
 def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     (folder / "bench.py").write_text("print('RESULT tflops=7')\n")
