@@ -83,7 +83,8 @@ def test_show_of_one_run(filled: Cli) -> None:
     typed = hint[hint.index("logbook ") :].split()[1:]
     assert filled(*typed).data["output"]["tail"][-1] == "no end"
     unknown = filled("show", "MOE-000/7", "--json")
-    assert (unknown.code, unknown.error["message"]) == (2, "MOE-000 has no run 7")
+    assert (unknown.code, unknown.error["code"]) == (2, "not_found")
+    assert re.search(r"MOE-000\b.*\b7\b", unknown.error["message"])
     assert unknown.error["cause"] == "its runs are 1, 2"
 
 
