@@ -83,4 +83,7 @@ def _text(decided: Decided) -> str:
         lines.append(f"commit: {entry.commit[:9]}{'' if decided.is_committed else ' and changes'}")
     if not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
+    elif not decided.is_in_head:
+        lines.append("HEAD does not hold this commit; once it is merged as another one (a squash or a rebase), type:")
+        lines.append(f"  logbook keep {entry.decides} --commit HEAD")
     return "\n".join(lines)

@@ -21,11 +21,12 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.views import changing
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook
-from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.provenance.git_calls import read_git, try_git
 from logbook_agent.running.provenance.head import changed_in
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import checkout_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.phrases import listed
@@ -49,11 +50,12 @@ class DecisionRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """The decision as it was recorded, and the next action that it `closes`. Not `is_committed`: the commit of the code
-    that was kept lacks changes of it."""
+    that was kept lacks changes of it. Not `is_in_head`: that commit is on another branch."""
 
     entry: Entry
     closes: str | None = None
     is_committed: bool = True
+    is_in_head: bool = True
 
 
 def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decided]:
@@ -94,7 +96,12 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
         )
     is_committed = not lacks
-    return book, Decided(entry=made, closes=actions[0]["next_lead"] if actions else None, is_committed=is_committed)
+    return book, Decided(
+        entry=made,
+        closes=actions[0]["next_lead"] if actions else None,
+        is_committed=is_committed,
+        is_in_head=commit is None or _is_in_head(workspace, commit),
+    )
 
 
 def _check(record: Record, request: DecisionRequest) -> None:
@@ -163,6 +170,13 @@ def _commit_of(
         return here.code.commit, []
     lacks = _lacking(book, code, here, look)
     return (code.commit if lacks else here.code.commit), lacks
+
+
+def _is_in_head(workspace: Workspace, commit: str) -> bool:
+    """Whether HEAD has a commit in its history; so it counts where there is no repository."""
+    place = repository_of(workspace.cwd)
+    ancestors = ["merge-base", "--is-ancestor", commit, "HEAD"]
+    return place is None or try_git(place.top, ancestors, workspace.environ) is not None
 
 
 def _named(workspace: Workspace, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from logbook_agent.agents.next_steps import next_steps
 from logbook_agent.cli.options import Common
@@ -12,6 +13,8 @@ from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
+# By entry, how another worktree is ahead: a name of the answer, and its text.
+_AtWork: TypeAlias = Mapping[str, tuple[str, str]]
 
 
 def next_command(
@@ -24,20 +27,25 @@ def next_command(
     """
     space = common.space()
     book = space.book()
-    claims = {claim.entry: claim.text for claim in book.claims.held()}
-    found = next_steps(read(space, book, naming(space, book)))
+    findings = read(space, book, naming(space, book))
+    found = next_steps(findings)
     shown = found[:_SHOWN]
+    at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}
+    for step in shown:
+        if step.entry and step.kind != "next action":
+            executed = book.claims.elsewhere(findings.records.record(step.entry))
+            at_work |= {step.entry: ("executed", executed.text)} if executed is not None else {}
     left_out = len(found) - len(shown)
     data = {
         "topic": book.topic,
-        "steps": [_data(step, claims) for step in shown],
+        "steps": [_data(step, at_work) for step in shown],
         **({"left_out": left_out} if left_out else {}),
     }
-    emit("next", data, _text(shown, claims, left_out), as_json=common.as_json, warnings=space.warnings)
+    emit("next", data, _text(shown, at_work, left_out), as_json=common.as_json, warnings=space.warnings)
     return 0
 
 
-def _data(step: OpenStep, claims: Mapping[str, str]) -> dict[str, str]:
+def _data(step: OpenStep, at_work: _AtWork) -> dict[str, str]:
     """A step as plain data, without what it does not say."""
     plain = {
         "kind": step.kind,
@@ -45,25 +53,25 @@ def _data(step: OpenStep, claims: Mapping[str, str]) -> dict[str, str]:
         "what": step.text,
         "why": step.why,
         "settles": step.settles,
-        "command": "" if step.entry in claims else step.command,
-        "claimed_by": claims.get(step.entry, ""),
+        "command": "" if step.entry in at_work else step.command,
+        **dict(filter(None, [at_work.get(step.entry)])),
     }
     return {name: text for name, text in plain.items() if text}
 
 
-def _text(shown: Sequence[OpenStep], claims: Mapping[str, str], left_out: int) -> str:
+def _text(shown: Sequence[OpenStep], at_work: _AtWork, left_out: int) -> str:
     if not shown:
         return "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
-    lines = [line for number, step in enumerate(shown, 1) for line in _lines(number, step, claims)]
+    lines = [line for number, step in enumerate(shown, 1) for line in _lines(number, step, at_work)]
     return "\n".join([*lines, *([f"and {left_out} more"] if left_out else [])])
 
 
-def _lines(number: int, step: OpenStep, claims: Mapping[str, str]) -> list[str]:
+def _lines(number: int, step: OpenStep, at_work: _AtWork) -> list[str]:
     parts = {
         "why": step.why,
         "settles": "" if step.settles in step.text else step.settles,
-        "claimed by": claims.get(step.entry, ""),
-        "type": "" if step.entry in claims else step.command,
+        **{key.replace("_", " "): text for key, text in filter(None, [at_work.get(step.entry)])},
+        "type": "" if step.entry in at_work else step.command,
     }
     of = f" ({step.entry})" if step.entry and step.entry not in step.text else ""
     return [f"{number}. {step.text}{of}", *(f"   {name}: {text}" for name, text in parts.items() if text)]

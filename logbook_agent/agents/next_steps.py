@@ -1,5 +1,5 @@
 """What is open in a campaign, in order: what every reader of a thread has (`findings/open_steps.py`); where that is
-nothing, a first comparison; pure."""
+no more than stop criteria without a command, a first comparison; pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from logbook_agent.findings.advice import measure
 from logbook_agent.findings.open_steps import OpenStep, open_steps
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
+from logbook_agent.text.phrases import listed
 
 
 def next_steps(found: Findings) -> list[OpenStep]:
@@ -20,9 +21,9 @@ def next_steps(found: Findings) -> list[OpenStep]:
     for step in open_steps(found.thread, first.answers):
         step = _plan(found, step) if step.kind == "plan" else step
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
-    if not kept and first.not_settled:
+    if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
         text = "Compare two cases in pairs"
-        return [OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)]
+        kept[""] = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
     return [_typed(found, step) for step in kept.values()]
 
 
@@ -39,4 +40,8 @@ def _plan(found: Findings, step: OpenStep) -> OpenStep:
     asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
     is_stated = record.entry.comparison is not None or record.pending
     is_planned = record.state == "planned" and record.entry.kind == "experiment" and is_stated
-    return dataclasses.replace(step, settles=asked, command=measure(record) if is_planned else "")
+    run = record.entry.comparison.run if record.entry.comparison is not None else None
+    why = step.why
+    if run is not None and run.needs and run.setup is None:
+        why += f"; on other code, add --setup COMMAND, which makes {listed(run.needs, 3)}: git does not hold it"
+    return dataclasses.replace(step, why=why, settles=asked, command=measure(record) if is_planned else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from typer import Argument, Option
@@ -27,8 +28,8 @@ def patch_command(
 ) -> None:
     """Show, apply or undo the uncommitted changes of a run's code.
 
-    `git apply` changes the files all together or not at all, and leaves index, HEAD and other files as they are. An
-    untracked script that the command named is one of the changes; `--undo` removes it where `--paths` names it.
+    `git apply` changes the files all together or not at all, and leaves index, HEAD and other files as they are. A
+    new file of code is one of the changes; `--undo` removes one that git does not track only where `--paths` names it.
 
     Example: logbook patch MOE-I8-003 --undo --paths bench.py
     """
@@ -57,4 +58,7 @@ def _said(answer: PatchAnswer, *, undo: bool) -> str:
     lines = [f"{did.format(answer.id)} {files}"] if answer.changed else []
     lines += [f"already {state} these changes: {listed(answer.already, 10)}"] if answer.already else []
     lines += [f"left as they are ({why}): {listed(answer.left, 10)}"] if answer.left else []
+    if undo and (kept := [path for path in answer.left if path in answer.paths]):
+        paths = " ".join(f"--paths {quote(path)}" for path in kept)
+        lines.append(f"to remove: logbook patch {answer.id}/{answer.run} --undo {paths}")
     return "\n".join(lines) or "nothing to change"

@@ -75,8 +75,9 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths])
     left, changed, already = list[str](), list[str](), list[str]()
     if action != "show":
-        # A script that git does not track is taken away only where it is named.
-        left = [f.path for f in code.untracked if not paths and (action == "undo" or f.path not in diffs)]
+        # A file that git does not track is removed only where it is named.
+        not_kept = [f.path for f in code.untracked if f.path not in diffs]
+        left = [] if paths else not_kept if action == "apply" else [*_untracked(git, diffs), *not_kept]
         meant = {path: diff for path, diff in diffs.items() if path not in left}
         if unlike := [path for path in meant if path in inexact]:
             raise UsageError(
@@ -169,6 +170,15 @@ def _as_new(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
         (folder / path).chmod(0o755 if content.startswith(b"#!") else 0o644)
         words = [*DIFF, "--no-index", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"]
         return read_git(folder, [*words, "--", os.devnull, path], environ).out
+
+
+def _untracked(git: _Git, diffs: Mapping[str, bytes]) -> list[str]:
+    """The files that the diffs create and git does not track."""
+    created = [path for path, diff in diffs.items() if b"\nnew file mode " in diff.partition(b"\n@@")[0]]
+    words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--", *created]
+    return (
+        [os.fsdecode(path) for path in read_git(git.top, words, git.environ).out.split(b"\0")[:-1]] if created else []
+    )
 
 
 def _from_top(top: Path, cwd: Path, path: str) -> Path:

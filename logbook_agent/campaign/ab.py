@@ -14,7 +14,7 @@ from logbook_agent.campaign.ab_recorded import as_run, check_pairs, taken_up
 from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.driver import driving
-from logbook_agent.campaign.planned_claim import claimed_entry
+from logbook_agent.campaign.planned_claim import check_executed, claimed_entry
 from logbook_agent.entries.drafts import is_stated
 from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.advice import ab_more
@@ -77,6 +77,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     known: Comparison | None = None
     if request.run.entry_id is not None:
         request, known = taken_up(workspace, book, request)
+        check_executed(workspace, book, request.run.entry_id or "")
     with sides_of(workspace, book, request, display, known) as sides:
         return carry_out(workspace, book, request, sides, display)
 

@@ -74,7 +74,7 @@ def _is_same(one: Comparison, other: Comparison) -> bool:
     """Whether two comparisons ask the same of the same code, with the same command."""
     if one.run is None or other.run is None or one.evaluator != other.evaluator:
         return False
-    if one.run.setup is not None and other.run.setup not in (None, one.run.setup):
+    if other.run.setup not in (None, one.run.setup):
         return False  # what is built differs
     axis = one.question.axis
     return _question(one) == _question(other) and _asked(one.run, axis) == _asked(other.run, axis)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, with_request
+from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.driver import Driver, NotCounted
 from logbook_agent.campaign.trees import CodeChanged
 from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
@@ -282,6 +283,9 @@ class Rounds:
         more = [f"fix that, then continue: {again}"] if again else []
         if why and "@" in self._part.side and stated.question.axis == CODE_AXIS:
             more = [self._fixed_side(stated)]
+        if is_own and self._request.setup is None and (lacks := self._lacks(tail)):
+            what = f"git does not hold {listed(lacks, _SHOWN)}, and the checkout lacks it"
+            more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
         because = f", {why}" if why else ""
         return "\n".join([f"run {run.run}, {which}: {state}{code}{because}", *(f"  {line}" for line in tail), *more])
 
@@ -291,6 +295,11 @@ class Rounds:
         turned = other_evaluator(self._entry.id, stated) if side == stated.question.base else ""
         text = f"{side} is a commit, which fails again: compare another one"
         return f"{text}, or measure both with the files of the other side: {turned}" if turned else text
+
+    def _lacks(self, output: Sequence[str]) -> list[str]:
+        """What the checkouts lack, what the output names first."""
+        text, command = "\n".join(output), self._cases[self._part.case].commands[0]
+        return sorted(lacking(self._driver.workspace, self._request, command), key=lambda name: name not in text)
 
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""

@@ -168,20 +168,31 @@ def _setup(workspace: Workspace, request: AbRequest, run: RunRequest) -> Command
 
 
 def _beside(workspace: Workspace, of: Command, facts: CodeFacts | None) -> tuple[str, ...]:
-    """The files and folders in the checkout of a command that git does not hold and the record does not keep, by their
-    path from its top; without caches, virtual environments and the logbooks."""
-    repository = repository_of(of.cwd)
-    if repository is None or facts is None or not of.runs_files or facts.code.commit is None:
+    """The files and folders in the checkout of a command that git does not hold and the record does not keep."""
+    if repository_of(of.cwd) is None or facts is None or not of.runs_files or facts.code.commit is None:
         return ()
-    checkout = checkout_of(of.cwd, workspace.environ)
-    root = Path(os.path.realpath(workspace.root))
     kept = {file.path for file in facts.code.untracked}
-    return tuple(
-        name
-        for name in checkout.untracked()
-        if name.rstrip("/") not in kept
-        and not any(fnmatch.fnmatch(part, cache) for part in Path(name).parts for cache in _CACHES)
-        and not (checkout.top / name / _ENVIRONMENT).exists()
-        and not root.is_relative_to(checkout.top / name)
-        and not (checkout.top / name).is_relative_to(root)
-    )
+    checkout = checkout_of(of.cwd, workspace.environ)
+    return tuple(name for name in _not_held(workspace, checkout) if name.rstrip("/") not in kept)
+
+
+def lacking(workspace: Workspace, request: AbRequest, of: Command) -> list[str]:
+    """The files and folders beside the code that git does not hold, and that the checkout of a command lacks."""
+    place = repository_of(of.cwd)
+    if request.codes is None or place is None:
+        return []
+    here = checkout_of((workspace.cwd / (request.run.cwd or ".")).absolute(), workspace.environ)
+    return [name for name in _not_held(workspace, here) if not (place.top / name).exists()]
+
+
+def _not_held(workspace: Workspace, checkout: Checkout) -> Iterator[str]:
+    """The files and folders in a checkout that git does not hold, by their path from its top; without caches, virtual
+    environments and the logbooks."""
+    root = Path(os.path.realpath(workspace.root))
+    for name in checkout.untracked():
+        is_cache = any(fnmatch.fnmatch(part, cache) for part in Path(name).parts for cache in _CACHES)
+        place = checkout.top / name
+        if not (
+            is_cache or (place / _ENVIRONMENT).exists() or root.is_relative_to(place) or place.is_relative_to(root)
+        ):
+            yield name

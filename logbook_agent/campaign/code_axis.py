@@ -21,6 +21,7 @@ from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, side_by_side
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
@@ -142,7 +143,7 @@ def checked_out(
         identities = [facts.code.identity for facts in found]
         if stated is None and identities[0] == identities[1] is not None:
             differed = [one.path for one in evaluator if one.differed]
-            hint = "--evaluator none measures each with its own" if differed else "name another commit: git log"
+            hint = "--evaluator none measures each with its own" if differed else _other_code(book, request)
             raise UsageError(
                 f"{codes[0]} and {codes[1]} are the same code"
                 + (f" but for {listed(differed)}, which measures them" if differed else ""),
@@ -171,6 +172,15 @@ def checked_out(
             code=dict(zip(labels, found, strict=True)),
             lines=tuple(lines),
         )
+
+
+def _other_code(book: Book, request: AbRequest) -> str:
+    """What to type where WORK has none of the changes that were to be measured."""
+    like = book.entry(book.resolve(entry_of(request.like))) if request.like is not None else None
+    code = like.comparison.code.values() if like is not None and like.comparison is not None else ()
+    if like is not None and WORK in (request.codes or ()) and any(one.diff_sha256 for one in code):
+        return f"apply the change of {like.id} first: logbook patch {like.id} --apply"
+    return "name another commit: git log"
 
 
 def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
@@ -205,13 +215,14 @@ def _check_folder(checkout: Checkout, code: str | Code, tree: Tree) -> None:
 
 
 def _label(checkout: Checkout, code: str, commit: str, identity: str | None) -> str:
-    """`main@3f2a9c01d`; of a hash, or a name that moves on, the subject of the commit; `WORK+a1b2c3d` with the digest
-    of the whole tree."""
+    """`main@3f2a9c01d`; of a hash, or a name that moves on, the quoted subject of the commit; `WORK+a1b2c3d` with the
+    digest of the whole tree."""
     if code == WORK:
         return f"{WORK}+{(identity or commit)[:_TREE_CHARS]}"
     if commit.startswith(code.lower()) or code.startswith(("HEAD", "@")):
         said = " ".join(checkout.subject_of(commit).replace("@", " ").split())
-        code = cut_line(said, _SUBJECT_CHARS) or "commit"
+        subject = cut_line(said.replace('"', "'"), _SUBJECT_CHARS) or "commit"
+        code = f'"{subject}"'
     return f"{code}@{commit[:_COMMIT_CHARS]}"
 
 

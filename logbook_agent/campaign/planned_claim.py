@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import digest, is_made
+from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.claims import Claims, ExecutedAt, PlanClaim, refused
+from logbook_agent.store.claims import Claims, ExecutedAt, PlanClaim, command_key, refused
 from logbook_agent.store.open_runs import going_runs
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
@@ -35,7 +34,7 @@ class ClaimedPlan:
         """Note that a run came to its end."""
         if self.claims is None or self.claim is None or self.entry is None or run.planned is None or not is_made(run):
             return
-        self.claims.note(self.claim, _key(self.entry.commands[run.planned]), self.workspace.stamp())
+        self.claims.note(self.claim, command_key(self.entry.commands[run.planned]), self.workspace.stamp())
 
 
 @contextlib.contextmanager
@@ -56,11 +55,11 @@ def claimed(
         _check_ended(workspace, book, before)
     claim = _claim(workspace, entry.id)
     with claims.taken(claim):
-        pending = {place: _key(entry.commands[place]) for place in book.record(entry.id).pending}
+        pending = {place: command_key(entry.commands[place]) for place in book.record(entry.id).pending}
         executed = {k: one for k, one in claims.of(entry.id).executed.items() if k in pending.values()}
         left = [c for c in commands if c.planned in pending and pending[c.planned] not in executed]
         if not left and executed:
-            raise _executed(entry, executed, claim.root)
+            raise _executed(entry.id, max(executed.values(), key=lambda one: one.at), claim.root)
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=left, claims=claims, claim=claim)
 
 
@@ -70,23 +69,22 @@ def claimed_entry(workspace: Workspace, book: Book, entry: Entry) -> Iterator[No
     Raises Locked where another process holds it, and UsageError where another worktree has more runs of it."""
     claims, claim = book.claims, _claim(workspace, entry.id)
     with claims.taken(claim):
-        noted = claims.of(entry.id).executed
-        most = max(noted, key=lambda runs: int(runs), default="0")
-        if int(most) > len(book.run_numbers(entry.id)):
-            raise _executed(entry, {most: noted[most]}, claim.root)
+        check_executed(workspace, book, entry.id)
         try:
             yield
         finally:
             claims.note(claim, str(len(book.run_numbers(entry.id))), workspace.stamp())
 
 
+def check_executed(workspace: Workspace, book: Book, entry_id: str) -> None:
+    """Raises UsageError where another worktree has runs of an entry that are not here."""
+    if (last := book.claims.elsewhere(book.record(entry_id))) is not None:
+        raise _executed(entry_id, last, str(workspace.root))
+
+
 def _claim(workspace: Workspace, entry_id: str) -> PlanClaim:
     owner = workspace.owner()
     return PlanClaim(entry=entry_id, **owner)  # type: ignore[arg-type]
-
-
-def _key(command: PlannedCommand) -> str:
-    return digest(encode(command))
 
 
 def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:
@@ -103,13 +101,12 @@ def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:
         raise refused(before, why="that process is gone, but the command that it started still runs")
 
 
-def _executed(entry: Entry, executed: Mapping[str, ExecutedAt], root: str) -> UsageError:
-    last = max(executed.values(), key=lambda one: one.at)
+def _executed(entry_id: str, last: ExecutedAt, root: str) -> UsageError:
     is_here = last.root == root
     return UsageError(
-        f"{entry.id} was executed already, in {last.root} at {last.at}",
+        f"{entry_id} was executed already, in {last.root} at {last.at}",
         cause="its runs are on another branch, or were removed"
         if is_here
         else "its runs are in that worktree; this one does not have them before their branch is merged",
-        hint=f"merge that branch; to execute it once more: logbook note --plan --release {entry.id}",
+        hint=f"merge that branch; to execute it once more: logbook note --plan --release {entry_id}",
     )

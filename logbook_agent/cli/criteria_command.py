@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,10 +20,13 @@ from logbook_agent.entries.criteria import (
     criteria_data,
     judge_name,
 )
+from logbook_agent.findings.criteria.predicate import MOVING
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Computed
-from logbook_agent.store.workspace import naming
+from logbook_agent.running.provenance.git_calls import try_git
+from logbook_agent.store.repository import branch_of, repository_of
+from logbook_agent.store.workspace import Workspace, naming
 
 _NONE = "no stop criteria; to add one: logbook criteria --help"
 
@@ -98,6 +102,7 @@ def criteria_command(
             hint="add: --met N (logbook criteria)",
         )
     book = space.book()
+    change = replace(change, fixed=_fixed(space, change))
     change_criteria(space, book, change)
     thread = read(space, book, naming(space, book))
     stated, data = criteria(thread.header), criteria_data(book, thread)
@@ -111,6 +116,26 @@ def criteria_command(
     if not common.as_json:
         say(f"{sum(not c['met'] for c in stated)} of {len(stated)} not met (exit code 1)")
     return 1
+
+
+def _fixed(space: Workspace, change: CriteriaRequest) -> str:
+    """What to type where the predicate names code that changes: the commits of now, and the branch of the working tree;
+    empty where it names none."""
+    repository = repository_of(space.cwd)
+    if change.predicate is None or repository is None or not MOVING.search(change.predicate[1]):
+        return ""
+
+    def now(match: re.Match[str]) -> str:
+        if match[0] == "WORK":
+            return branch_of(repository) or "BRANCH"
+        found = try_git(repository.top, ["rev-parse", "--short=9", "--verify", match[0]], space.environ)
+        return found.decode().strip() if found else "COMMIT"
+
+    number, text = change.predicate
+    words = shlex.quote(("" if number is None else f"{number}=") + MOVING.sub(now, text))
+    add = f"--add {shlex.quote(change.add)} " if change.add is not None else ""
+    reason = f" --reason {shlex.quote(change.reason)}" if change.reason is not None else ""
+    return f"logbook criteria {add}--predicate {words}{reason}"
 
 
 def _signed(criterion: CriterionLine, computed: Computed | None) -> str:

@@ -13,6 +13,7 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.header_change import LISTS, ScopeChange, change_scope
 from logbook_agent.entries.judging import Judging
+from logbook_agent.findings.advice import measure
 from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.comparison.answer_changes import answer_changes, change_lines
 from logbook_agent.findings.read import read
@@ -82,7 +83,11 @@ def _release(common: Common, entry_id: str) -> None:
     who = f"released {entry_id}: it was claimed by {claim.text}" if claim is not None else f"nobody claims {entry_id}"
     rooms = sorted({one.root for one in before.executed.values()})
     text = f"{who}; it was executed in {', '.join(rooms)}" if rooms else who
+    record = book.record(entry_id)
+    command = measure(record) if record.state == "planned" else ""
+    text += f"\nto execute it here: {command}" if command else ""
     data = {"id": entry_id, "claim": claim.data() if claim is not None else None, "executed_in": rooms}
+    data |= {"command": command} if command else {}
     common.emit("release", data, text)
 
 

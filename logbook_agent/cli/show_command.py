@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
 from logbook_agent.cli.declared import argument, flag, number, option
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
+from logbook_agent.findings.queries import brief_run
 from logbook_agent.findings.read import read
+from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
@@ -20,7 +24,7 @@ from logbook_agent.store.book import Book
 
 def show_command(
     *,
-    entry_id: str = argument("ID", "The entry.", ...),
+    entry_id: str = argument("ID[/RUN]", "The entry, or one of its runs.", ...),
     full: bool = flag("--full", "With --json: every sample and all provenance."),
     log: bool = flag("--log", "Print the output of its last run instead, even while it runs."),
     tail: int | None = number("--tail N", "Print only the last N lines of that output."),
@@ -30,6 +34,8 @@ def show_command(
     """One entry with its runs.
 
     Example: logbook show MOE-I8-002
+
+    Example: logbook show MOE-I8-002/1
     """
     if full and not common.as_json:
         raise UsageError(
@@ -38,11 +44,15 @@ def show_command(
             hint=f"logbook show {entry_id} --full --json",
         )
     space = common.space()
-    book = space.book(entry_id).outgoing()
-    entry_id = book.resolve(entry_id)
+    named, _, of_run = entry_id.partition("/")
+    book = space.book(named).outgoing()
+    entry_id = book.resolve(named)
     record = book.record(entry_id)
     if log or tail is not None or run is not None:
-        _show_log(common, book, entry_id, tail, run)
+        _show_log(common, book, entry_id, tail, run or of_run or None)
+        return
+    if of_run:
+        _show_run(common, book, record, book.run_named(entry_id, of_run), full=full)
         return
     found = read(space, book)
     later = found.later(record.entry)
@@ -51,7 +61,24 @@ def show_command(
         return
     compared, plots = found.compared(record.entry), plots_of(found, record.entry)
     block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
-    text = with_numbers(found, block, plain=True).strip("\n")
+    _emit_markdown(common, with_numbers(found, block, plain=True))
+
+
+def _show_run(common: Common, book: Book, record: Record, number: int, *, full: bool) -> None:
+    """Show one run of an entry: its command, config and rows, and where its output lies."""
+    status = next(status for status in record.runs if status.run.run == number)
+    path = book.log_path(record.id, number)
+    if common.as_json:
+        run = encode(status.run) | {"state": status.state} if full else brief_run(status, book.log_path)
+        common.emit("show", {"id": record.id, **run, "log": str(path)})
+        return
+    entry = replace(record.entry, title=f"{record.entry.title}, run {number}", fields=(), comparison=None)
+    block = blocks_of(common.space(), book).entry(replace(record, entry=entry, runs=(status,)))
+    _emit_markdown(common, f"{block.rstrip()}\n- Output: `{common.space().shown(path)}`")
+
+
+def _emit_markdown(common: Common, text: str) -> None:
+    text = text.strip("\n")
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""

@@ -151,6 +151,7 @@ _LINES: dict[str, _Lines] = {
     "running": _running,
     "detached_series": _plain("series of runs: {}"),
     "claimed": lambda one, _: iter([(f"claimed: {one['id']} by {one['host']}, {one['root']}", "")]),
+    "executed": _plain("executed: {0[id]} in {0[root]} at {0[at]}; merge that branch to have its runs here"),
     "open": _open,
     "next_actions": _next_action,
     "negative_results": _about("negative result: {}"),

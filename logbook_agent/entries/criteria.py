@@ -39,10 +39,11 @@ class JudgeRequest:
 class CriteriaRequest:
     """What is to change: one in words is added, then a predicate is set (number and YAML; None stands for the criterion
     that is added), then one is judged, then the one with the number `drop` is removed. With a `reason` the change is a
-    decision in the log."""
+    decision in the log. `fixed`: the predicate to type where it names code that changes."""
 
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
+    fixed: str = ""
     judgement: JudgeRequest | None = None
     drop: int | None = None
     budget: Sequence[str] = ()
@@ -80,7 +81,7 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         raise UsageError(
             "the criterion has no text", cause="the text after --add is empty", hint="logbook criteria --add 'when ...'"
         )
-    predicate = _predicate(request.predicate[1]) if request.predicate is not None else None
+    predicate = _predicate(request.predicate[1], request.fixed) if request.predicate is not None else None
     judgement = None
     if judged is not None:
         if replace(request, judgement=None) == CriteriaRequest():
@@ -129,7 +130,7 @@ def _what(found: Sequence[Criterion], request: CriteriaRequest) -> str:
     return one_line(", ".join([*said, *(f"budget {text}" for text in request.budget)]))
 
 
-def _predicate(text: str) -> dict[str, object] | None:
+def _predicate(text: str, fixed: str) -> dict[str, object] | None:
     """The predicate that YAML states; an empty text takes it away."""
     if not text.strip():
         return None
@@ -141,7 +142,7 @@ def _predicate(text: str) -> dict[str, object] | None:
             cause=error.cause or "it is not valid YAML",
             hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
         ) from None
-    return checked_predicate(data)
+    return checked_predicate(data, fixed)
 
 
 def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from logbook_agent.findings.read import Findings, read
@@ -43,9 +43,17 @@ def overview(
         runs=open_runs(book.outgoing()),
         series=open_series(book),
         claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),
+        executed=_if_readable(workspace, lambda: _executed(book, found)),
     )
     _bound(workspace.warnings, budget // 4)
     return status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
+
+
+def _executed(book: Book, found: Findings) -> list[Mapping[str, object]]:
+    """The plans that another worktree has executed, with where and when."""
+    plans = [summary["id"] for summary in found.thread.open if summary["state"] == "planned"]
+    places = ((plan, book.claims.elsewhere(found.records.record(plan))) for plan in plans)
+    return [{"id": plan, "root": one.root, "at": one.at} for plan, one in places if one is not None]
 
 
 def _bound(warnings: list[str], room: int) -> None:

@@ -20,6 +20,7 @@ from logbook_agent.findings.attempts import (
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.summaries import headline
 from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -125,10 +126,13 @@ def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
 
 
 def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[TriedItem]:
-    """What the comparison of an entry found of the sides that these runs are of."""
+    """What the comparison of an entry found of the sides that these runs are of; one of two codes says nothing of the
+    command on a third."""
     if record.entry.comparison is None or (answer := findings.comparisons.answer_of(record.id)) is None:
         return []
     axis = answer.question.axis
+    if axis == CODE_AXIS:
+        return []
     of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
     return [
         item

@@ -13,7 +13,6 @@ from datetime import datetime
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import needed
-from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item
 from logbook_agent.model.comparison import (
@@ -24,6 +23,7 @@ from logbook_agent.model.comparison import (
     MINIMUM_EFFECT,
     Comparison,
     code_hash,
+    code_name,
 )
 from logbook_agent.model.entry import entry_of, parse_id
 from logbook_agent.model.gates import SAME

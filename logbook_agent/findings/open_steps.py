@@ -51,7 +51,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     """What is left to do in a thread, in the order of this module; nothing once it is closed."""
     if thread.header.closing is not None:
         return
-    yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
+    yield from map(_criterion, unmet(thread.header))
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
             text = f"{s['title']} ({s['state']})"

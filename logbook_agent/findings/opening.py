@@ -208,7 +208,10 @@ def _first_comparison(records: Records, thread: Thread) -> str:
     good = [item for item in items if item.row.failed is None]
     rows = (_of_rows([item for item in good if item.case.entry == entry]) for entry in latest)
     axes = (ab_like(axis.axis, axis.values, items) for axis in thread.header.matrix if len(axis.values) > 1)
-    return next(filter(None, itertools.chain(rows, axes)), "logbook ab --help")
+    # A run of changed code can be compared with its commit, also once the change is committed.
+    changed = (i for i in reversed(good) if "+" in i.case.facts.get("commit", ""))
+    codes = (ab_like(CODE_AXIS, [i.case.facts["commit"].partition("+")[0], "WORK"], [i]) for i in changed)
+    return next(filter(None, itertools.chain(rows, axes, codes)), "logbook ab --help")
 
 
 def _of_rows(rows: Sequence[Item]) -> str:

@@ -38,14 +38,15 @@ _LISTS = ("answers", "decisions", "negative_results", "criteria", "running", "ne
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMachine:
     """What `status` says beside the records: where the `view` is, IDs that were `reserved` and never became an entry,
-    `runs` that have not ended, entries whose `series` of runs is made now, and the `claims` of plans in all worktrees
-    of the clone."""
+    `runs` that have not ended, entries whose `series` of runs is made now, the `claims` of plans in all worktrees
+    of the clone, and the plans that another worktree has `executed`."""
 
     view: str
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
     claims: Sequence[Mapping[str, object]] = ()
+    executed: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
     yield _newest("detached_series", reversed(here.series))
     yield _newest("claimed", reversed(here.claims))
+    yield _newest("executed", reversed(here.executed))
     yield _open(thread)
     yield _newest("next_actions", _next_actions(found))
     yield _newest("negative_results", [_said(e, e["negative"]) for e in _not_superseded(thread, thread.negative)])

@@ -4,6 +4,7 @@ the runs wherever it is shown (`findings.comparison`)."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,11 +23,17 @@ FEWEST_PAIRS = 8
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
 CODE_AXIS, CASE_AXIS = "code", "case"
+_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 
 
 def code_hash(label: str) -> str:
     """What names a code for good: `3f2a9c01d` of `main@3f2a9c01d`, and `WORK+a1b2c3d`."""
     return label.rpartition("@")[2]
+
+
+def code_name(label: str) -> str:
+    """The name of a code in its label: `main` of `main@3f2a9c01d`."""
+    return _CODE.split(label)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -298,7 +298,7 @@ def blocks_of(workspace: Workspace, book: Book) -> Blocks:
 
 
 def _more(count: int, noun: str) -> str:
-    return f"{count:,} more {noun}: `logbook status --json`"
+    return f"{count:,} more {noun}: `logbook list{'' if noun.endswith('comparisons') else ' --tried'}`"
 
 
 def opening_values(

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from logbook_agent.model.entry import sorted_ids
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import PlannedCommand, sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.record import Record, digest
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations
 from logbook_agent.store.layout import SETTINGS_BYTES
@@ -56,6 +58,11 @@ class ExecutedAt:
 
     root: str
     at: str
+
+    @property
+    def text(self) -> str:
+        """`in ~/tree/logbooks at 2026-02-10T10:43:00+00:00, and is not merged here`."""
+        return f"in {self.root} at {self.at}, and is not merged here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +117,18 @@ class Claims:
             self._write(entry_id, PlanState())
             return before
 
+    def elsewhere(self, record: Record) -> ExecutedAt | None:
+        """Where and when a plan was executed last, or pairs of an A/B were made, whose runs are not here; None where
+        something is left to do here."""
+        noted, entry = self.of(record.id).executed, record.entry
+        if entry.comparison is not None and not entry.commands:
+            missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > len(record.runs)]
+        else:
+            pending = [noted.get(command_key(command)) for command in record.pending_commands]
+            missing = [one for one in pending if one is not None]
+            missing = missing if len(missing) == len(pending) else []
+        return max(missing, key=lambda one: one.at, default=None)
+
     @property
     def _files(self) -> Folder:
         return self.place.files.below(_FOLDER)
@@ -147,6 +166,11 @@ class Claims:
         }
         # After a power cut no process of before lives; what was executed stays.
         self._files.write(entry_id, json.dumps(plain), durable=bool(state.executed))
+
+
+def command_key(command: PlannedCommand) -> str:
+    """What the execution of a planned command is noted under."""
+    return digest(encode(command))
 
 
 def refused(claim: PlanClaim, *, why: str = "") -> Locked:

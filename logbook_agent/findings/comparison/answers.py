@@ -14,7 +14,7 @@ from dataclasses import replace
 from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Lacks, Outcome
 from logbook_agent.findings.comparison.judgement import findings, left_out, pairs_left_out, sittings
 from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, Question, code_name
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
@@ -56,14 +56,24 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
 
 
 def _earlier(one: EntryPairs, tried: Sequence[EntryPairs]) -> tuple[str, ...]:
-    """The entries before this one that asked the same: of other code, but where code is what is compared."""
+    """The entries before this one that asked the same: of other code, but where code is what is compared; of that, also
+    where its branches and tags have moved on."""
     before = tried[: next((at for at, other in enumerate(tried) if other.entry == one.entry), len(tried))]
-    is_code = one.question.axis == CODE_AXIS
+    is_code, names = one.question.axis == CODE_AXIS, _code_names(one.question)
     return tuple(
         other.entry
         for other in before
-        if not other.is_void and one.asks and one.asks == other.asks and (not is_code or one.code == other.code)
+        if not other.is_void
+        and one.asks
+        and one.asks == other.asks
+        and (not is_code or one.code == other.code or (names and names == _code_names(other.question)))
     )
+
+
+def _code_names(question: Question) -> list[str]:
+    """The branches and tags that a question compares; empty where a side has no name that lasts."""
+    names = [code_name(value) for value in question.values]
+    return [] if any(name == "WORK" or " " in name or name.startswith('"') for name in names) else names
 
 
 # So many pairs show that a value is constant.

@@ -4,10 +4,9 @@ uses these."""
 from __future__ import annotations
 
 import math
-import re
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.model.values import finite, parse_scalar
@@ -199,7 +198,6 @@ _ENV = "env:"
 # Values that say nothing without their axis.
 _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"})
 # What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
-_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 
 
 def sentence(answer: Answer, finding: Finding) -> str:
@@ -246,19 +244,17 @@ def _without_middle(name: str, size: int) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart; the
-    subject of a commit in quotation marks."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart; of a
+    commit without a name its hash and its subject, `3f2a9c01d "Faster"`."""
     if answer.question.axis == CODE_AXIS:
         names = {value: code_name(value) for value in answer.question.values}
-        if len(set(names.values())) == len(names):
-            side = names.get(side, side)
-        side = f'"{side}"' if " " in side else side
+        name = names.get(side, side)
+        if " " in name or name.startswith('"'):
+            quoted = name.strip('"')
+            side = f'{code_hash(side)} "{quoted}"'
+        elif len(set(names.values())) == len(names):
+            side = name
     return side if side else "(empty)"
-
-
-def code_name(label: str) -> str:
-    """The name of a code in its label: `main` of `main@3f2a9c01d`."""
-    return _CODE.split(label)[0]
 
 
 def _axis_of(answer: Answer, side: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
@@ -29,7 +30,7 @@ from logbook_agent.text.near import nearest
 
 Values: TypeAlias = tuple[Scalar, ...]
 # Axes whose values are versions of the code.
-_OF_CODE = (CODE_AXIS, "commit")
+OF_CODE = (CODE_AXIS, "commit")
 Config: TypeAlias = Mapping[str, Scalar]
 
 
@@ -104,6 +105,8 @@ class Several:
 Predicate = SideBySide | Target | Budget | Day | ByPerson | Several
 
 _KINDS: Mapping[str, Any] = {"compared": SideBySide, "target": Target, "budget": Budget, "judgement": ByPerson}
+# A name of code that is other code as work goes on.
+MOVING = re.compile(r"(?<![\w./-])(?:WORK|HEAD|@)(?![\w/.-])[~^\d]*")
 _WORDS = (*_KINDS, "date", "all", "any")
 
 
@@ -147,14 +150,18 @@ def _wrong(found: Predicate) -> Iterator[str]:
     """What no type says."""
     match found:
         case SideBySide():
-            moving = [v for v in found.values if found.axis in _OF_CODE and str(v).startswith(("HEAD", "@", "WORK"))]
-            yield from (f"{v} is other code tomorrow; name a branch or a commit" for v in moving)
+            yield from (f"{v} is other code tomorrow; name a branch, a tag or a commit" for v in _moving(found))
             yield from _wrong_comparison(found)
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
             yield "say either at_least or at_most"
     for name in ("cases", "runs", "hours"):
         if (number := getattr(found, name, None)) is not None and number <= 0:
             yield f"{name}: expected a number above 0, got {number:g}"
+
+
+def _moving(found: SideBySide) -> list[Scalar]:
+    """The values that name other code as work goes on."""
+    return [v for v in found.values if found.axis in OF_CODE and str(v).startswith(("HEAD", "@", "WORK"))]
 
 
 def _wrong_comparison(c: SideBySide) -> Iterator[str]:
@@ -173,8 +180,9 @@ def _wrong_comparison(c: SideBySide) -> Iterator[str]:
             yield f"for_each.{name}: no values, so it would hold for nothing"
 
 
-def checked_predicate(data: object) -> dict[str, Any]:
-    """A predicate as a header keeps it: plain data, dates as text. Raises UsageError for what is none."""
+def checked_predicate(data: object, fixed: str = "") -> dict[str, Any]:
+    """A predicate as a header keeps it: plain data, dates as text. Raises UsageError for what is none; its hint is
+    `fixed`, what to type instead, where there is one."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(data, default=str))
         parse(plain)
@@ -182,6 +190,6 @@ def checked_predicate(data: object) -> dict[str, Any]:
         raise UsageError(
             f"the predicate is not valid: {error}",
             cause=f"a stop criterion is checked by one of: {', '.join(_WORDS)}",
-            hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
+            hint=fixed or "write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
         ) from None
     return plain

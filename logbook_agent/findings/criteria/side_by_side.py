@@ -11,12 +11,12 @@ from typing import TypeAlias
 from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import SHORTLY, code_name, first_words, sentence
+from logbook_agent.findings.comparison.words import SHORTLY, first_words, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
-from logbook_agent.findings.criteria.predicate import Config, SideBySide
+from logbook_agent.findings.criteria.predicate import OF_CODE, Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
 from logbook_agent.findings.tables.frame import Item, show
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, code_hash
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.commands.axis_words import ANY, flag_places
@@ -127,6 +127,9 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
     rows = [item for value in values for item in having({**rest, axis: value})[:1]]
     # Else those of other cases, with the flags of this one.
     others = [moved for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
+    if not rows and axis in OF_CODE:
+        # Any command that was run can be run on other code.
+        rows = [*facts.rows.frame.items][-1:]
     typed = rows[0].case.command if rows else others[0] if others else ()
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
     options += ["--metric", metric] if metric is not None else []

@@ -1,5 +1,5 @@
 """Lines that give declared metrics in plain forms, as programs print them: `loss:   0.9`, `step: 3, loss: 0.5`; and
-digests of an output: `checksum=3f2a`."""
+digests of an output: `checksum=3f2a rows=9`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _PAIR = rf"(?:[^\s:=,;|]{{1,100}}{_IS}[^\s:=,;|]{{1,60}}|{_STEP}[ ]\d+(?:/\d+)?:
 _PAIRS = re.compile(rf"{_PAIR}(?:[ \t,;|]{{1,20}}(?:-[ \t]{{1,20}})?{_PAIR}){{1,50}}[\s,;]*")
 _NAMED = re.compile(rf"(?:({_STEP})[ ]|([^\s:=,;|]+){_IS})([^\s:=,;|]+)")
 _DIGEST = re.compile(rf"([A-Za-z_][\w./-]{{0,60}}){_IS}([\w+/=:-]{{1,200}})\s*")
+_WORDS = re.compile(r"(?:[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s+){1,50}[A-Za-z_][^\s=]{0,60}=[^\s=]{1,200}\s*")
 _OF_DIGEST = re.compile(r"(?i)checksum|digest|hash|sha\d|md5|crc")
 EPOCH = "epoch"
 
@@ -42,12 +43,21 @@ class PlainValue(NamedTuple):
     unit: str | None
 
 
-def digest_line(line: str) -> tuple[str, str] | None:
-    """The name and the value of a digest of the output that a whole line gives, after a prefix."""
+def digests_of(line: str) -> dict[str, str]:
+    """The digests of the output that a whole line gives, after a prefix: `checksum: 3f2a`, or `checksum=3f2a rows=9`,
+    of whose words only the digests are taken."""
     if len(line) > _LONGEST or _OF_DIGEST.search(line) is None:
-        return None
-    found = (_DIGEST.fullmatch(line, at) for at, _ in bodies(line))
-    return next(((one[1], one[2]) for one in found if one is not None and is_digest_name(one[1])), None)
+        return {}
+    for at, _ in bodies(line):
+        words = line[at:].split() if _WORDS.fullmatch(line, at) else [line[at:]]
+        found = [
+            one
+            for word in words
+            if (one := _DIGEST.fullmatch(word.rstrip(",;"))) is not None and is_digest_name(one[1])
+        ]
+        if found:
+            return {one[1]: one[2] for one in found}
+    return {}
 
 
 class PlainForms:

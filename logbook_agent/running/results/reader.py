@@ -26,7 +26,7 @@ from logbook_agent.running.results.curve_points import (
 )
 from logbook_agent.running.results.fold import fold, is_measured, join_loose, merge_lines, with_labels
 from logbook_agent.running.results.line_prefix import RANK
-from logbook_agent.running.results.plain_lines import PlainForms, PlainValue, digest_line
+from logbook_agent.running.results.plain_lines import PlainForms, PlainValue, digests_of
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
     PLAIN_NUMBER,
@@ -103,7 +103,7 @@ class ResultReader:
         self._metrics: list[Row] = []
         self._forms = PlainForms(self._rules, self._step_keys)
         self._plain: dict[tuple[str, str | None], tuple[int, PlainValue]] = {}
-        # The values of each digest of the output on a line of its own.
+        # The values of each digest of the output on a line of its own, or among words `key=value`.
         self._digests: dict[str, dict[str, None]] = {}
         # The declared metrics on RESULT lines, and all on METRIC lines.
         self._printed: set[str] = set()
@@ -169,10 +169,12 @@ class ResultReader:
                     self._plain[plain.name, plain.rank] = count + 1, plain
             elif row := self._rules.row(self._clean(plain.pairs), self._forms.step_keys, self._problems.add):
                 self._keep(row, rank=plain.rank)
-        elif (digest := digest_line(line)) is not None and not self._rules.is_config(digest[0]):
-            values = self._digests.setdefault(digest[0], {}) if len(self._digests) < MAX_KEYS else {}
-            if len(values) < MAX_ROWS:
-                values[digest[1]] = None
+        elif digests := digests_of(line):
+            for name, value in digests.items():
+                if not self._rules.is_config(name) and (name in self._digests or len(self._digests) < MAX_KEYS):
+                    values = self._digests.setdefault(name, {})
+                    if len(values) < MAX_ROWS:
+                        values[value] = None
         elif self._traceback is not None and not self._traceback[1]:
             prefix = self._traceback[0]
             if line.startswith(prefix) and not line[len(prefix) : len(prefix) + 1].isspace():

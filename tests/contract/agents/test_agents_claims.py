@@ -134,13 +134,40 @@ def test_a_plan_is_executed_once_also_where_a_branch_does_not_have_its_runs(cli:
     git(folder, "commit", "-q", "-m", "run")
     git(folder, "switch", "-q", "main")
     assert cli("run", "--id", "MOE-000").code == 2
-    assert cli("note", "--plan", "--release", "MOE-000").code == 0
-    assert cli("run", "--id", "MOE-000").code == 0
+    [step] = cli("next", "--json").data["steps"]
+    assert ("command" in step, f"in {folder}/logbooks at " in step["executed"]) == (False, True)
+    assert [one["id"] for one in cli("status", "--json").data["executed"]] == ["MOE-000"]
+    assert "executed: MOE-000 in " in cli("status").out
+    assert "to execute it here: logbook run --id MOE-000\n" in cli("note", "--plan", "--release", "MOE-000").out
+    assert ("executed" in cli("status", "--json").data, cli("run", "--id", "MOE-000").code) == (False, 0)
+
+
+def test_pairs_that_another_branch_has_are_named_before_anything_is_checked_out(cli: Cli, folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "time_s:min:s")
+    (folder / "bench.sh").write_text("echo METRIC time_s=1\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "bench")
+    (folder / "bench.sh").write_text("echo METRIC time_s=2\n")
+    ask = ("--evaluator", "none", "--max-pairs", "1", "--plan", "--", "sh", "bench.sh")
+    assert cli("ab", "--code", "HEAD", "WORK", *ask).code == 0
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "plan")
+    assert cli("ab", "--id", "MOE-000", "--max-pairs", "1").code == 0
+    git(folder, "switch", "-q", "-c", "other")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "run")
+    git(folder, "switch", "-q", "main")
+    refused = cli("ab", "--id", "MOE-000")
+    assert (refused.code, "executed already" in refused.err, "checking out" in refused.err) == (2, True, False)
+    [step] = cli("next", "--json").data["steps"]
+    assert ("command" in step, "executed" in step) == (False, True)
+    assert "logbook ab --id MOE-000" in cli("note", "--plan", "--release", "MOE-000").out
 
 
 def test_release_of_what_nobody_claims(cli: Cli) -> None:
     cli("start", "moe", "--prefix", "MOE")
     cli("note", "--plan", "Two", "--command", "true")
-    assert cli("note", "--plan", "--release", "moe-0").out == "nobody claims MOE-000\n"
+    assert cli("note", "--plan", "--release", "moe-0").out.startswith("nobody claims MOE-000\n")
     assert cli("note", "--plan", "Three", "--release", "MOE-000").code == 2
     assert cli("note", "--release", "MOE-001").code == 2

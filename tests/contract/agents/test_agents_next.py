@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,3 +165,31 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     cli(words[0], *more, *words[1:])
     left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
     assert ("MOE-001" in left) is not closes
+
+
+def test_criteria_are_named_from_the_first_moment(thread: Cli) -> None:
+    assert [one["kind"] for one in steps(thread)] == ["criterion", "first comparison"]
+
+
+def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min:ms", "--stop", "faster").code == 0
+    (folder / "bench.sh").write_text("echo METRIC time_ms=2\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    git("tag", "base")
+    predicate = "compared: {axis: code, values: [HEAD, WORK], settled: true, min_effect: 0.3}"
+    hint = cli("criteria", "--predicate", f"1={predicate}", "--json").error["hint"]
+    named = git("rev-parse", "--short=9", "HEAD"), git("branch", "--show-current")
+    assert f"1={predicate.replace('HEAD, WORK', ', '.join(named))}" in hint
+    assert cli(*shlex.split(hint)[1:]).code == 0
+    assert (
+        cli("criteria", "--predicate", f"1={predicate.replace('HEAD, WORK', 'base, main')}", "--reason", "x").code == 0
+    )
+    (folder / "bench.sh").write_text("echo METRIC time_ms=1\n")
+    assert cli("run", "--", "sh", "bench.sh").code == 0
+    first = cli("status", "--json").data["command"]
+    assert first == f"logbook ab --code {named[0]} WORK --like T-001/1"
+    assert steps(cli)[0]["command"] == "logbook ab --code base main --like T-001/1 --min-effect 0.3"
+    git("commit", "-q", "-a", "-m", "second")
+    for command in (first, steps(cli)[0]["command"]):
+        assert cli(*shlex.split(command)[1:], "--evaluator", "none", "--pairs", "1").code == 0

@@ -252,6 +252,44 @@ def test_an_untracked_script_comes_and_goes(campaign: Cli, git: Git, folder: Pat
     assert git("status", "--porcelain") == "M bench.py"
 
 
+def test_an_untracked_file_of_a_comparison_of_code_is_removed_only_by_name(
+    campaign: Cli, git: Git, folder: Path
+) -> None:
+    (folder / "kernel.py").write_text("TFLOPS = 5\n")
+    (folder / "bench.py").write_text("import kernel\nprint(f'RESULT tflops={kernel.TFLOPS}')\n")
+    idea = campaign(
+        "ab", "--code", "HEAD", "WORK", "--evaluator", "none", "--pairs", "1", "--json", "--", *COMMAND
+    ).data["id"]
+    for _ in range(2):
+        said = campaign("patch", idea, "--undo").out
+        assert "left as they are (untracked): kernel.py" in said
+        assert git("status", "--porcelain") == "?? kernel.py"
+    remove = next(line for line in said.splitlines() if line.startswith("to remove: ")).partition("logbook ")[2]
+    assert campaign(*shlex.split(remove)).code == 0
+    assert git("status", "--porcelain") == ""
+    assert campaign("patch", idea, "--apply", "--json").data["changed"] == ["bench.py", "kernel.py"]
+    git("add", "kernel.py")
+    assert campaign("patch", idea, "--undo", "--json").data["changed"] == ["bench.py", "kernel.py"]
+
+
+def test_a_commit_that_is_merged_as_another_one(campaign: Cli, git: Git, folder: Path) -> None:
+    main = git("branch", "--show-current")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    idea = campaign("run", "--json", "--", *COMMAND).data["id"]
+    git("checkout", "-q", main)
+    said = campaign("keep", idea, "--why", "faster").out
+    git("merge", "-q", "--squash", "idea")
+    git("commit", "-q", "-m", "squashed")
+    typed = said[said.rindex("logbook keep") :].split()[1:]
+    assert campaign(*typed, "--json").data["commit"] == git("rev-parse", "HEAD")
+    git("checkout", "-q", "-b", "here")
+    here = measure(campaign, folder, 9)
+    git("commit", "-q", "-a", "-m", "here")
+    assert "HEAD does not hold" not in campaign("keep", here).out
+
+
 def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     (folder / "bench.py").write_text("print('RESULT tflops=7')\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -73,11 +74,11 @@ def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.code == 0, answer.err
     assert ready("criteria", "--json").data["criteria"][0]["computed"]["state"] == "met"
-    base, other = f"main@{main[:9]}", f"Ten percent@{faster[:9]}"
+    base, other = f"main@{main[:9]}", f'"Ten percent"@{faster[:9]}'
     assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
     [finding] = answer.data["answer"]["findings"]
     assert (finding["outcome"], finding["side"]) == ("better", other)
-    assert finding["sentence"].startswith('"Ten percent" takes ')
+    assert finding["sentence"].startswith(f'{faster[:9]} "Ten percent" takes ')
     assert "% less time than main (95%: " in finding["sentence"]
     assert {(run["part"]["side"], run["code"]["commit"]) for run in runs(folder)} == {(base, main), (other, faster)}
     assert not any(run["code"]["dirty"] for run in runs(folder))
@@ -342,3 +343,57 @@ def test_a_command_is_taken_from_a_checkout_that_is_gone(ready: Cli, folder: Pat
     like = ready("ab", "--axis", "env:N=1,2", "--like", "SPEED-000/1", "--pairs", "1", "--json")
     assert like.code == 0, like.err
     assert {run["argv"][1] for run in runs(folder, like.data["id"])} == {script}
+
+
+@pytest.mark.slow
+def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / ".gitignore").write_text("data.txt\nnotes.txt\n__pycache__/\n")
+    (folder / "make.py").write_text("open('data.txt', 'w').write('1')\n")
+    (folder / "bench.py").write_text(f"open('data.txt')\n{BENCH}")
+    git("add", ".")
+    git("commit", "-q", "-m", "Data in a file")
+    for name in ("notes.txt", "data.txt", "__pycache__/x.pyc"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("1")
+    (folder / "speed.txt").write_text("80")
+    failed = ready("ab", "--code", "HEAD", "WORK", "--pairs", "2", "--json", *COMMAND)
+    why = failed.data["stopped"]["why"]
+    assert failed.code == 1
+    assert "git does not hold data.txt, notes.txt" in why, "what the output names comes first"
+    line = next(one for one in why.splitlines() if "--setup" in one)
+    assert "__pycache__" not in line
+    typed = line[line.index("logbook ab ") :].replace("'COMMAND THAT MAKES IT'", "'python3 make.py'")
+    made = ready(*shlex.split(typed)[1:], "--json")
+    assert (made.code, made.data["id"]) == (0, "SPEED-001"), made.err
+    assert not made.data["answer"]["failed"]
+    again = ready(*shlex.split(typed)[1:], "--json")
+    assert again.data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_the_question_of_an_idea_that_was_undone_names_the_patch(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("80")
+    assert ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "1", "--json", *COMMAND).code == 0
+    assert ready("patch", "SPEED-000", "--undo").code == 0
+    late = ready("edit", "SPEED-000", "--gate", "step_ms < 1000", "--json").error["hint"]
+    typed = shlex.split(late[late.index("logbook ab ") :])[1:]
+    hint = ready(*typed, "--json").error["hint"]
+    assert hint.endswith("logbook patch SPEED-000 --apply")
+    assert ready("patch", "SPEED-000", "--apply").code == 0
+    assert ready(*typed, "--pairs", "1", "--json").data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_branches_that_moved_on_name_the_earlier_entry(ready: Cli, git: Git, folder: Path) -> None:
+    ask = ("ab", "--code", "main", "faster", "--pairs", "1", "--json", *COMMAND)
+    assert ready(*ask).data["answer"]["earlier"] == []
+    (folder / "speed.txt").write_text("70")
+    git("commit", "-q", "-a", "-m", "More")
+    assert ready(*ask).data["answer"]["earlier"] == ["SPEED-000"]
+    # What was found of two codes is not said of the command on a third.
+    (folder / "speed.txt").write_text("200")
+    worse = ready("ab", "--code", "HEAD", "WORK", "--pairs", "8", "--json", *COMMAND).data
+    assert [f["outcome"] for f in worse["answer"]["findings"]] == ["worse"]
+    assert worse["answer"]["earlier"] == []
+    (folder / "speed.txt").write_text("60")
+    assert "tried before" not in ready("run", *COMMAND).err

@@ -151,6 +151,9 @@ def test_setup_true_says_that_nothing_is_needed(ready: Cli, git: Git, folder: Pa
     assert ready(*ASK, *COMMAND).code == 0
     (folder / "lib.sh").write_text("speed=500\n")
     assert "--setup true" in refused(ready(*MORE), "notes.bin")
+    assert ready(*ASK, "--new", "--plan", *COMMAND).code == 0
+    [why] = [one["why"] for one in ready("next", "--json").data["steps"] if one["kind"] == "plan"]
+    assert "add --setup COMMAND, which makes notes.bin" in why
     added(ready(*MORE, "--setup", "true"), 2)
 
 

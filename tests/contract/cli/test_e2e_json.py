@@ -69,6 +69,25 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     assert json.loads(filled("list", "--tried", "--json").out)["schema"] == "logbook/tried/1"
 
 
+def test_show_of_one_run(filled: Cli) -> None:
+    assert filled("run", "--id", "MOE-000", "--json", "--config", "a=c", "--", "echo", "METRIC", "tflops=9").code == 0
+    text = filled("show", "MOE-000/2").out
+    assert ("echo METRIC tflops=9" in text, "noise" in text, "rows, run 2" in text) == (True, False, True)
+    assert re.search(r"Output: `\S*logbooks/moe/runs/MOE-000\S*/02\S*/output.log`", text), text
+    run = filled("show", "MOE-000/2", "--json").data
+    assert (run["id"], run["run"], run["command"]) == ("MOE-000", 2, "echo METRIC tflops=9")
+    assert run["rows"][0]["config"] == {"a": "c"}
+    assert Path(run["log"]).read_text() == filled("show", "MOE-000/2", "--log").out
+    assert filled("show", "MOE-000/1", "--tail", "1").out == "no end"
+    hint = filled("show", "MOE-000/1", "--full").err
+    typed = hint[hint.index("logbook ") :].split()[1:]
+    assert filled(*typed).data["output"]["tail"][-1] == "no end"
+    unknown = filled("show", "MOE-000/7", "--json")
+    assert (unknown.code, unknown.error["code"]) == (2, "not_found")
+    assert re.search(r"MOE-000\b.*\b7\b", unknown.error["message"])
+    assert unknown.error["cause"] == "its runs are 1, 2"
+
+
 def test_every_command_is_here_or_elsewhere(cli: Cli) -> None:
     listed = re.findall(r"^  ([a-z]+)  +[A-Z]", cli("--help").out.partition("Daily:")[2], re.MULTILINE)
     assert len(listed) > 30

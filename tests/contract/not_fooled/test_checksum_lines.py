@@ -44,6 +44,8 @@ def test_a_line_of_its_own_in_any_order(ready: Cli, folder: Path, line: str) -> 
         ("RESULT time_s=0.1 loss=3", "checksum=abc"),
         ("RESULT checksum=abc", "RESULT time_s=0.1 loss=3"),
         ("time_s=0.1", "checksum=abc", "loss: 3"),
+        (*METRICS, "checksum=abc rows=3000"),
+        (*METRICS, "[rank0]: shape=(3,4) seed=7, checksum=abc"),
     ],
 )
 def test_beside_metrics(ready: Cli, folder: Path, lines: tuple[str, ...]) -> None:
@@ -54,10 +56,27 @@ def test_each_of_several_checksums_counts(ready: Cli, folder: Path) -> None:
     assert labels(ready, folder, *METRICS, "checksum=abc", "checksum=def") == [{"checksum": "abc,def"}]
     cases = ("RESULT case=a time_s=1", "RESULT case=b time_s=2", "checksum=abc")
     assert [row["checksum"] for row in labels(ready, folder, *cases)] == ["abc", "abc"]
-    assert labels(ready, folder, *METRICS, "the checksum: see below", "git_hash=abc") == [{}]
+    assert labels(ready, folder, *METRICS, "checksum=abc md5=12 rows=9", "md5=13 rows=9") == [
+        {"checksum": "abc", "md5": "12,13"}
+    ]
 
 
-@pytest.mark.parametrize("line", ["checksum=$SUM", "RESULT checksum=$SUM"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the checksum: see below",
+        "git_hash=abc",
+        "saved checksum=abc",
+        "checksum=abc rows=9 (cached)",
+        "if checksum==abc rows=9",
+        "commit_sha256=abc rows=9",
+    ],
+)
+def test_prose_code_and_other_words_are_no_labels(ready: Cli, folder: Path, line: str) -> None:
+    assert labels(ready, folder, *METRICS, line, "rows=9 threads=2") == [{}]
+
+
+@pytest.mark.parametrize("line", ["checksum=$SUM", "checksum=$SUM rows=9", "RESULT checksum=$SUM"])
 def test_another_checksum_leaves_the_answer_open(
     ready: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
