@@ -192,9 +192,6 @@ def prepare_environment(top: Path, host: str) -> None:
     def sleep(seconds: float) -> None:
         passed[0] += seconds
 
-    # What a command's options are does not depend on documents, and takes longer to make than most commands.
-    cli.build = functools.cache(cli.build)
-    cli.get_command = functools.cache(cli.get_command)
     jinja2.Environment.compile = functools.cache(jinja2.Environment.compile)
     spaces.timing.update(clock=lambda: passed[0], sleep=sleep)
 

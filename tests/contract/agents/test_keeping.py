@@ -159,7 +159,7 @@ def test_what_is_refused(campaign: Cli) -> None:
         ("discard MOE-002 --why ' '", "MOE-002 needs a reason"),
         ("keep MOE-404", "MOE-404"),
         ("patch MOE-002", "diff"),
-        ("patch MOE-000/7", "run 7"),
+        ("patch MOE-000/7", "no run MOE-000/7"),
         ("patch MOE-000 --show --undo", "--undo"),
         ("patch MOE-000 --paths ../x", "outside"),
     ):
