@@ -78,7 +78,9 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
                 hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
             )
         found = dataclasses.replace(found, argv=argv)
-    return dataclasses.replace(request, run=as_made(workspace, request.run, found, reference))
+    prepared = entry.comparison.run.setup if entry.comparison is not None and entry.comparison.run is not None else None
+    made = as_made(workspace, request.run, found, reference)
+    return dataclasses.replace(request, run=made, setup=request.setup or prepared)
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:

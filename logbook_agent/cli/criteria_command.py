@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 from logbook_agent.cli.declared import number, option, repeated
@@ -103,7 +104,7 @@ def criteria_command(
         )
     book = space.book()
     change = replace(change, fixed=_fixed(space, change))
-    change_criteria(space, book, change)
+    change_criteria(space, book, change, partial(_tagged, space))
     thread = read(space, book, naming(space, book))
     stated, data = criteria(thread.header), criteria_data(book, thread)
     lines = [
@@ -116,6 +117,15 @@ def criteria_command(
     if not common.as_json:
         say(f"{sum(not c['met'] for c in stated)} of {len(stated)} not met (exit code 1)")
     return 1
+
+
+def _tagged(space: Workspace, name: str) -> str:
+    """The commit of a tag; empty for other names."""
+    repository = repository_of(space.cwd)
+    tag = f"refs/tags/{name}^{{commit}}"
+    words = ["rev-parse", "--short=9", "--verify", "--quiet", tag]
+    found = try_git(repository.top, words, space.environ) if repository is not None else None
+    return found.decode().strip() if found else ""
 
 
 def _fixed(space: Workspace, change: CriteriaRequest) -> str:

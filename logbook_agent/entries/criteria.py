@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import getpass
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
-from logbook_agent.findings.criteria.predicate import checked_predicate
+from logbook_agent.findings.criteria.predicate import OF_CODE, checked_predicate
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import is_withdrawn, parse_id, typed_id
@@ -72,8 +72,11 @@ def judge_name(environ: Mapping[str, str]) -> str:
         ) from None
 
 
-def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:
-    """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
+def change_criteria(
+    workspace: Workspace, book: Book, request: CriteriaRequest, tagged: Callable[[str], str] = lambda _: ""
+) -> None:
+    """Everything that is asked for in one write, or nothing: it is checked before. `tagged`: the commit of a tag, empty
+    for other names. Raises UsageError."""
     if request == CriteriaRequest():
         return
     judged, text = request.judgement, clean(request.add or "").strip()
@@ -81,7 +84,7 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         raise UsageError(
             "the criterion has no text", cause="the text after --add is empty", hint="logbook criteria --add 'when ...'"
         )
-    predicate = _predicate(request.predicate[1], request.fixed) if request.predicate is not None else None
+    predicate = _predicate(request.predicate[1], request.fixed, tagged) if request.predicate is not None else None
     judgement = None
     if judged is not None:
         if replace(request, judgement=None) == CriteriaRequest():
@@ -130,7 +133,7 @@ def _what(found: Sequence[Criterion], request: CriteriaRequest) -> str:
     return one_line(", ".join([*said, *(f"budget {text}" for text in request.budget)]))
 
 
-def _predicate(text: str, fixed: str) -> dict[str, object] | None:
+def _predicate(text: str, fixed: str, tagged: Callable[[str], str]) -> dict[str, object] | None:
     """The predicate that YAML states; an empty text takes it away."""
     if not text.strip():
         return None
@@ -142,7 +145,20 @@ def _predicate(text: str, fixed: str) -> dict[str, object] | None:
             cause=error.cause or "it is not valid YAML",
             hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
         ) from None
-    return checked_predicate(data, fixed)
+    named: dict[str, object] = _with_commits(checked_predicate(data, fixed), tagged)
+    return named
+
+
+def _with_commits(data: Any, tagged: Callable[[str], str]) -> Any:
+    """A predicate in which tags stand with their commits, by which any comparison of those is known."""
+    if isinstance(data, list):
+        return [_with_commits(one, tagged) for one in data]
+    if not isinstance(data, dict):
+        return data
+    done = {key: _with_commits(value, tagged) for key, value in data.items()}
+    if done.get("axis") in OF_CODE and isinstance(values := done.get("values"), list):
+        done["values"] = [f"{value}@{commit}" if (commit := tagged(str(value))) else value for value in values]
+    return done
 
 
 def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:

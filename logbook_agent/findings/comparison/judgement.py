@@ -244,7 +244,7 @@ def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Qu
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
-        near = f"the closest two values differ by {100 * step:.3g}%, by which a coarse clock widens the interval"
+        near = f"no two values are closer than {100 * step:.3g}%: the interval allows for a clock as coarse as that"
         notes.append(near if step < math.inf else "all values are the same")
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:

@@ -272,7 +272,9 @@ def subject(answer: Answer, side: str) -> str:
 def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, name: str, case: str) -> str:
     change, side = finding.change, f"{axis}{side}"
     if finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{side} and {base} show no difference in {name}{case}"
+        least = answer.question.minimum_effect
+        of = f" of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
+        return f"{side} and {base} show no difference{of} in {name}{case}"
     if finding.outcome is Outcome.OPEN:
         seen = f", {signed(change)} so far" if change is not None else ""
         least = answer.question.minimum_effect

@@ -65,7 +65,7 @@ def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
     names = {code_name(name) for name in answer.question.values if code_hash(name) == commit}
-    return text in (side, *names) or text.startswith(commit) or commit.startswith(text)
+    return text in (side, *names) or text.startswith(commit) or commit.startswith(code_hash(text))
 
 
 # -- settled by comparisons ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ system refuses memory beyond a limit.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -52,7 +53,7 @@ class Sandbox:
         """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
         limits = self._limits
         try:
-            with _memory(limits.memory_bytes), _timer(limits.cpu_s):
+            with _timer(limits.cpu_s), _Memory(limits.memory_bytes):
                 pieces = self._environment.get_template(name).generate(values)
                 # What no record can hold would break the file or act on the terminal that it goes to.
                 return md.without_controls("".join(_up_to(limits.output_bytes, pieces)))
@@ -151,16 +152,17 @@ def _timer(cpu_s: float) -> Iterator[None]:
             signal.signal(signal.SIGPROF, handler)
 
 
-@contextmanager
-def _memory(more_bytes: int) -> Iterator[None]:
-    """Let this process map `more_bytes` more memory inside, and no more."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    try:
-        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + more_bytes, hard))
-    except (OSError, ValueError):
-        pass  # macOS, or a stricter limit of the user's
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+class _Memory:
+    """Lets this process map so much more memory inside, and no more. (No generator: where memory is out, nothing more
+    than the old limit is to be had at the end.)"""
+
+    def __init__(self, more_bytes: int) -> None:
+        self._more_bytes, self._before = more_bytes, resource.getrlimit(resource.RLIMIT_AS)
+
+    def __enter__(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # macOS, or a stricter limit of the user's
+            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._more_bytes, self._before[1]))
+
+    def __exit__(self, *_: object) -> None:
+        resource.setrlimit(resource.RLIMIT_AS, self._before)

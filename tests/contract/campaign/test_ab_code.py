@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.seams import Store
 from tests.stored import at
 
 Git = Callable[..., str]
@@ -63,6 +64,24 @@ def state(git: Git, folder: Path) -> list[str]:
 def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
     paths = sorted(at(folder / "logbooks/speed/runs" / entry_id).glob("*/run.json"))
     return [json.loads(path.read_text()) for path in paths]
+
+
+@pytest.mark.slow
+def test_a_criterion_on_tags_is_met_by_their_commits(ready: Cli, git: Git) -> None:
+    git("tag", "v0", "main")
+    git("tag", "final", "HEAD")
+    asked = "compared: {axis: code, values: [v0, final], settled: true, outcomes: [better]}"
+    assert ready("criteria", "--add", "Faster", "--predicate", asked).code == 0
+    codes = [git("rev-parse", "--short=9", name) for name in ("v0", "final")]
+    made = ready("ab", "--code", *codes, "--setup", "true", "--json", *COMMAND)
+    assert made.code == 0, made.err
+    [criterion] = ready("criteria", "--json").data["criteria"]
+    assert (criterion["computed"]["state"], criterion["computed"]["evidence"]) == ("met", [made.data["id"]])
+    # What --like takes of an entry is also how its folders are prepared.
+    again = ready("ab", "--new", "--code", *codes, "--like", made.data["id"], "--plan", "--json")
+    assert again.code == 0, again.err
+    stated = Store(Path.cwd(), "speed").entry(again.data["id"])
+    assert stated.comparison.run.setup == "true"
 
 
 @pytest.mark.slow

@@ -77,6 +77,17 @@ def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: 
     assert state() == before
 
 
+@pytest.mark.parametrize("more", range(5))
+def test_where_no_memory_is_left_at_all_the_timers_end(tmp_path: Path, more: int) -> None:
+    """Small pieces fill it to the last byte."""
+    fill = "{% set ns.a = [ns.a, j ~ 'x'] %}"
+    loops = "{% for i in range(90000) %}{% for j in range(90000) %}" + fill + "{% endfor %}{% endfor %}"
+    limits = TemplateLimits(memory_bytes=2**24 + more * 70_000, cpu_s=10.0)
+    assert "of memory" in refusal(own(tmp_path, "{% set ns = namespace(a=[]) %}" + loops, limits))
+    assert (signal.getitimer(signal.ITIMER_PROF), signal.getitimer(signal.ITIMER_VIRTUAL)) == ((0, 0), (0, 0))
+    assert signal.getsignal(signal.SIGPROF) == signal.SIG_DFL
+
+
 def test_another_thread_has_no_timer_and_uses_the_built_in_templates(tmp_path: Path) -> None:
     values = {"decisions": [], "negative_results": [], "closing": {"at": "2026-02-10", "conclusion": "Done"}}
     templates, texts = own(tmp_path, "{{ closing.conclusion }} by ours"), []
