@@ -17,7 +17,7 @@ from logbook_agent.campaign.driver import driving
 from logbook_agent.campaign.planned_claim import check_executed, claimed_entry
 from logbook_agent.entries.drafts import is_stated
 from logbook_agent.entries.judging import check_gates
-from logbook_agent.findings.advice import ab_more
+from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.record import SETUP
@@ -90,8 +90,11 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
             return book.entry(request.run.entry_id)
         return _found_or_new(workspace, book, request, sides, display)
 
+    # The entry of --id states its question: another one about it is asked by a command of its own.
+    stated = book.entry(request.run.entry_id).comparison if request.run.entry_id is not None else None
+    another = ab_afresh(request.run.entry_id or "", stated) if stated is not None else "add --new"
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(driving(workspace, book, found, display, another="add --new", advice=LOAD_ADVICE))
+        made = stack.enter_context(driving(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
         stack.enter_context(claimed_entry(workspace, book, made.entry))
         made.around = sides.around_setup
         bad = made.own(_setup(sides, made.entry.id))

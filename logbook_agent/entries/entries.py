@@ -289,7 +289,7 @@ def stated_confidence(
             raise UsageError(
                 f"the confidence of {record.id} is computed, so it takes no reason",
                 cause="--reason explains a confidence that a person states",
-                hint=f"logbook edit {record.id} --confidence replicated --reason '...'",
+                hint=f"leave it out, or state one: logbook edit {record.id} --confidence exploratory --reason '...'",
             )
         return None, None
     word = next((c for c in CONFIDENCES if c == given.casefold()), None)
