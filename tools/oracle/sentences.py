@@ -34,10 +34,11 @@ def claim(answer: Data, f: Data) -> str:
     """`new has 5.97% more tflops than base`."""
     side, base, change = f["side"], answer["base"], f["change"]
     case = " at " + ", ".join(f"{k}={v}" for k, v in f["case"].items()) if f["case"] else ""
+    least = answer["minimum_effect"]
     if f["outcome"] == "no difference":
-        return f"{side} and {base} show no difference in {f['metric']}{case}"
+        of = f" of {percent(least)}% or more" if least != 0.01 else ""
+        return f"{side} and {base} show no difference{of} in {f['metric']}{case}"
     if f["outcome"] == "open":
-        least = answer["minimum_effect"]
         of = f" for effects of {percent(least)}% or more" if least != 0.01 else ""
         seen = f", {percent(change, '+')}% so far" if change is not None else ""
         return f"{side} against {base}{case} is open in {f['metric']}{of}{seen}"
