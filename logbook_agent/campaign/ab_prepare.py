@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
-from logbook_agent.entries.judging import checked_gates
+from logbook_agent.entries.judging import checked_gates, with_gates
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
     MINIMUM_EFFECT,
@@ -160,12 +160,11 @@ def with_request(workspace: Workspace, book: Book, entry: Entry, request: AbRequ
     own."""
 
     def change(now: Entry) -> Entry:
-        gates, free = dict.fromkeys((*now.gates, *request.gates)), dict.fromkeys((*now.free, *request.free))
-        now = with_budget(now, budget_pairs)
+        now = with_gates(with_budget(now, budget_pairs), request.gates, request.free)
         if request.setup is not None and now.comparison is not None and now.comparison.run is not None:
             run = dataclasses.replace(now.comparison.run, setup=workspace.redacted(request.setup))
             now = dataclasses.replace(now, comparison=dataclasses.replace(now.comparison, run=run))
-        return dataclasses.replace(now, gates=tuple(gates), free=tuple(free))
+        return now
 
     return book.change_entry(entry.id, change)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
-from logbook_agent.entries.judging import checked_gates
+from logbook_agent.entries.judging import checked_gates, with_gates
 from logbook_agent.entries.stated import check_distinct, parse_axis, parse_link, parse_metric, parse_template
 from logbook_agent.model.entry import DECISION, Entry
 from logbook_agent.model.errors import UsageError
@@ -95,6 +95,8 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
             "goal": header.goal if wanted.goal is None else clean(wanted.goal) or None,
         }
         lists: dict[str, Any] = {name: _merged(name, getattr(header, name), added[name], wanted.drop) for name in LISTS}
+        judged = with_gates(header, added["gates"], added["free"], wanted.drop)
+        lists |= {"gates": judged.gates, "free": judged.free}
         since = {**dict.fromkeys(lists["gates"], at), **dict.fromkeys(header.gates, ""), **header.gates_since}
         since = {gate: since[gate] for gate in lists["gates"] if since[gate]}
         return dataclasses.replace(header, **texts, **lists, gates_since=since)

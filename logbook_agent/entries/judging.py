@@ -6,16 +6,19 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shlex import quote
+from typing import TypeVar
 
 from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.model.entry import Acceptance, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import SAME, WITHHELD, parse_gate
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.phrases import listed
 
+Judged = TypeVar("Judged", Entry, Header)
 _EXAMPLE = "--gate 'ok == 1'"
 
 
@@ -50,9 +53,19 @@ def _may_be_withheld(run: Run) -> bool:
     return any(p.grade == WITHHELD for p in run.problems) or any(samples)
 
 
+def with_gates(of: Judged, gates: Sequence[str], free: Sequence[str], dropped: Sequence[str] = ()) -> Judged:
+    """The entry or header with these gates and labels that may differ beside its own. Of a label that had to be the
+    same and may differ now, or the other way round, the latest word counts."""
+    gone = [*dropped, *(f"{SAME} {name}" for name in free)]
+    held: list[str] = [gate.name for gate in map(parse_gate, gates) if gate.op == SAME]
+    return dataclasses.replace(
+        of, gates=_changed(of.gates, gates, gone), free=_changed(of.free, free, [*dropped, *held])
+    )
+
+
 def _changed(before: Sequence[str], added: Sequence[str], dropped: Sequence[str]) -> tuple[str, ...]:
     gone = {text.replace(" ", "") for text in dropped}
-    return tuple(dict.fromkeys(text for text in (*before, *added) if text.replace(" ", "") not in gone))
+    return tuple(dict.fromkeys([*(text for text in before if text.replace(" ", "") not in gone), *added]))
 
 
 def still_held(gates: Sequence[str], free: Sequence[str]) -> list[str]:
@@ -89,8 +102,8 @@ def check_gates(record: Record, gates: Sequence[str]) -> None:
 def with_judging(record: Record, entry: Entry, wanted: Judging, at: str, run_named: Callable[[str, str], int]) -> Entry:
     """The entry with gates and acceptances changed. Raises UsageError for an acceptance of what is not withheld, and
     for a gate that comes too late."""
-    check_gates(record, checked_gates(wanted.gates))
-    gates, accepted = _changed(entry.gates, checked_gates(wanted.gates), wanted.drop), entry.accepted
+    gates, accepted = checked_gates(wanted.gates), entry.accepted
+    check_gates(record, gates)
     if wanted.accept is not None:
         withheld = [s.run.run for s in record.runs if _may_be_withheld(s.run)]
         runs = tuple([run_named(record.id, text) for text in wanted.runs] or withheld)
@@ -105,6 +118,4 @@ def with_judging(record: Record, entry: Entry, wanted: Judging, at: str, run_nam
                 "--accept is empty", cause="later readers must know why the numbers count", hint="--accept '...'"
             )
         accepted = (*accepted, Acceptance(runs=runs, why=one_line(wanted.accept), at=at))
-    return dataclasses.replace(
-        entry, gates=gates, free=_changed(entry.free, wanted.free, wanted.drop), accepted=accepted
-    )
+    return dataclasses.replace(with_gates(entry, gates, wanted.free, wanted.drop), accepted=accepted)
