@@ -23,6 +23,7 @@ from logbook_agent.entries.criteria import (
 )
 from logbook_agent.findings.criteria.predicate import MOVING
 from logbook_agent.findings.read import read
+from logbook_agent.model.comparison import code_hash
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Computed
 from logbook_agent.running.provenance.git_calls import try_git
@@ -60,6 +61,9 @@ class ChangeOptions:
     reason = prose_option(
         "--reason TEXT", "Why they change; required to drop a criterion, or to replace its predicate."
     )
+
+
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
 def criteria_command(
@@ -120,12 +124,21 @@ def criteria_command(
 
 
 def _tagged(space: Workspace, name: str) -> str:
-    """The commit of a tag; empty for other names."""
-    repository = repository_of(space.cwd)
-    tag = f"refs/tags/{name}^{{commit}}"
-    words = ["rev-parse", "--short=9", "--verify", "--quiet", tag]
-    found = try_git(repository.top, words, space.environ) if repository is not None else None
-    return found.decode().strip() if found else ""
+    """The commit of a tag; empty for a commit and a branch. Raises UsageError for a name that git does not know."""
+    repository, code = repository_of(space.cwd), code_hash(name)
+    if repository is None or _COMMIT.fullmatch(code):
+        return ""
+    command = ["rev-parse", "--short=9", "--verify", "--quiet"]
+    tag, known = (
+        try_git(repository.top, [*command, f"{ref}^{{commit}}"], space.environ) for ref in (f"refs/tags/{name}", code)
+    )
+    if not tag and not known:
+        raise UsageError(
+            f"git knows no {name}",
+            cause="a criterion compares commits, branches or tags that are there",
+            hint="name the branch that will hold the code, or tag it first: git tag NAME",
+        )
+    return (tag or b"").decode().strip()
 
 
 def _fixed(space: Workspace, change: CriteriaRequest) -> str:

@@ -68,9 +68,12 @@ def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_a_criterion_on_tags_is_met_by_their_commits(ready: Cli, git: Git) -> None:
-    git("tag", "v0", "main")
-    git("tag", "final", "HEAD")
     asked = "compared: {axis: code, values: [v0, final], settled: true, outcomes: [better]}"
+    git("tag", "v0", "main")
+    # No command could compare code that is not there.
+    early = ready("criteria", "--add", "Faster", "--predicate", asked, "--json")
+    assert (early.code, early.error["message"]) == (2, "git knows no final")
+    git("tag", "final", "HEAD")
     assert ready("criteria", "--add", "Faster", "--predicate", asked).code == 0
     codes = [git("rev-parse", "--short=9", name) for name in ("v0", "final")]
     made = ready("ab", "--code", *codes, "--setup", "true", "--json", *COMMAND)
