@@ -22,7 +22,9 @@ def next_steps(found: Findings) -> list[OpenStep]:
         step = _plan(found, step) if step.kind == "plan" else step
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
     if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
-        text = "Compare two cases in pairs"
+        text = (
+            "Compare two cases in pairs" if any(s["rows"] for s in found.thread.summaries) else "Measure a first case"
+        )
         kept[""] = OpenStep(kind="first comparison", text=text, why=first.not_settled, command=first.command)
     return [_typed(found, step) for step in kept.values()]
 

@@ -144,7 +144,9 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     found = settled(answers, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     asked = {_codes(a) for a in answers}
-    return tuple(_synopsis(records, thread, a, now, asked) for a in in_order.values())
+    over = {entry for a in answers for entry in a.earlier}  # a later entry asks the same
+    over |= {a.entry for a in answers if thread.is_given_up(a.entry)}
+    return tuple(_synopsis(records, thread, a, now, asked, is_over=a.entry in over) for a in in_order.values())
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:
@@ -154,13 +156,14 @@ def _codes(answer: Answer) -> tuple[str, ...]:
 
 
 def _synopsis(
-    records: Records, thread: Thread, answer: Answer, now: datetime, asked: Container[tuple[str, ...]]
+    records: Records, thread: Thread, answer: Answer, now: datetime, asked: Container[tuple[str, ...]], *, is_over: bool
 ) -> Synopsis:
-    """The synopsis of a comparison, beside those that were `asked`: the codes of each."""
+    """The synopsis of a comparison, beside those that were `asked`: the codes of each. `is_over`: nothing more is made
+    for it."""
     lacks, stated = needed(answer), records.entry(answer.entry).comparison
-    is_over = lacks is None or thread.is_given_up(answer.entry)
-    command = "" if is_over else go_on(records, answer)
-    if lacks == Lacks("side", name=answer.question.base) and stated is not None and not is_over:
+    is_left = lacks is not None and not is_over
+    command = go_on(records, answer) if is_left else ""
+    if lacks == Lacks("side", name=answer.question.base) and stated is not None and is_left:
         axis, *codes = _codes(answer)
         command = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
     return Synopsis(
@@ -175,7 +178,7 @@ def _synopsis(
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
-        replicate="" if thread.is_given_up(answer.entry) else replicate(records, answer, now),
+        replicate="" if is_over else replicate(records, answer, now),
     )
 
 
@@ -196,7 +199,7 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     elif any(s["rows"] for s in thread.summaries):
         why = "No result counts: all were discarded, superseded or declared void."
     else:
-        why = "Nothing was measured yet."
+        return "Nothing was measured yet.", "logbook run --help"
     return why, _first_comparison(records, thread)
 
 
@@ -284,12 +287,15 @@ def best_text(best: BestCase) -> str:
 _ENDED_BADLY = ("failed", "timeout", "stalled", "interrupted", "lost", "never-started")
 
 
-def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[tuple[Failed, ...], tuple[Failed, ...]]:
+def failures(
+    thread: Thread, stated: Mapping[str, str | None], found: Container[str] = ()
+) -> tuple[tuple[Failed, ...], tuple[Failed, ...]]:
     """The entries with a run that failed: how it failed, or the negative result in `stated`, which says more; and the
-    others that state a negative result. The latest come first. What a comparison adds stands with the answers."""
+    others that state a negative result. The latest come first. What a comparison adds stands with the answers, and
+    failed pairs beside an answer that was `found` with it."""
     failed, negative = list[Failed](), list[Failed]()
     for s in reversed(thread.summaries):
-        how, text = _how_it_failed(s), stated.get(s["id"])
+        how, text = "" if s["id"] in found else _how_it_failed(s), stated.get(s["id"])
         is_discarded = thread.standing[s["id"]].discarded_by is not None
         if s["state"] != VOID and (how or text) and not is_discarded:
             (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))

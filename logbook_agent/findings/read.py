@@ -196,7 +196,7 @@ class Findings:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
-        failed, negative = failures(thread, stated)
+        failed, negative = failures(thread, stated, {one.entry for one in answers if one.is_settled})
         next_of, step = next_step(thread, answers)
         return Opening(
             asked=header.goal or header.title,

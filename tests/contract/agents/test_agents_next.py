@@ -92,6 +92,9 @@ def test_open_pairs_come_before_prose_and_a_second_sitting_last(
     ]
     assert thread("keep", "MOE-001").code == 0
     assert [one["kind"] for one in steps(thread)] == ["comparison"]
+    # What a later entry asks again is left to it.
+    again = thread("ab", "--new", "--axis", "mode=a,b", "--max-pairs", "3", "--json", "--", *bench("a", 2))
+    assert [one["id"] for one in steps(thread) if one["kind"] == "comparison"] == [again.data["id"]]
 
 
 def test_at_most_ten_steps_are_listed(thread: Cli) -> None:

@@ -36,6 +36,7 @@ _SHAPES = (
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DATE"),
     (re.compile(r"\b(in|after) \d+\.\d+ s\b"), r"\1 SECONDS"),
     (re.compile(r"(-\d+\.)[0-9a-f]{4}:[0-9a-f]{16}\b"), r"\1HASH"),
+    (re.compile(r"(\.views/[\w-]+\.)[0-9a-f]{16}\b"), r"\1HASH"),
     (re.compile(r"(?<!\.)\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{9,64}\b"), "HASH"),
     # What tells an entry or a run from that of another clone.
     (re.compile(r"([A-Z]-\d{3}|/\d\d)\.[0-9a-hjkmnp-tv-z]{5}\b"), r"\1.UID"),
