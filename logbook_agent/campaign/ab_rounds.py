@@ -121,6 +121,7 @@ class Rounds:
         self._before = self._pairs
         self._thread = read(driver.workspace, driver.book)
         self._durations_s: list[float] = []
+        self._said = ""  # of the pair before
         self._answer: Answer | None = None
         self._began = time.monotonic()
         # Why no further pair is made.
@@ -418,7 +419,10 @@ class Rounds:
         last = last_to_settle(answer)
         if last is not None and not self._pairs % BLOCK_PAIRS:
             parts.append(f"needs {words.more_pairs(last)}")
-        return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
+        said, self._said = self._said, "; ".join(parts)
+        # Within a block, what is settled stays as it is.
+        news = "" if self._said == said else f": {self._said}"
+        return f"pair {self._pairs} of {self._budget_text}{news}"
 
     def _show(self, text: str = "") -> None:
         """Show a line, and how far the A/B is."""
