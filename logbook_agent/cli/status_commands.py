@@ -143,7 +143,7 @@ def _baseline(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, st
 _LINES: dict[str, _Lines] = {
     "closed": lambda one, _: iter([(f"closed {one['at']}: {one['conclusion']}", "")]),
     "not_settled": _plain("{}"),
-    "command": lambda one, _: iter([(f"  to compare: {one}", "command")]),
+    "command": lambda one, _: iter([(f"  type: {one}", "command")]),
     "summary": _summary,
     "answers": _answer,
     "decisions": _about("decision: {}"),
