@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from logbook_agent.cli.common import Common as Common
 from logbook_agent.cli.declared import flag, option, repeated
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.values import Scalar, parse_pair, parse_value
+from logbook_agent.model.values import Scalar, parse_pair, parse_values
 
 # What an option holds: one text, or those that were given.
 Text: TypeAlias = str | None
@@ -58,7 +58,7 @@ def prose_fields(texts: Sequence[str]) -> tuple[str, ...]:
 
 def typed_pairs(texts: Sequence[str], *, name: str) -> dict[str, Scalar]:
     """`K=V` options, each value as number, true, false or text."""
-    return dict(parse_value(text, name) for text in texts)
+    return parse_values(texts, name)
 
 
 def plain_pairs(texts: Sequence[str], *, name: str) -> dict[str, str]:

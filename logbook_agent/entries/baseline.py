@@ -18,7 +18,7 @@ from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, is_number, parse_value, row_key, varied
+from logbook_agent.model.values import Scalar, is_number, parse_values, row_key, varied
 from logbook_agent.pages.blocks import baseline_text
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -80,7 +80,7 @@ def _moved(header: Header, new: Baseline, event: BaselineMove) -> Header:
 
 
 def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baseline:
-    config = dict(parse_value(clean(text), "--config") for text in request.config)
+    config = parse_values(map(clean, request.config), "--config")
     exclusive(
         {"--entry": request.entry_id, "--number": list(request.numbers)},
         cause="the numbers of an entry are those that it measured",
@@ -95,7 +95,8 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
     entry_id = None
     runs: tuple[int, ...] = ()
     if request.entry_id is None:
-        stated = dict(_number(book.header, text) for text in request.numbers)
+        typed = parse_values(map(clean, request.numbers), "--number")
+        stated = {name: _number(book.header, name, value) for name, value in typed.items()}
         numbers: tuple[BaselineNumbers, ...] = (BaselineNumbers(metrics=stated),) if stated else ()
     else:
         reference = resolved(book, request.entry_id)
@@ -125,8 +126,7 @@ def _refs(header: Header, entry_id: str | None) -> tuple[str, ...]:
     return header.baseline.code_refs if header.baseline is not None and entry_id is not None else ()
 
 
-def _number(header: Header, text: str) -> tuple[str, float]:
-    name, value = parse_value(clean(text), "--number")
+def _number(header: Header, name: str, value: Scalar) -> float:
     names = [m.name for m in header.metrics]
     if name not in names:
         near = get_close_matches(name, names, n=1)
@@ -137,11 +137,11 @@ def _number(header: Header, text: str) -> tuple[str, float]:
         )
     if not is_number(value):
         raise UsageError(
-            f"--number {text!r} is not a number",
+            f"--number {f'{name}={value}'!r} is not a number",
             cause="the value of a metric is a number",
             hint=f"--number {name}=239.15",
         )
-    return name, float(str(value))
+    return float(str(value))
 
 
 # -- numbers of an entry -----------------------------------------------------------------------------

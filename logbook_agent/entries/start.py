@@ -21,7 +21,7 @@ from logbook_agent.entries.stated import (
 )
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, HeaderParts, Metric
-from logbook_agent.model.values import Scalar, parse_value
+from logbook_agent.model.values import Scalar, parse_values
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import check_citations
 from logbook_agent.pages.templating.templates import templates_of
@@ -141,7 +141,7 @@ def _baseline(
     names = {m.name for m in metrics}
     config: dict[str, Scalar] = dict(base.config)
     numbers: dict[str, float] = {}
-    for key, value in (parse_value(clean(t), "--baseline") for t in request.baseline):
+    for key, value in parse_values(map(clean, request.baseline), "--baseline").items():
         if key in names and isinstance(value, int | float):
             numbers[key] = float(value)
         else:

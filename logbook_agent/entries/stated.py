@@ -27,7 +27,7 @@ from logbook_agent.model.header import (
     Metric,
 )
 from logbook_agent.model.units import UNITS, Direction, known
-from logbook_agent.model.values import as_written, parse_value
+from logbook_agent.model.values import as_written, parse_values
 from logbook_agent.store.layout import manual
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.text.lists import parse_list
@@ -163,7 +163,7 @@ def parse_budget(texts: Sequence[str], budget: Budget) -> Budget:
     """The budget with what `runs=N` and `hours=H` state in place; `runs=` takes the limit away."""
     parts = [part for text in texts for part in text.replace(",", " ").split()]
     try:
-        given = {name: value if value != "" else None for name, value in (parse_value(p, "--budget") for p in parts)}
+        given = {name: value if value != "" else None for name, value in parse_values(parts, "--budget").items()}
         return decode(Budget, {**encode(budget), **given})
     except (CodecError, UsageError) as error:
         raise UsageError(

@@ -137,7 +137,7 @@ def parse_pair(text: str, option: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-def parse_value(text: str, option: str) -> tuple[str, Scalar]:
-    """As `parse_pair`, with the value as number, true, false or text."""
-    key, value = parse_pair(text, option)
-    return key, parse_scalar(value.strip())
+def parse_values(texts: Iterable[str], option: str) -> dict[str, Scalar]:
+    """As `parse_pair`, each value as number, true, false or text; `topk=2,experts=4` are two."""
+    parts = (part for text in texts for part in re.split(r",(?=[A-Za-z_]\w*=)", text))
+    return {key: parse_scalar(value.strip()) for key, value in (parse_pair(part, option) for part in parts)}

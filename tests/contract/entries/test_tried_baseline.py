@@ -19,7 +19,7 @@ def measure(cli: Cli, mode: str, value: float, *options: str) -> None:
 @pytest.fixture
 def measured(cli: Cli, clock: FixedClock) -> Cli:
     """The baseline is mode=none at 100 TF/s; MOE-000 measured 110 in that case, a minute before whatever comes."""
-    assert cli(*START, "--baseline", "mode=none", "--baseline", "tflops=100").code == 0
+    assert cli(*START, "--baseline", "mode=none,tflops=100").code == 0
     clock.tick()
     measure(cli, "none", 110)
     clock.tick()
