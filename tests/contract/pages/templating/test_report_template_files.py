@@ -33,12 +33,22 @@ def test_the_project_is_the_repository_or_the_folder_of_the_settings(started: Cl
 LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 HOSTILE = {
     "loop": "{% if entry.state == 'failed' %}" + LOOP + "{% endif %}",
-    "memory": "{% if entry.state == 'failed' %}{{ 'a' * 10**10 }}{% endif %}",
+    "memory": "{% if entry.state == 'failed' %}{{ '%9999999999d' % 1 }}{% endif %}",
+    "repetition": "{% if entry.state == 'failed' %}{{ 'a' * 10**10 }}{% endif %}",
+    "power": "{% if entry.state == 'failed' %}{{ 9**(9**9) }}{% endif %}",
     "marker": "{% if entry.state == 'failed' %}<!-- logbook:end MOE-000 -->\n<!-- logbook:block x 0 -->{% endif %}",
 }
 
 
-@pytest.mark.parametrize("kind", [wide("loop"), "memory", wide("marker")])
+REFUSALS = {
+    "loop": "takes too much processor time",
+    "memory": "takes more than 512 MiB of memory",
+    "repetition": "repeats a text or list to more than",
+    "power": "computes a number of more than",
+}
+
+
+@pytest.mark.parametrize("kind", [wide("loop"), "memory", wide("repetition"), wide("power"), wide("marker")])
 @pytest.mark.slow
 def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     """A template that fits the new entry, and not the one that was run."""
@@ -55,12 +65,12 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
         assert started("doctor").code == 0
         assert started("render").code == 0
     else:
-        assert "template entry.md.j2 takes" in answer.err
+        assert f"template entry.md.j2 {REFUSALS[kind]}" in answer.err
         assert (folder / "logbooks/moe.md").read_bytes() == before
         for words, code in (("list", 0), ("status", 0), ("table MOE-000", 0), ("show MOE-000", 3), ("render", 3)):
             answer = started(*words.split())
             assert answer.code == code, (words, answer)
-            assert code == 0 or "template entry.md.j2 takes" in answer.err
+            assert code == 0 or f"template entry.md.j2 {REFUSALS[kind]}" in answer.err
         answer = started("doctor")
         assert answer.code == 1
         assert "moe.md: " in answer.out
