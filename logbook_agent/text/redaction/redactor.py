@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.text.escapes import without_escapes
@@ -22,6 +22,7 @@ _ASSIGNMENT = re.compile(rf"(?P<head>(?:--?)?(?P<name>{NAME})=)(?P<value>.*)", r
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
+_SHORT = 256
 # Words in UTF-16, whichever byte comes first.
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
@@ -117,7 +118,15 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets. A key block over several lines becomes one mark."""
+        return self._short(text) if len(text) <= _SHORT else self._whole(text)
+
+    def _whole(self, text: str) -> str:
         return "\n".join(Lines(self).lines(text))
+
+    @functools.cached_property
+    def _short(self) -> Callable[[str], str]:
+        """Records repeat most of their short texts: names, hosts, words of commands."""
+        return functools.lru_cache(maxsize=2**15)(self._whole)
 
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
