@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -12,19 +12,18 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.trust import NOT_COMPARED
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.record import digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.sources import HEADER, sources_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
 from logbook_agent.text.marked import Block
 from logbook_agent.text.phrases import listed
 
-FOOTER = "footer"
+HEADER, FOOTER = "header", "footer"
 _PLACE = "blocks"
 _SHOWN = 6
 
@@ -94,12 +93,15 @@ def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
 def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | None = None) -> list[Block]:
     """Every block of the view, rendered from the records. An entry that cannot be read keeps its block in `present`;
     without that, a warning says so."""
-    sources = sources_of(book)
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
-    texts = {HEADER: _header_block(found, blocks), **_entry_blocks(workspace, book, found, blocks)}
-    texts[FOOTER] = _footer_block(found, blocks)
-    return _in_order(present or {}, texts, sources, found.order)
+    texts = {
+        HEADER: with_numbers(found, blocks.header(plots_of_thread(found), found.answered)),
+        **_entry_blocks(workspace, book, found, blocks),
+        FOOTER: with_numbers(found, blocks.footer(found.listed)),
+    }
+    shown = {**(present or {}), **{name: Block(name, marked.written(text)) for name, text in texts.items()}}
+    return [shown[n] for n in (HEADER, *found.order, FOOTER) if n in shown and (shown[n].text or n != FOOTER)]
 
 
 def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blocks) -> dict[str, str]:
@@ -125,38 +127,14 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        text = _entry_block(found, blocks, record)
+        later, compared = found.later(record.entry), found.compared(record.entry)
+        text = blocks.entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
         texts[entry_id] = with_numbers(found, text)
         if key and not record.entry.plots:  # a plot follows from the records of other entries
             fresh[entry_id] = f"{key}\n{text}"
     if fresh:
         book.cache.keep(_PLACE, fresh, kept.keys() - {*found.order})
     return texts
-
-
-def _in_order(
-    present: Mapping[str, Block], texts: Mapping[str, str], sources: Mapping[str, str], order: Sequence[str]
-) -> list[Block]:
-    """The blocks that are present, with those that have a new text; a footer without text is left out."""
-    # The footer follows from all files. An entry that came after the digests were taken is rendered by the next
-    # command.
-    new = {name: Block(name, sources.get(name, "0" * 16), marked.written(text)) for name, text in texts.items()}
-    blocks = {**present, **new}
-    return [blocks[n] for n in (HEADER, *order, FOOTER) if n in blocks and (blocks[n].text or n != FOOTER)]
-
-
-def _header_block(found: Findings, blocks: Blocks) -> str:
-    return with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
-
-
-def _footer_block(found: Findings, blocks: Blocks) -> str:
-    return with_numbers(found, blocks.footer(found.listed))
-
-
-def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
-    entry = record.entry
-    later, compared = found.later(entry), found.compared(entry)
-    return blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry))
 
 
 def _write(book: Book, blocks: Iterable[Block]) -> None:
