@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,11 +39,6 @@ class Examination:
         if os.path.lexists(new):
             raise StoreError(f"{new} already exists", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
         self.book.files.move(old, new)
-
-    def git_add(self) -> str:
-        """The command to type after conflicts of this logbook are mended."""
-        places = [self.workspace.shown(self.book.folder), self.workspace.shown(self.book.view_path)]
-        return f"git add -- {shlex.join(places)}"
 
 
 Check = Callable[[Examination], Iterator[Trouble]]
