@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -48,30 +48,32 @@ def refresh(workspace: Workspace, book: Book) -> None:
     book.changed.clear()
     book.header_changed = False
     try:
-        with book.lock():
-            present = _standing(workspace, book)
-            blocks = all_blocks(workspace, book, present)
-            shown = {block.text for block in present.values()}
-            _mark_due(workspace, book, [b for b in blocks if b.name in changed or b.text not in shown])
-            _write(book, blocks)
+        _write(workspace, book, changed)
     except (StoreError, UsageError) as error:
+        again = shlex.join(["logbook", *naming(workspace, book), "render"])
         workspace.warnings.append(
-            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
+            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {again}"
         )
 
 
 def render(workspace: Workspace, book: Book) -> None:
     """Render the view, and draw every plot that it shows."""
+    _write(workspace, book, None)
+
+
+def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) -> None:
+    """Write the view, and note the entries whose plots are to be drawn: those that `changed`, and whose block is
+    another one than before; None: all of them."""
     with book.lock():
-        blocks = all_blocks(workspace, book, _standing(workspace, book))
-        _mark_due(workspace, book, blocks)
-        _write(book, blocks)
-
-
-def _mark_due(workspace: Workspace, book: Book, blocks: Iterable[Block]) -> None:
-    """Note the entries among these blocks that show pictures of plots."""
-    entries = (block for block in blocks if block.name not in (HEADER, FOOTER))
-    mark_due(workspace, book, [block.name for block in entries if f"]({book.topic}/plots/" in block.text])
+        present = _standing(workspace, book)
+        blocks = all_blocks(workspace, book, present)
+        shown = {block.text for block in present.values()}
+        due = [b for b in blocks if changed is None or b.name in changed or b.text not in shown]
+        entries = (b for b in due if b.name not in (HEADER, FOOTER))
+        mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
+        text = marked.build(book.topic, blocks)
+        if text != book.read_view():
+            book.write_view(text)
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
@@ -137,12 +139,6 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
     return texts
 
 
-def _write(book: Book, blocks: Iterable[Block]) -> None:
-    text = marked.build(book.topic, blocks)
-    if text != book.read_view():
-        book.write_view(text)
-
-
 # -- the view as it stands -----------------------------------------------------------------------------
 
 
@@ -183,11 +179,6 @@ def _is_running(book: Book, entry_id: str) -> bool:
         return book.record(entry_id).state in ("running", "submitted", "orphaned")
     except StoreError:
         return False
-
-
-def _render(workspace: Workspace, book: Book) -> str:
-    """The command that renders this view."""
-    return shlex.join(["logbook", *naming(workspace, book), "render"])
 
 
 def _brief(error: LogbookError) -> str:
