@@ -125,7 +125,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
                 if before == key and not any(secret in text.encode() for secret in redactor.needles):
                     texts[entry_id] = with_numbers(found, text)
                     continue
-            record = found.records.record(entry_id)
+            record = found.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
