@@ -89,7 +89,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def decode(cls: type[T], data: object, path: str = "") -> T:
-    """A value of `cls` from plain data. Raises CodecError naming the path and what was expected."""
+    """A value of `cls` from plain data, in which parts may be values already. Raises CodecError naming the path and
+    what was expected."""
     try:
         return cast(T, _dataclass(cast(Any, cls))(data))
     except CodecError as error:
@@ -126,6 +127,8 @@ def _dataclass(cls: Any) -> Converter:
     def convert(data: Any) -> Any:
         if of_text is not None and isinstance(data, str):
             return of_text(_text(data))
+        if type(data) is cls:
+            return data
         if not isinstance(data, Mapping):
             raise CodecError(f"expected a mapping, got {_name(data)}")
         kwargs: dict[str, Any] = {}
