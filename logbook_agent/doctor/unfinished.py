@@ -110,7 +110,7 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
         with contextlib.suppress(StoreError):
             again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            fix = functools.partial(_remove_series, series)
+            fix = functools.partial(_removed, series)
             mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
             yield Trouble("warning", "series", series.folder, message, mend, fix)
 
@@ -130,6 +130,6 @@ def _without_end(examination: Examination, spool: Spool) -> str:
     return "another command finished it" if done is None else "recorded as lost"
 
 
-def _remove_series(series: Spool) -> str:
+def _removed(series: Spool) -> str:
     series.files.remove_tree(series.folder)
     return "removed"
