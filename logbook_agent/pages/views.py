@@ -122,7 +122,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
                 compared = found.comparisons.compared(entry_id) if summary["comparison"] is not None else NOT_COMPARED
                 key = digest(common, summary["digest"], found.later_of(entry_id), encode(compared))
                 before, _, text = kept.get(entry_id, "").partition("\n")
-                if before == key and not any(secret in text.encode() for secret in redactor.needles):
+                if before == key and not any(form in text for form in redactor.forms):
                     texts[entry_id] = with_numbers(found, text)
                     continue
             record = found.record(entry_id)

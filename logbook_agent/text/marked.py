@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-_START = "<!-- logbook:"
 _MARKER = re.compile(r"<!-- logbook:(?:block (\S+)(?: [0-9a-f]{16})?|end (\S+)) -->$", re.MULTILINE)
 _FORGED = re.compile(r"^<!-- logbook:(?=block |end |digest )", re.MULTILINE)
 _DIGEST = "<!-- logbook:digest "
@@ -71,7 +70,9 @@ def parse(view: str) -> dict[str, Block]:
     """The blocks of a view by name, in their order. A marker that does not pair is ignored."""
     found: dict[str, Block] = {}
     begin: re.Match[str] | None = None
-    for marker in _markers(view):
+    for marker in _MARKER.finditer(view):
+        if marker.start() and view[marker.start() - 1] != "\n":
+            continue  # within a line
         name = marker[2]
         if name is None:
             begin = marker
@@ -79,14 +80,3 @@ def parse(view: str) -> dict[str, Block]:
             found.setdefault(name, Block(name, view[begin.end() + 1 : marker.start() - 1], begin.start()))
             begin = None
     return found
-
-
-def _markers(view: str) -> Iterator[re.Match[str]]:
-    """Every marker: a whole line from the left margin. (Looked for by `find`: views have megabytes.)"""
-    at = view.find(_START)
-    while at >= 0:
-        if at == 0 or view[at - 1] == "\n":
-            marker = _MARKER.match(view, at)
-            if marker is not None:
-                yield marker
-        at = view.find(_START, at + len(_START))
