@@ -74,29 +74,25 @@ class Redactor:
         return tuple(find for keyword, find in self._rules if not keyword)
 
     @functools.cached_property
-    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-        """In small letters, what every line has in which a value stands behind a name; what every line has that a rule
-        with keywords matches, an address or an escape; and any of these."""
+    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """In small letters, what every line has that a rule with keywords matches, an address or an escape; and any of
+        these, or what every line has in which a value stands behind a name."""
         stems = {*STEMS, *(name.lower() for name in self._names)}
         others = {"@", "\x1b", "\x9b", *(keyword for keyword, _ in self._rules if keyword)}
-        stem, other, both = (re.compile(finders.any_of(sorted(words))) for words in (stems, others, stems | others))
-        return stem, other, both
-
-    def may_name(self, low: str) -> bool:
-        """Whether a text in small letters may hold the name of a secret."""
-        return self._words[0].search(low) is not None
+        other, both = (re.compile(finders.any_of(sorted(words))) for words in (others, stems | others))
+        return other, both
 
     def next_line(self, low: str, at: int) -> int | None:
         """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
         with secrets. A secret without such a word is one of those that `has_bare` finds."""
-        m = self._words[2].search(low, at)
+        m = self._words[1].search(low, at)
         return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
 
     def names_secret(self, line: str) -> bool:
         """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
         word."""
         is_named = any(map(self.kind_of, NAMES.findall(line)))
-        return is_named or self._words[1].search(line.lower()) is not None
+        return is_named or self._words[0].search(line.lower()) is not None
 
     def has_bare(self, text: str) -> bool:
         """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
@@ -146,12 +142,11 @@ class Redactor:
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in one line."""
         low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        is_told = self._words[1].search(low) is not None
+        is_told = self._words[0].search(low) is not None
         for find in {f: None for word, f in self._rules if word in low} if is_told else self._open:
             found += find(text)
         found += finders.keys(text)
-        if self.may_name(low):
-            found += self._named(text)
+        found += self._named(text)
         if "@" in text:
             found += finders.credentials(text)
         if found and "[redacted:" in text:
