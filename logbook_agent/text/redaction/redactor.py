@@ -142,13 +142,9 @@ class Redactor:
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in one line."""
         low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        is_told = self._words[0].search(low) is not None
-        for find in {f: None for word, f in self._rules if word in low} if is_told else self._open:
+        by_rule = dict.fromkeys(find for word, find in self._rules if word in low)
+        for find in (*by_rule, finders.keys, finders.credentials, self._named):
             found += find(text)
-        found += finders.keys(text)
-        found += self._named(text)
-        if "@" in text:
-            found += finders.credentials(text)
         if found and "[redacted:" in text:
             # What stands for a secret is none: a rule that matches there would go on for ever.
             marks = [m.span() for m in _MARK.finditer(text)]
