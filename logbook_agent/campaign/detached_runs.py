@@ -10,7 +10,7 @@ from logbook_agent.findings.advice import measure
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import Record, UnfinishedRun
+from logbook_agent.model.record import GOING, Record, UnfinishedRun
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
@@ -192,7 +192,7 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     entry_id = book.resolve(entry_id)
     series = book.series(entry_id)
     holder = series.holder() if series.is_held() else None
-    stopped = [one.run for one in going_runs(book) if one.run.entry == entry_id]
+    stopped = [s.run for s in book.statuses(book.runs(entry_id)) if s.run.exit is None and s.state in GOING]
     if holder is None and not stopped:
         raise UsageError(
             f"nothing is running in {entry_id}",
@@ -202,8 +202,9 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     if holder is not None:
         terminate(holder[0])
     else:
-        for run in stopped:
-            ask_to_end(workspace, book, run)
+        with changing(workspace, book):
+            for run in stopped:
+                ask_to_end(workspace, book, run)
     deadline = time.monotonic() + _ENDING_S
     while is_open(book, entry_id):
         if time.monotonic() >= deadline:

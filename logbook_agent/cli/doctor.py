@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from logbook_agent.cli.declared import flag, number, option
-from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.declared import flag, number
+from logbook_agent.cli.options import Common
 from logbook_agent.doctor.examine import DoctorAnswer, examine, summary
 from logbook_agent.doctor.leftovers import prune as prune_logs
-from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
@@ -18,7 +17,6 @@ _KEPT_DAYS = 30
 def doctor_command(
     *,
     fix: bool = flag("--fix", "Fix what is safe to fix, after backups."),
-    stop_id: Text = option("--stop ID", "Stop this entry's command if its logbook process is gone."),
     prune: bool = flag("--prune", "Delete old output logs; head and tail stay in the record."),
     keep_days: int | None = number("--keep-days N", "With --prune: keep logs of the last N days. [30]"),
     dry_run: bool = flag("--dry-run", "With --prune: say what would be done, and do nothing."),
@@ -29,7 +27,7 @@ def doctor_command(
     Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --keep-days 7
     """
     exclusive(
-        {"--fix": fix, "--stop": stop_id, "--prune": prune},
+        {"--fix": fix, "--prune": prune},
         cause="they are different jobs",
         hint="run them one after the other",
     )
@@ -43,25 +41,11 @@ def doctor_command(
     if prune:
         _prune(common, _KEPT_DAYS if keep_days is None else keep_days, dry_run=dry_run)
         return 0
-    if stop_id is not None:
-        _stop(common, stop_id)
-        return 0
     book = space.book()
     found = examine(space, book, fix=fix)
     data = summary(book, found)
     common.emit("doctor", data, _text(space, data, found))
     return 0 if data["ok"] else 1
-
-
-def _stop(common: Common, entry_id: str) -> None:
-    space = common.space()
-    found = stop_orphan(space, space.book(entry_id), entry_id)
-    data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}
-    lines = [
-        f"{s.run.entry} run {s.run.run}: ended{f' by {s.signal}' if s.signal else ''}, {len(s.run.rows)} rows kept"
-        for s in found
-    ]
-    common.emit("doctor", data, "\n".join(lines))
 
 
 def _text(space: Workspace, data: DoctorAnswer, found: list[Trouble]) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
@@ -33,18 +30,6 @@ class Examination:
         """Remove a file of the logbook; what was done."""
         self.book.files.remove(path)
         return "removed"
-
-    def rename(self, old: Path, new: Path) -> None:
-        """Move a file or folder of the logbook to a name that is free. Raises StoreError."""
-        self.book.files.make(new.parent)
-        if os.path.lexists(new):
-            raise StoreError(f"{new} already exists", cause=f"{old.name} cannot be moved there", hint=f"look at {new}")
-        self.book.files.move(old, new)
-
-    def git_add(self) -> str:
-        """The command to type after conflicts of this logbook are mended."""
-        places = [self.workspace.shown(self.book.folder), self.workspace.shown(self.book.view_path)]
-        return f"git add -- {shlex.join(places)}"
 
 
 Check = Callable[[Examination], Iterator[Trouble]]

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -121,7 +121,7 @@ def check_logs(examination: Examination) -> Iterator[Trouble]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """One output.log; `ended` is when its run ended, else when it was started. `run` is None for a sweep.log, which
-    is a copy of the logs of all runs of its entry."""
+    is a copy of the logs of all runs of its entry, and goes with the first of them."""
 
     path: Path
     entry: str
@@ -157,47 +157,27 @@ class Pruned:
 def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) -> Pruned:
     """Delete logs of runs that ended before the last `keep_days` days, oldest first."""
     records.read_header(book.files, book.header_path)  # a logbook of a newer format is refused
-    logs = _logs(book)
-    count, total = _all_logs(book)
     before = stamp(workspace.now() - timedelta(days=keep_days))
-    deleted: list[Log] = []
-    copied: set[str] = set()
-    for log in sorted(logs, key=lambda found: (found.ended, found.entry, found.run or 0)):
-        if log.ended >= before:
-            break
-        # What is deleted must not live on in a copy.
-        copies = _copy(book, log) if log.entry not in copied else []
-        copied.add(log.entry)
-        for one in (log, *copies):
-            if not dry_run:
-                book.files.remove(one.path)
-            total -= one.bytes
-            deleted.append(one)
-    return Pruned(deleted=tuple(deleted), kept=count - len(deleted), kept_bytes=total)
+    names = (f"*/*/{LOG}", "*/sweep.log")
+    sizes = {path: path.lstat().st_size for name in names for path in book.runs_folder.glob(name)}
+    logs = sorted(_logs(book, sizes), key=lambda log: (log.ended, log.entry, log.run or 0))
+    deleted = tuple(log for log in logs if log.ended < before)
+    for log in deleted if not dry_run else ():
+        book.files.remove(log.path)
+    kept = sizes.keys() - {log.path for log in deleted}
+    return Pruned(deleted=deleted, kept=len(kept), kept_bytes=sum(sizes[path] for path in kept))
 
 
-def _logs(book: Book) -> list[Log]:
+def _logs(book: Book, sizes: Mapping[Path, int]) -> Iterator[Log]:
     """Logs of runs that have ended. What has no readable record is left alone."""
-    logs = []
+    first: dict[str, str] = {}
     for found in every_run(book):
         path, run = found.path.with_name(LOG), found.run
-        with contextlib.suppress(OSError):
-            if isinstance(run, Run) and run.exit is not None:
-                ended, size = run.ended or run.started, path.lstat().st_size
-                logs.append(Log(path=path, entry=run.entry, run=run.run, bytes=size, ended=ended))
-    return logs
-
-
-def _copy(book: Book, log: Log) -> list[Log]:
-    """The sweep.log that holds a log, where there is one."""
-    path = book.sweep_log(log.entry)
-    try:
-        return [Log(path=path, entry=log.entry, run=None, bytes=path.lstat().st_size, ended=log.ended)]
-    except OSError:
-        return []
-
-
-def _all_logs(book: Book) -> tuple[int, int]:
-    paths = [path for names in ("*/*/output.log", "*/sweep.log") for path in book.runs_folder.glob(names)]
-    sizes = [path.lstat().st_size for path in paths if path.exists()]
-    return len(sizes), sum(sizes)
+        if path in sizes and isinstance(run, Run) and run.exit is not None:
+            ended = run.ended or run.started
+            first[run.entry] = min(ended, first.get(run.entry, ended))
+            yield Log(path=path, entry=run.entry, run=run.run, bytes=sizes[path], ended=ended)
+    for entry, ended in first.items():
+        path = book.sweep_log(entry)
+        if path in sizes:
+            yield Log(path=path, entry=entry, run=None, bytes=sizes[path], ended=ended)

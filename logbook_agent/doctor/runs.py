@@ -125,14 +125,10 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Trouble]
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
-            kept = sorted((p for p in folder.rglob("*")), reverse=True)
-            for path in kept:
-                if path.is_dir() and not path.is_symlink():
-                    examination.book.files.remove_folder(path)
-                else:
+            for path in folder.rglob("*"):
+                if not path.is_dir() or path.is_symlink():
                     examination.backup(path)
-                    examination.remove(path)
-            examination.book.files.remove_folder(folder)
+            examination.book.files.remove_tree(folder)
             return "removed"
 
         message = "a run that was cut off before anything started"

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.doctor.damaged import every_run
 from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.pages.views import changing
-from logbook_agent.running.endings import end_orphan
 from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import is_marker_name
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
 GONE = "tool and command were gone"
@@ -58,7 +53,7 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Trouble:
 def _orphaned(run: Run, path: Path) -> Trouble:
     pid = run.child.pid if run.child is not None else None
     message = f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs"
-    mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}"
+    mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook cancel {run.entry}"
     return Trouble("warning", "orphaned", path, message, mend)
 
 
@@ -115,7 +110,7 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
         with contextlib.suppress(StoreError):
             again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            fix = functools.partial(_remove_series, series)
+            fix = functools.partial(_removed, series)
             mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
             yield Trouble("warning", "series", series.folder, message, mend, fix)
 
@@ -135,51 +130,6 @@ def _without_end(examination: Examination, spool: Spool) -> str:
     return "another command finished it" if done is None else "recorded as lost"
 
 
-def _remove_series(series: Spool) -> str:
+def _removed(series: Spool) -> str:
     series.files.remove_tree(series.folder)
     return "removed"
-
-
-# -- `doctor --stop` -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
-    """A run that was ended; `signal` is the last one that was sent (None: it ended before the first)."""
-
-    run: Run
-    signal: str | None
-
-
-def stop(workspace: Workspace, book: Book, entry_id: str) -> list[Stopped]:
-    """End every orphaned run of an entry: INT to its process group, then TERM, then KILL."""
-    entry_id = book.resolve(entry_id)
-    orphans = [run for run in book.runs(entry_id) if run.exit is None and book.life(run) == "child"]
-    if not orphans:
-        raise _nothing(book, entry_id)
-    stamp = workspace.moment()
-    found = []
-    with changing(workspace, book):
-        for run in orphans:
-            done, last = end_orphan(workspace, book, run, stamp)
-            found.append(Stopped(run=done, signal=signal.Signals(last).name if last is not None else None))
-    return found
-
-
-def _nothing(book: Book, entry_id: str) -> UsageError:
-    states = [(run, book.life(run)) for run in book.runs(entry_id) if run.exit is None]
-    for run, state in states:
-        if state == "tool" and run.tool is not None:
-            return UsageError(
-                f"{entry_id} is not orphaned",
-                cause=f"its tool (pid {run.tool.pid}) manages run {run.run}",
-                hint=f"end it as Ctrl-C does: kill -INT {run.tool.pid}",
-            )
-        if state == "elsewhere":
-            return UsageError(
-                f"{entry_id} runs on another host",
-                cause=f"{run.host.name} started run {run.run}",
-                hint=f"there: logbook doctor --stop {entry_id}",
-            )
-    hint = "finish its record with: logbook doctor --fix" if states else f"logbook show {entry_id}"
-    return UsageError(f"{entry_id} has no running command", cause="none of its processes is alive", hint=hint)

@@ -188,7 +188,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         old = book.entry(entry_id)
         entry_id = old.id
         record = book.record(entry_id)
-        relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
+        relations: dict[str, Any] = {n: given or None for n in RELATIONS if (given := getattr(prose, n)) is not None}
         is_judged = request.judging != NOTHING and request.confidence is None
         why = None if is_judged else request.reason
         word, reason = stated_confidence(record, read(workspace, book), request.confidence, why)
@@ -240,11 +240,6 @@ def _not_kept(record: Record) -> list[str]:
     return (
         [f"no run of {record.id} kept {listed(names, 3)}, which the text shows; to keep it: {again}"] if names else []
     )
-
-
-def _relation(given: str | None, old: str | None) -> str | None:
-    """The ID that was given, or without one the old one; None for an empty text, which takes the relation back."""
-    return old if given is None else given or None
 
 
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import (
     STEP,
-    Baseline,
     CommandTemplate,
     Criterion,
     HeaderParts,
@@ -220,7 +219,7 @@ def read_header_file(path: Path) -> HeaderParts:
             hint=f"write: {near}" if near else f"remove {unknown[0]!r} from {path}",
         )
     try:
-        return HeaderParts(**{key: _part(key, value) for key, value in data.items() if value is not None})
+        return _checked(decode(HeaderParts, {key: _spelt_out(key, v) for key, v in data.items() if v is not None}))
     except CodecError as error:
         raise UsageError(
             f"{path}: {error}",
@@ -229,61 +228,41 @@ def read_header_file(path: Path) -> HeaderParts:
         ) from error
 
 
-def _part(key: str, value: Any) -> Any:
-    if key == "baseline":
-        return checked_baseline(decode(Baseline, value, "baseline"))
-    if key == "budget":
-        return decode(Budget, value, "budget")
-    if key == "device_hours":
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise CodecError("device_hours: expected a number above zero")
-        return float(value)
-    if key not in _ITEMS:
-        return _text(value, key)
-    if isinstance(value, dict) and key == "links" and not {"label", "url"} & value.keys():
-        value = [f"{label}={url}" for label, url in value.items()]
-    short, cls = _ITEMS[key]
-    return tuple(_item(item, short, cls, key) for item in (value if isinstance(value, list) else [value]))
-
-
-def _text(value: Any, key: str) -> str:
-    if isinstance(value, str | int | float):
-        return as_written(value)
-    raise CodecError(f"{key}: expected text, got {type(value).__name__}")
-
-
-def _item(item: Any, short: Callable[[str], Any], cls: type | None, key: str) -> Any:
-    """One item of a list: a text in its short form, or a mapping in full."""
-    if cls is None or not isinstance(item, Mapping):
-        return short(_text(item, key))
-    if cls is Criterion and isinstance(item, Mapping) and item.get("predicate") is not None:
-        item = {**item, "predicate": checked_predicate(item["predicate"])}
-    return decode(cls, item, key)
-
-
-_ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {
-    "metrics": (parse_metric, Metric),
-    "constraints": (clean, None),
-    "gates": (clean, None),
-    "free": (clean, None),
-    "links": (parse_link, Link),
-    "stop_criteria": (lambda text: Criterion(text=clean(text)), Criterion),
-    "matrix": (parse_axis, MatrixAxis),
-    "command_templates": (parse_template, CommandTemplate),
+_SHORT: dict[str, Callable[[str], Any]] = {
+    "metrics": parse_metric,
+    "links": parse_link,
+    "stop_criteria": lambda text: Criterion(text=clean(text)),
+    "matrix": parse_axis,
+    "command_templates": parse_template,
+    **dict.fromkeys(("constraints", "gates", "free"), clean),
 }
 
 
-def checked_baseline(baseline: Baseline) -> Baseline:
-    """The baseline, when its date is one and its confidence begins with a word of ours.
+def _spelt_out(key: str, value: Any) -> Any:
+    """The value of a key with the texts that stand in it for an item, its short form, read."""
+    if key not in _SHORT:
+        return value
+    if isinstance(value, dict) and key == "links" and not {"label", "url"} & value.keys():
+        value = [f"{label}={url}" for label, url in value.items()]
+    items = value if isinstance(value, list) else [value]
+    return [_SHORT[key](as_written(one)) if isinstance(one, str | int | float) else one for one in items]
 
-    Raises CodecError, as for any other misfit of the file.
-    """
-    if baseline.date is not None:
+
+def _checked(parts: HeaderParts) -> HeaderParts:
+    """The parts, when they are what they stand for; predicates in their one form. Raises CodecError."""
+    baseline, hours = parts.baseline, parts.device_hours
+    if hours is not None and hours <= 0:
+        raise CodecError("device_hours: expected a number above zero")
+    if baseline is not None and baseline.date is not None:
         try:
             date.fromisoformat(baseline.date)
         except ValueError:
             raise CodecError(f"baseline.date: expected a date such as 2026-02-09, got {baseline.date!r}") from None
-    if baseline.confidence is not None and not baseline.confidence.startswith(CONFIDENCES):
+    if baseline is not None and baseline.confidence is not None and not baseline.confidence.startswith(CONFIDENCES):
         words = ", ".join(CONFIDENCES)
         raise CodecError(f"baseline.confidence: expected {words} (and why), got {baseline.confidence!r}")
-    return baseline
+    criteria = tuple(
+        replace(c, predicate=checked_predicate(c.predicate) if c.predicate is not None else None)
+        for c in parts.stop_criteria
+    )
+    return replace(parts, stop_criteria=criteria)

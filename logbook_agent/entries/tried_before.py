@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 
 from logbook_agent.findings.attempts import (
     FAILURE,
@@ -68,44 +66,19 @@ def tried_before(
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Hint:
-    """An entry that holds a command; `failed`: it says that this did not work out; `compared`: it has a comparison."""
-
-    id: str
-    failed: bool
-    compared: bool
-
-
-def _hints(findings: Findings, key: str) -> list[_Hint]:
-    """The entries that hold a command, the newest first."""
-    return [
-        _Hint(id=summary["id"], failed=bool(failed), compared=summary["comparison"] is not None)
-        for summary in reversed(findings.summaries)
-        for own, failed in summary["keys"]
-        if own == key
-    ]
-
-
-def _readable_record(book: Book, entry_id: str) -> Record | None:
-    try:
-        return book.record(entry_id)
-    except LogbookError:
-        return None  # its damage is told where it is shown
-
-
 def _found(
     findings: Findings, book: Book, key: str, config: Mapping[str, Scalar], own_id: str | None, *, measured: bool
 ) -> Iterator[tuple[bool, str]]:
     """Of each entry with this command, the newest first: whether it is a negative outcome, and what to say. A failure
     that a newer entry got over is none."""
-    hints = [h for h in _hints(findings, key) if h.id != own_id]
-    # Where something did not work out, also the entry that came right after, and may have got over it.
-    after = [newer for newer, older in pairwise(hints) if older.failed]
+    held = [one["id"] for one in reversed(findings.summaries) if key in (own for own, _ in one["keys"])]
     mended = False
-    for hint in [h for h in hints if measured or h.failed or h.compared or h in after][:_READ]:
-        record = _readable_record(book, hint.id)
-        if record is None or record.state == VOID:
+    for entry_id in [one for one in held if one != own_id][:_READ]:
+        try:
+            record = book.record(entry_id)
+        except LogbookError:
+            continue  # its damage is told where it is shown
+        if record.state == VOID:
             continue
         runs = [s.run for s in record.runs if _is_same(s, key, config)]
         failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, encode(runs[-1].run))]

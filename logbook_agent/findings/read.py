@@ -294,6 +294,10 @@ class Findings:
         """The IDs of all entries."""
         return self.records.entry_ids()
 
+    def record(self, entry_id: str) -> Record:
+        """An entry with its runs, read once where its summary was made. Raises NotFound and StoreError."""
+        return self._known.get(entry_id) or self.records.record(entry_id)
+
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound and StoreError."""
         if entry_id not in self._entries:

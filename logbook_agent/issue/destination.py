@@ -55,7 +55,7 @@ def site_of_names(workspace: Workspace) -> Site:
     if settings.host is None and settings.repository is None:
         remote = _remote_repository(workspace)
         if remote is not None:
-            return remote.site
+            return remote
     return settings.site
 
 

@@ -89,7 +89,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def decode(cls: type[T], data: object, path: str = "") -> T:
-    """A value of `cls` from plain data. Raises CodecError naming the path and what was expected."""
+    """A value of `cls` from plain data, in which parts may be values already. Raises CodecError naming the path and
+    what was expected."""
     try:
         return cast(T, _dataclass(cast(Any, cls))(data))
     except CodecError as error:
@@ -126,6 +127,8 @@ def _dataclass(cls: Any) -> Converter:
     def convert(data: Any) -> Any:
         if of_text is not None and isinstance(data, str):
             return of_text(_text(data))
+        if type(data) is cls:
+            return data
         if not isinstance(data, Mapping):
             raise CodecError(f"expected a mapping, got {_name(data)}")
         kwargs: dict[str, Any] = {}
@@ -142,10 +145,7 @@ def _dataclass(cls: Any) -> Converter:
         if unknown:
             if not keeps_unknown:
                 raise CodecError("unknown key", f".{next(iter(unknown))}")
-            try:
-                kwargs["extra"] = {key: _plain(value) for key, value in unknown.items()}
-            except CodecError:
-                raise _first_misfit(_plain, [(f".{k}", v) for k, v in unknown.items()]) from None
+            kwargs["extra"] = _dict(_plain)(unknown)
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
@@ -171,7 +171,7 @@ def _converter(hint: Any) -> Converter:
         return _dict(_converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
         return _dataclass(cast(Any, hint))
-    return _scalar(hint)
+    return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, _instance(hint))
 
 
 def _union(options: tuple[Any, ...]) -> Converter:
@@ -207,10 +207,13 @@ def _tuple(item: Converter) -> Converter:
             value = (value,)
         if not isinstance(value, list | tuple):
             raise CodecError(f"expected a list, got {_name(value)}")
-        try:
-            return tuple([item(v) for v in value])
-        except CodecError:
-            raise _first_misfit(item, [(f"[{i}]", v) for i, v in enumerate(value)]) from None
+        found = []
+        for at, one in enumerate(value):
+            try:
+                found.append(item(one))
+            except CodecError as error:
+                raise error.under(f"[{at}]") from None
+        return tuple(found)
 
     return convert
 
@@ -219,22 +222,15 @@ def _dict(item: Converter) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise CodecError(f"expected a mapping, got {_name(value)}")
-        try:
-            return {utf8(str(k)): item(v) for k, v in value.items()}
-        except CodecError:
-            raise _first_misfit(item, [(f".{k}", v) for k, v in value.items()]) from None
+        found = {}
+        for key, one in value.items():
+            try:
+                found[utf8(str(key))] = item(one)
+            except CodecError as error:
+                raise error.under(f".{key}") from None
+        return found
 
     return convert
-
-
-def _first_misfit(item: Converter, values: list[tuple[str, Any]]) -> CodecError:
-    """Which of the values does not fit, and why: asked again, since there is one."""
-    for step, value in values:
-        try:
-            item(value)
-        except CodecError as error:
-            return error.under(step)
-    raise AssertionError("a value that did not fit fits now")
 
 
 def _sound(value: Any) -> Any:
@@ -259,13 +255,13 @@ def _plain(value: Any, depth: int = 0) -> Any:
     raise CodecError(f"expected text, a number, a list or a mapping, got {_name(value)}")
 
 
-def _scalar(hint: type) -> Converter:
+def _instance(cls: type) -> Converter:
     def convert(value: Any) -> Any:
-        if type(value) is hint:
+        if type(value) is cls:
             return value
-        raise CodecError(f"expected {hint.__name__}, got {_name(value)}")
+        raise CodecError(f"expected {cls.__name__}, got {_name(value)}")
 
-    return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, convert)
+    return convert
 
 
 def _integer(value: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -12,19 +12,18 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.trust import NOT_COMPARED
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.record import digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.sources import HEADER, sources_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
 from logbook_agent.text.marked import Block
 from logbook_agent.text.phrases import listed
 
-FOOTER = "footer"
+HEADER, FOOTER = "header", "footer"
 _PLACE = "blocks"
 _SHOWN = 6
 
@@ -49,30 +48,32 @@ def refresh(workspace: Workspace, book: Book) -> None:
     book.changed.clear()
     book.header_changed = False
     try:
-        with book.lock():
-            present = _standing(workspace, book)
-            blocks = all_blocks(workspace, book, present)
-            shown = {block.text for block in present.values()}
-            _mark_due(workspace, book, [b for b in blocks if b.name in changed or b.text not in shown])
-            _write(book, blocks)
+        _write(workspace, book, changed)
     except (StoreError, UsageError) as error:
+        again = shlex.join(["logbook", *naming(workspace, book), "render"])
         workspace.warnings.append(
-            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
+            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {again}"
         )
 
 
 def render(workspace: Workspace, book: Book) -> None:
     """Render the view, and draw every plot that it shows."""
+    _write(workspace, book, None)
+
+
+def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) -> None:
+    """Write the view, and note the entries whose plots are to be drawn: those that `changed`, and whose block is
+    another one than before; None: all of them."""
     with book.lock():
-        blocks = all_blocks(workspace, book, _standing(workspace, book))
-        _mark_due(workspace, book, blocks)
-        _write(book, blocks)
-
-
-def _mark_due(workspace: Workspace, book: Book, blocks: Iterable[Block]) -> None:
-    """Note the entries among these blocks that show pictures of plots."""
-    entries = (block for block in blocks if block.name not in (HEADER, FOOTER))
-    mark_due(workspace, book, [block.name for block in entries if f"]({book.topic}/plots/" in block.text])
+        present = _standing(workspace, book)
+        blocks = all_blocks(workspace, book, present)
+        shown = {block.text for block in present.values()}
+        due = [b for b in blocks if changed is None or b.name in changed or b.text not in shown]
+        entries = (b for b in due if b.name not in (HEADER, FOOTER))
+        mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
+        text = marked.build(book.topic, blocks)
+        if text != book.read_view():
+            book.write_view(text)
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
@@ -94,12 +95,15 @@ def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
 def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | None = None) -> list[Block]:
     """Every block of the view, rendered from the records. An entry that cannot be read keeps its block in `present`;
     without that, a warning says so."""
-    sources = sources_of(book)
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
-    texts = {HEADER: _header_block(found, blocks), **_entry_blocks(workspace, book, found, blocks)}
-    texts[FOOTER] = _footer_block(found, blocks)
-    return _in_order(present or {}, texts, sources, found.order)
+    texts = {
+        HEADER: with_numbers(found, blocks.header(plots_of_thread(found), found.answered)),
+        **_entry_blocks(workspace, book, found, blocks),
+        FOOTER: with_numbers(found, blocks.footer(found.listed)),
+    }
+    shown = {**(present or {}), **{name: Block(name, marked.written(text)) for name, text in texts.items()}}
+    return [shown[n] for n in (HEADER, *found.order, FOOTER) if n in shown and (shown[n].text or n != FOOTER)]
 
 
 def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blocks) -> dict[str, str]:
@@ -118,51 +122,21 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
                 compared = found.comparisons.compared(entry_id) if summary["comparison"] is not None else NOT_COMPARED
                 key = digest(common, summary["digest"], found.later_of(entry_id), encode(compared))
                 before, _, text = kept.get(entry_id, "").partition("\n")
-                if before == key and not any(secret in text.encode() for secret in redactor.needles):
+                if before == key and not any(form in text for form in redactor.forms):
                     texts[entry_id] = with_numbers(found, text)
                     continue
-            record = found.records.record(entry_id)
+            record = found.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        text = _entry_block(found, blocks, record)
+        later, compared = found.later(record.entry), found.compared(record.entry)
+        text = blocks.entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
         texts[entry_id] = with_numbers(found, text)
         if key and not record.entry.plots:  # a plot follows from the records of other entries
             fresh[entry_id] = f"{key}\n{text}"
     if fresh:
         book.cache.keep(_PLACE, fresh, kept.keys() - {*found.order})
     return texts
-
-
-def _in_order(
-    present: Mapping[str, Block], texts: Mapping[str, str], sources: Mapping[str, str], order: Sequence[str]
-) -> list[Block]:
-    """The blocks that are present, with those that have a new text; a footer without text is left out."""
-    # The footer follows from all files. An entry that came after the digests were taken is rendered by the next
-    # command.
-    new = {name: Block(name, sources.get(name, "0" * 16), marked.written(text)) for name, text in texts.items()}
-    blocks = {**present, **new}
-    return [blocks[n] for n in (HEADER, *order, FOOTER) if n in blocks and (blocks[n].text or n != FOOTER)]
-
-
-def _header_block(found: Findings, blocks: Blocks) -> str:
-    return with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
-
-
-def _footer_block(found: Findings, blocks: Blocks) -> str:
-    return with_numbers(found, blocks.footer(found.listed))
-
-
-def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
-    entry = record.entry
-    later, compared = found.later(entry), found.compared(entry)
-    return blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry))
-
-
-def _write(book: Book, blocks: Iterable[Block]) -> None:
-    text = marked.build(book.topic, blocks)
-    if text != book.read_view():
-        book.write_view(text)
 
 
 # -- the view as it stands -----------------------------------------------------------------------------
@@ -205,11 +179,6 @@ def _is_running(book: Book, entry_id: str) -> bool:
         return book.record(entry_id).state in ("running", "submitted", "orphaned")
     except StoreError:
         return False
-
-
-def _render(workspace: Workspace, book: Book) -> str:
-    """The command that renders this view."""
-    return shlex.join(["logbook", *naming(workspace, book), "render"])
 
 
 def _brief(error: LogbookError) -> str:

@@ -45,25 +45,33 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
                 cause="its command outlived the logbook process that started it"
                 if left == "child"
                 else "another process runs it",
-                hint=f"logbook doctor --stop {run.entry}" if left == "child" else f"logbook show {run.entry}",
+                hint=f"logbook cancel {run.entry}" if left == "child" else f"logbook show {run.entry}",
             )
         finish(workspace, book, stamp, run.entry, run.run, "the series of runs was cut off")
 
 
 def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
-    """End a run as Ctrl-C would. Raises UsageError if its logbook process is gone."""
+    """End a run as Ctrl-C would. A command that outlived its logbook process is ended here, and its record with it.
+
+    Raises UsageError for a run of another host.
+    """
     if run.executor is not None:
         from logbook_agent.running.executors.table import executor_of
 
         executor_of(workspace, run).stop(book.spool(run))
         return
-    if book.life(run) == "child":
+    life = book.life(run)
+    if life == "elsewhere":
         raise UsageError(
-            f"the logbook process of {run.entry} run {run.run} is gone, but its command still runs",
-            cause="it was started without --detach",
-            hint=f"logbook doctor --stop {run.entry}",
+            f"{run.entry} runs on another host",
+            cause=f"{run.host.name} started run {run.run}",
+            hint=f"there: logbook cancel {run.entry}",
         )
-    if run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
+    if life == "child" and run.child is not None:
+        last = end_group(run.child, run.spool)
+        how = f"`logbook cancel` ended the command ({signal.Signals(last).name})" if last else "the command ended"
+        finish(workspace, book, workspace.moment(), run.entry, run.run, f"its tool was gone; {how}")
+    elif run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
         terminate(run.tool)
 
 
@@ -79,19 +87,3 @@ def terminate(process: Process) -> None:
             cause="another user started it",
             hint=f"as that user: kill {process.pid}",
         ) from error
-
-
-def end_orphan(workspace: Workspace, book: Book, run: Run, stamp: str) -> tuple[Run, int | None]:
-    """End a command that outlived its logbook process or its worker. Returns the record with its end, and the last
-    signal that was sent (None: none was needed, or it is unknown)."""
-    if run.executor is not None:
-        from logbook_agent.running.executors.intake import take_in
-
-        ask_to_end(workspace, book, run)
-        return take_in(workspace, book, book.spool(run)) or run, None
-    if run.child is None:
-        return run, None
-    last = end_group(run.child, run.spool)
-    name = signal.Signals(last).name if last is not None else None
-    how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
-    return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last

@@ -39,34 +39,24 @@ class Site:
     host: str = GITHUB_HOST
 
     @property
-    def web(self) -> str:
+    def origin(self) -> str:
         return f"{self.scheme}://{self.host}"
-
-    @property
-    def hostname(self) -> str:
-        """The host without a port."""
-        return re.sub(r":\d+$", "", self.host)
 
     @property
     def api(self) -> str:
         """Base URL of its REST API, where no setting names another."""
         if self.host == GITHUB_HOST:
             return "https://api.github.com"
-        if self.hostname.endswith(".ghe.com"):
-            return f"https://api.{self.host}"
-        return f"{self.web}/api/v3"
+        is_cloud = self.host.partition(":")[0].endswith(".ghe.com")
+        return f"https://api.{self.host}" if is_cloud else f"{self.origin}/api/v3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepositoryAddress:
-    scheme: str = "https"
-    host: str = GITHUB_HOST
+class RepositoryAddress(Site):
+    """A repository on a GitHub."""
+
     owner: str
     name: str
-
-    @property
-    def site(self) -> Site:
-        return Site(scheme=self.scheme, host=self.host)
 
     @property
     def slug(self) -> str:
@@ -74,12 +64,7 @@ class RepositoryAddress:
 
     @property
     def web(self) -> str:
-        return f"{self.site.web}/{self.slug}"
-
-    @property
-    def api(self) -> str:
-        """Base URL of the host's REST API."""
-        return self.site.api
+        return f"{self.origin}/{self.slug}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +75,8 @@ class IssueAddress:
     number: int
 
     @property
-    def slug(self) -> str:
-        """The repository's."""
-        return self.repository.slug
-
-    @property
     def web(self) -> str:
         return f"{self.repository.web}/issues/{self.number}"
-
-    @property
-    def api(self) -> str:
-        return self.repository.api
 
 
 # -- reading what people write -----------------------------------------------------------------------
@@ -142,7 +118,7 @@ def parse_issue(text: str, *, default: RepositoryAddress | None = None, site: Si
         return IssueAddress(repository=repository, number=_number(found[3] or found[4], text))
     slug, sharp, number = text.rpartition("#")
     if slug:
-        repository = parse_repository(slug, site=site or (default.site if default else None))
+        repository = parse_repository(slug, site=site or default)
         return IssueAddress(repository=repository, number=_number(number, text))
     if not number.isdecimal():
         _refuse(text, "it is neither an address nor OWNER/REPO#N", _EXAMPLE)
@@ -161,29 +137,24 @@ def parse_remote(url: str) -> RepositoryAddress | None:
     Credentials are dropped. A name that ssh alone understands (no dot in it) is no address. The web is taken to
     be at https, whatever git itself speaks; http is kept for this machine.
     """
-    url = url.strip()
-    if "://" not in url:
-        found = _SCP.fullmatch(url)
-        if found is None:
-            return None
-        scheme, host, port, path = "ssh", found[1].lower(), None, found[2]
-    else:
-        try:
-            parts = urlsplit(url)
-            scheme, host, port, path = parts.scheme.lower(), _bracketed(parts.hostname), parts.port, parts.path
-        except ValueError:
-            return None
-        if scheme not in _GIT_SCHEMES:
-            return None
-    if not _is_host(host) or (scheme not in _USUAL_PORTS and "." not in host and host not in _LOOPBACK):
+    if "://" not in url and (found := _SCP.fullmatch(url.strip())) is not None:
+        url = f"ssh://{found[1]}/{found[2]}"
+    try:
+        parts = urlsplit(url.strip())
+        scheme, host, port = parts.scheme, _bracketed(parts.hostname), parts.port
+    except ValueError:
         return None
-    web = "http" if scheme == "http" and host in _LOOPBACK else "https"
-    keeps_port = scheme in _USUAL_PORTS and port is not None and port != _USUAL_PORTS[scheme]
-    owner, _, name = path.strip("/").removesuffix(".git").partition("/")
+    is_web = scheme in _USUAL_PORTS
+    if scheme not in _GIT_SCHEMES or not _is_host(host) or not (is_web or "." in host or host in _LOOPBACK):
+        return None
+    owner, _, name = parts.path.strip("/").removesuffix(".git").partition("/")
     if not _OWNER.fullmatch(owner) or not _NAME.fullmatch(name):
         return None
+    web = "http" if scheme == "http" and host in _LOOPBACK else "https"
     host = _ALIASES.get(host, host)
-    return RepositoryAddress(scheme=web, host=f"{host}:{port}" if keeps_port else host, owner=owner, name=name)
+    if is_web and port not in (None, _USUAL_PORTS[scheme]):
+        host = f"{host}:{port}"
+    return RepositoryAddress(scheme=web, host=host, owner=owner, name=name)
 
 
 # -- addresses of things in a repository -------------------------------------------------------------

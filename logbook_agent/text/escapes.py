@@ -21,17 +21,11 @@ CONTROLS = (
 _SHOWN = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
 # Beside these what ends a line or has no width, where a text stands among others on its line.
 _IN_LINE = _SHOWN | {10: "\\x0a"} | {c: f"\\u{c:04x}" for c in (0x2028, 0x2029, *range(0x200B, 0x200E), 0xFEFF)}
-_BEGINS = re.compile(rb"\x1b|\xc2\x9b")
 
 
 def without_escapes(text: str) -> str:
     """The text without escape sequences; itself where it has none. Of a string without an end only its opening goes."""
     return _ESCAPE.sub("", text) if "\x1b" in text or "\x9b" in text else text
-
-
-def has_escape(data: bytes) -> bool:
-    """Whether an escape sequence begins in the data."""
-    return _BEGINS.search(data) is not None
 
 
 def visible(text: str, *, in_line: bool = False) -> str:

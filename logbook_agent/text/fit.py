@@ -1,7 +1,7 @@
 """Shortens Markdown to a number of bytes of UTF-8.
 
 What is kept is the start of the text up to the end of a word, of a row of a table, or of a line of fenced code; never a
-part of a code span or link. Fenced code and <details> that are still open there are closed. Only a text without any
+part of a code span. Fenced code and <details> that are still open there are closed. Only a text without any
 word end is cut within a word, between two code points.
 """
 
@@ -16,7 +16,6 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_LONGEST_BRACKET = 1000
 # A row of a table, else a word: with a letter in it, so that its end makes no heading or list.
 _END = re.compile(
     r"""(?P<row>^[ ]*\|.*$) | (?:[^\W_]|[^\x00-\x7f])[!-/:-@\[-`{-~]*(?=\s|$)""", re.MULTILINE | re.VERBOSE
@@ -24,7 +23,6 @@ _END = re.compile(
 _DELIMITERS = re.compile(r"\n?[ |:]*-[ |:-]*$", re.MULTILINE)
 _UNCUT = re.compile(r"https?://|www\.|<|```|~~~", re.IGNORECASE)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_BRACKETS = re.compile(r"\\.|[\[\]()]", re.DOTALL)
 _DETAILS = re.compile(r"[ \t>]*<(/?)details>")
 
 
@@ -88,29 +86,17 @@ def _start(text: str, room: int) -> tuple[str, str]:
 
 def _word_end(text: str, limit: int) -> int:
     """The end of the last word or row before an offset; within a word when there would be nothing else to show."""
-    begin = max(text.rfind("\n\n", 0, limit), text.rfind("\r\n\r\n", 0, limit), 0)
-    behind = min(at for at in (text.find("\n\n", limit), text.find("\r\n\r\n", limit), len(text)) if at >= 0)
-    closed = _merged([*code_spans(text, begin, behind), *_links(text, begin, behind)])
-    ends = list(_END.finditer(text, begin, text.find("\n", limit) if "\n" in text[limit:] else len(text)))
-    for end in reversed(ends):
+    begin = max(text.rfind("\n\n", 0, limit), 0)
+    behind, line_end = (at if (at := text.find(end, limit)) >= 0 else len(text) for end in ("\n\n", "\n"))
+    spans = code_spans(text, begin, behind)
+    for end in reversed([*_END.finditer(text, begin, line_end)]):
         # A header is not shown without rows.
         is_head = end["row"] and (_DELIMITERS.match(text, end.start()) or _DELIMITERS.match(text, end.end()))
-        if end.end() <= limit and not is_head and not inside(closed, end.end()):
+        if end.end() <= limit and not is_head and not inside(spans, end.end()):
             return end.end()
     if begin:
         return len(text[:begin].rstrip())
-    return 0 if _UNCUT.match(text) or text.startswith("|") or inside(closed, limit) else limit
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in order, those that overlap as one."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+    return 0 if _UNCUT.match(text) or text.startswith("|") or inside(spans, limit) else limit
 
 
 def _open_details(kept: str) -> str:
@@ -123,38 +109,14 @@ def _open_details(kept: str) -> str:
     return "\n\n</details>" * depth
 
 
-def _links(text: str, first: int, end: int) -> list[tuple[int, int]]:
-    """Where links start and end, and short brackets, which may be links too."""
-    partner: dict[int, int] = {}
-    brackets: list[int] = []
-    round_ones: list[int] = []
-    for sign in _BRACKETS.finditer(text, first, end):
-        match sign[0]:
-            case "[":
-                brackets.append(sign.start())
-            case "(":
-                round_ones.append(sign.start())
-            case "]" if brackets:
-                partner[brackets.pop()] = sign.end()
-            case ")" if round_ones:
-                partner[round_ones.pop()] = sign.end()
-    found = []
-    for at, behind in partner.items():
-        if text[at] == "[":
-            more = partner.get(behind) if text[behind : behind + 1] in ("(", "[") else None
-            if more is not None or behind - at <= _LONGEST_BRACKET:
-                found.append((at - (text[at - 1 : at] == "!"), more or behind))
-    return found
-
-
 # -- how Markdown is read ---------------------------------------------------------------------------------
 
-# Lines end at "\n", "\r\n" or "\r". Reference definitions are read as the paragraphs they look like, and inline marks
+# Reference definitions are read as the paragraphs they look like, and inline marks
 # are not read at all: the block structure is the same, and the cost is linear.
 
 # What may stand in a line before a block starts there: quotes, list markers, indentation.
 PREFIX = r"[ \t>]*(?:(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])[ \t>]*)*"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _OPENING = re.compile(rf"(?P<prefix>{PREFIX})(?P<ticks>`{{3,}}|~{{3,}})")
 _CONTAINER = re.compile(r"[^ \t>]")
 _BARE_QUOTE = re.compile(r">(?=[^ \t>])")

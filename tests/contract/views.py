@@ -6,19 +6,16 @@ import hashlib
 import re
 from typing import NamedTuple
 
-_BLOCK = re.compile(r"^<!-- logbook:block (\S+) (\w{16}) -->\n(.*?)\n?^<!-- logbook:end \1 -->$", re.M | re.S)
+_BLOCK = re.compile(r"^<!-- logbook:block (\S+) -->\n(.*?)\n?^<!-- logbook:end \1 -->$", re.M | re.S)
 
 
 class Block(NamedTuple):
-    """A block: its text, and the digest of the files that it shows."""
-
     text: str
-    source: str
 
 
 def blocks(view: str) -> dict[str, Block]:
     """The blocks of a view by name, in their order."""
-    return {m[1]: Block(m[3], m[2]) for m in _BLOCK.finditer(view)}
+    return {m[1]: Block(m[2]) for m in _BLOCK.finditer(view)}
 
 
 def sealed(body: str) -> str:

@@ -122,7 +122,7 @@ class Readers:
     def _view(self, document: Document) -> None:
         text = self._book.read_view() or ""
         views.is_generated(text)
-        blocks = [views.Block(name, "0" * 16, views.written(text)) for name in ("MOE-001", *views.parse(text))]
+        blocks = [views.Block(name, views.written(text)) for name in ("MOE-001", *views.parse(text))]
         built = views.build("moe", blocks)
         assert views.is_generated(built)
         assert {block.text for block in views.parse(built).values()} == {views.written(text)}

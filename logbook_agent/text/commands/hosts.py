@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from logbook_agent.text.commands.known import given_options
 from logbook_agent.text.commands.script import Simple, simple_commands_of
 
 # Launchers of a program's processes, with the options that say on how many hosts. An allocation that `srun` starts in
@@ -31,19 +32,8 @@ def _said(simple: Simple, environ: Mapping[str, str]) -> str | None:
     names = [posixpath.basename(word) for word in words]
     if names[0] not in _HOSTS:
         return None
-    for option, number in _options(words[1:], _HOSTS[names[0]]):
+    for option, number in given_options(words[1:], _HOSTS[names[0]]):
         most = _MOST.fullmatch(number)
         return f"{names[0]} {option} {number}" if most is not None and int(most["most"]) > 1 else None
     allocated = next((environ[key] for key in _ALLOCATED if key in environ), "1")
     return f"srun in an allocation of {allocated} nodes" if names[0] == "srun" and allocated != "1" else None
-
-
-def _options(words: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """These options with their values, in any spelling: `-N 2`, `-N2`, `--nodes 2`, `--nodes=2`."""
-    for place, word in enumerate(words):
-        for name in names:
-            joined = f"{name}=" if name.startswith("--") else name
-            if word == name:
-                yield name, "".join(words[place + 1 : place + 2])
-            elif word.startswith(joined):
-                yield name, word[len(joined) :]

@@ -74,11 +74,10 @@ def dev_tpu(words: Sequence[str]) -> Found | None:
     end = words.index("--", script)
     if execute > end:
         return None
-    options = list(words[script + 1 : end])
-    env = [split_env_word(v) for v in _values(list(words[execute + 1 : end]), ("-e", "--env"))]
+    env = [split_env_word(value) for _, value in given_options(words[execute + 1 : end], ("-e", "--env"))]
     return Found(
         name="dev_tpu",
-        target=next(_values(options, ("--tpu-name",)), None),
+        target=_value(words[script + 1 : end], "--tpu-name"),
         prefix=end + 1,
         command=tuple(words[end + 1 :]),
         env=dict(pair for pair in env if pair is not None),
@@ -86,15 +85,19 @@ def dev_tpu(words: Sequence[str]) -> Found | None:
     )
 
 
-def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
-    """Values of an option in any of its spellings: `-e V`, `-eV`, `--env V`, `--env=V`."""
-    for i, word in enumerate(options):
+def given_options(words: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """These options with their values, in any spelling: `-e V`, `-eV`, `--env V`, `--env=V`."""
+    for place, word in enumerate(words):
         for name in names:
             joined = f"{name}=" if name.startswith("--") else name
-            if word == name and i + 1 < len(options):
-                yield options[i + 1]
-            elif word.startswith(joined) and word != name and word.startswith("--") == name.startswith("--"):
-                yield word[len(joined) :]
+            if word == name and place + 1 < len(words):
+                yield name, words[place + 1]
+            elif word != name and word.startswith(joined) and word.startswith("--") == name.startswith("--"):
+                yield name, word[len(joined) :]
+
+
+def _value(words: Sequence[str], *names: str) -> str | None:
+    return next((value for _, value in given_options(words, names)), None)
 
 
 def iris(words: Sequence[str]) -> IrisLine | None:
@@ -122,5 +125,5 @@ def iris(words: Sequence[str]) -> IrisLine | None:
         at += 2 if has_value else 1
     if at + 1 >= len(words):
         return None
-    cluster = next(_values(list(words[place + 1 : base]), ("--cluster", "--config")), None)
+    cluster = _value(words[place + 1 : base], "--cluster", "--config")
     return IrisLine(base=base, prefix=at + 1, cluster=cluster, env=env, name=name, is_waited_for=is_waited_for)

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
 from logbook_agent.text.commands.known import known
@@ -22,7 +23,6 @@ ENV_TEMPLATE = "-e {key}={value}"
 _PLACEHOLDER = re.compile(r"(?<!\$)\{(name|env|command)\}")
 _ANY_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w+)\}")
 _ENV_PLACEHOLDER = re.compile(r"\{(key|value)\}")
-KEYS = ("template", "target", "env_template")
 _EXAMPLE = "template = 'ssh {name} {command}'"
 
 
@@ -71,18 +71,13 @@ def launchers_from(table: Mapping[str, object]) -> dict[str, Launcher]:
 
 def _launcher(name: str, given: object) -> Launcher:
     where = f"launcher {name!r}"
-    if isinstance(given, str):
-        given = {"template": given}
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{where} is neither a template nor a table", hint=_EXAMPLE)
-    for key, value in given.items():
-        if key not in KEYS:
-            raise UsageError(f"{where} has the unknown key {key!r}", hint=f"keys: {', '.join(sorted(KEYS))}")
-        if not isinstance(value, str):
-            raise UsageError(f"{where}: {key} is not text", cause=f"it is {value!r}", hint=_EXAMPLE)
-    if "template" not in given:
-        raise UsageError(f"{where} has no template", hint=_EXAMPLE)
-    launcher = Launcher(name=name, **given)
+    given = {"template": given} if isinstance(given, str) else given
+    try:
+        launcher = decode(Launcher, {"name": name, **given} if isinstance(given, Mapping) else given)
+    except CodecError as error:
+        raise UsageError(
+            f"{where}: {error}", cause="a launcher has template, target, env_template", hint=_EXAMPLE
+        ) from None
     _check(launcher, where)
     return launcher
 

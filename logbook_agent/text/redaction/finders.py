@@ -180,9 +180,8 @@ _BETWEEN = re.compile(
 )
 _OPENED, _CLOSED = r"""(?P<q>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])""", r"(?P=q)(?!(?P=q))"
 _CHAR = rf"[^\n{PART}]"
-# What is escaped or doubled does not close it; where only an escaped quote is left to close it, that one does.
+# What is escaped or doubled does not close it.
 _QUOTED = re.compile(rf"{_OPENED}(?P<value>(?>\\{_CHAR}|(?P=q){{2}}|{_CHAR}){{0,4096}}?){_CLOSED}")
-_LOOSELY = re.compile(rf"{_OPENED}(?P<value>{_CHAR}{{0,4096}}){_CLOSED}")
 _BARE = re.compile(rf"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b{PART}]*)""")
 _WHOLE = re.compile(rf"(?P<value>[^{PART}]*)")
 _COMPARED = re.compile(r"""(?P<q>["'`])(?P<value>[^\\"'`]{1,1000})\\{0,7}(?P=q)\s{0,40}[!=]={1,2}\s{0,40}\Z""")
@@ -223,10 +222,11 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     is_flag = dash is not None and (head["loose"] is None or (is_blank and dash[0] == "--"))
     if head["loose"] is not None and text.startswith("-", head.end()):
         return None
-    forms = (_WHOLE,) if is_flag and head["loose"] == PART else (_QUOTED, _LOOSELY, _BARE)
+    forms = (_WHOLE,) if is_flag and head["loose"] == PART else (_QUOTED, _BARE)
     found = next(m for form in forms if (m := form.match(text, head.end())) is not None)
-    value = _unclosed(found["value"]) if found.re is _BARE else found["value"]
-    is_quoted = found.re in (_QUOTED, _LOOSELY)
+    is_quoted = found.re is _QUOTED
+    # What closes a list around an unquoted value is not part of it.
+    value = found["value"].rstrip(",]}") if found.re is _BARE else found["value"]
     if not value or not is_secret_value(name, kind, value) or (is_quoted and found["q"] == "`" and " " in value):
         return None
     if head["loose"] is not None and not is_flag:
@@ -241,12 +241,6 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
     is_variable = not head["close"] and dash is None and VARIABLE.fullmatch(name)
     start = found.start("value")
     return Span(named.start(), start, start + len(value), kind, name if is_variable else "")
-
-
-def _unclosed(value: str) -> str:
-    """What closes a list around an unquoted value is not part of it; what closes a mark is."""
-    bare = value.rstrip(",]}")
-    return bare + "]" if "[redacted:" in bare and "]" not in bare[bare.rfind("[redacted:") :] else bare
 
 
 def _stands_beside(text: str, named: re.Match[str], kind: str, value: str) -> bool:

@@ -20,8 +20,6 @@ class OneLine(Protocol):
 
     def kind_of(self, name: str) -> str | None: ...
 
-    def may_name(self, low: str) -> bool: ...
-
     def next_line(self, low: str, at: int) -> int | None: ...
 
     def names_secret(self, line: str) -> bool: ...
@@ -113,8 +111,6 @@ class Lines:
 
     def _awaits(self, line: str) -> str:
         """What to put before the next line, so that it reads as the value of the name at the end of this one."""
-        if not self._redactor.may_name(line.lower()):
-            return ""
         end = " ".join(line.rsplit(maxsplit=3)[-3:])
         if not any(map(self._redactor.kind_of, NAMES.findall(end))) or (m := _AWAITS.search(end)) is None:
             return ""

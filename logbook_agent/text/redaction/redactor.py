@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.text.escapes import without_escapes
@@ -22,6 +22,7 @@ _ASSIGNMENT = re.compile(rf"(?P<head>(?:--?)?(?P<name>{NAME})=)(?P<value>.*)", r
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MOST_PASSES = 6
+_SHORT = 256
 # Words in UTF-16, whichever byte comes first.
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 
@@ -73,29 +74,25 @@ class Redactor:
         return tuple(find for keyword, find in self._rules if not keyword)
 
     @functools.cached_property
-    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-        """In small letters, what every line has in which a value stands behind a name; what every line has that a rule
-        with keywords matches, an address or an escape; and any of these."""
+    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """In small letters, what every line has that a rule with keywords matches, an address or an escape; and any of
+        these, or what every line has in which a value stands behind a name."""
         stems = {*STEMS, *(name.lower() for name in self._names)}
         others = {"@", "\x1b", "\x9b", *(keyword for keyword, _ in self._rules if keyword)}
-        stem, other, both = (re.compile(finders.any_of(sorted(words))) for words in (stems, others, stems | others))
-        return stem, other, both
-
-    def may_name(self, low: str) -> bool:
-        """Whether a text in small letters may hold the name of a secret."""
-        return self._words[0].search(low) is not None
+        other, both = (re.compile(finders.any_of(sorted(words))) for words in (others, stems | others))
+        return other, both
 
     def next_line(self, low: str, at: int) -> int | None:
         """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
         with secrets. A secret without such a word is one of those that `has_bare` finds."""
-        m = self._words[2].search(low, at)
+        m = self._words[1].search(low, at)
         return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
 
     def names_secret(self, line: str) -> bool:
         """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
         word."""
         is_named = any(map(self.kind_of, NAMES.findall(line)))
-        return is_named or self._words[1].search(line.lower()) is not None
+        return is_named or self._words[0].search(line.lower()) is not None
 
     def has_bare(self, text: str) -> bool:
         """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
@@ -117,7 +114,15 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets. A key block over several lines becomes one mark."""
+        return self._short(text) if len(text) <= _SHORT else self._whole(text)
+
+    def _whole(self, text: str) -> str:
         return "\n".join(Lines(self).lines(text))
+
+    @functools.cached_property
+    def _short(self) -> Callable[[str], str]:
+        """Records repeat most of their short texts: names, hosts, words of commands."""
+        return functools.lru_cache(maxsize=2**15)(self._whole)
 
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
@@ -137,14 +142,9 @@ class Redactor:
     def spans(self, text: str) -> list[Span]:
         """Where secrets stand in one line."""
         low, found = text.lower().replace(PART, " "), [*self._known(text)]
-        is_told = self._words[1].search(low) is not None
-        for find in {f: None for word, f in self._rules if word in low} if is_told else self._open:
+        by_rule = dict.fromkeys(find for word, find in self._rules if word in low)
+        for find in (*by_rule, finders.keys, finders.credentials, self._named):
             found += find(text)
-        found += finders.keys(text)
-        if self.may_name(low):
-            found += self._named(text)
-        if "@" in text:
-            found += finders.credentials(text)
         if found and "[redacted:" in text:
             # What stands for a secret is none: a rule that matches there would go on for ever.
             marks = [m.span() for m in _MARK.finditer(text)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from logbook_agent.text.redaction.lines import Lines
-from logbook_agent.text.redaction.names import mark
 from logbook_agent.text.redaction.redactor import Redactor
 
 LINE_BYTES = 256 * 1024
@@ -31,8 +30,6 @@ class StreamRedactor:
         self._pending = bytearray()
         # How much of the pending line was shown already, as it was.
         self._shown = 0
-        # Inside a value that is longer than a line may be: dropped up to its end.
-        self._is_dropping = False
 
     def feed(self, data: bytes) -> bytes:
         """The part of the data, and of what was held back before, that is safe to write now."""
@@ -43,9 +40,9 @@ class StreamRedactor:
 
     def _feed(self, data: bytes, out: list[bytes]) -> None:
         """Of a piece of data that holds no line which is too long, whole lines are redacted together."""
-        if (self._pending or self._is_dropping) and (end := data.find(b"\n")) >= 0:
+        if self._pending and (end := data.find(b"\n")) >= 0:
             self._add(data[:end], out)
-            out.append(self._end(b"\n"))
+            out.append(self._taken(len(self._pending), b"\n"))
             data = data[end + 1 :]
         whole = data.rfind(b"\n") + 1
         if whole:
@@ -60,7 +57,7 @@ class StreamRedactor:
         cut = max(data.rfind(blank, 0, quote) for blank in _BLANKS) + 1
         text = data.decode("latin-1")
         may_hold = self._redactor.has_bare(text) or self._redactor.next_line(text.lower(), 0) is not None
-        if cut <= self._shown or self._is_dropping or self._lines.goes_on or may_hold:
+        if cut <= self._shown or self._lines.goes_on or may_hold:
             return b""
         # A known secret of several words may have begun.
         if any(needle.partition(b" ")[0] in data for needle in self._redactor.needles if b" " in needle):
@@ -70,40 +67,22 @@ class StreamRedactor:
 
     def finish(self) -> bytes:
         """The rest; a last line may lack its newline."""
-        return self._end(b"") if self._pending else b""
+        return self._taken(len(self._pending)) if self._pending else b""
 
     def _add(self, data: bytes, out: list[bytes]) -> None:
         self._pending += data
         while len(self._pending) > self._limit + _HOLD_BYTES:
-            out.append(self._piece())
+            out.append(self._taken(self._cut()))
 
-    def _piece(self) -> bytes:
-        """The first LINE_BYTES of a line that is longer, up to a blank."""
-        if self._is_dropping:
-            self._drop()
-            return b""
+    def _cut(self) -> int:
+        """Where the first piece ends of a line that is longer than one: at a blank, in no secret."""
         piece = bytes(self._pending[: self._limit + _HOLD_BYTES])
-        cut = max(piece.rfind(blank, self._limit - _HOLD_BYTES, self._limit) for blank in _BLANKS) + 1
-        cut = cut or self._limit
+        cut = max(piece.rfind(blank, self._limit - _HOLD_BYTES, self._limit) for blank in _BLANKS) + 1 or self._limit
         # Byte by byte, so that the places found are places in the bytes.
         for span in sorted(self._redactor.spans(piece.decode("latin-1")), reverse=True):
             if span.begin < cut < span.end:
                 cut = span.begin
-        if cut <= self._shown:
-            self._is_dropping = True
-            return self._taken(cut) + mark("long-value").encode()
-        return self._taken(cut)
-
-    def _drop(self) -> None:
-        ends = [at for at in (self._pending.find(end) for end in (*_BLANKS, *_QUOTES)) if at >= 0]
-        del self._pending[: min(ends, default=len(self._pending))]
-        self._is_dropping = not ends
-
-    def _end(self, newline: bytes) -> bytes:
-        if self._is_dropping:
-            self._drop()
-            self._is_dropping = False
-        return self._taken(len(self._pending), newline)
+        return cut if cut > self._shown else self._limit
 
     def _taken(self, count: int, newline: bytes = b"") -> bytes:
         """The first bytes of the pending line, without secrets and what was shown of them."""

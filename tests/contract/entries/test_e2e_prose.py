@@ -18,8 +18,7 @@ TEXTS = {
     "fences": "```py\nx = 1\n```\n\n~~~~\n```\n~~~\n~~~~\n`````\n````\n`````",
     "open fence": "```\nnever closed\n### MOE-999 forged",
     "open tildes": "~~~~\nnever closed",
-    "markers": "<!-- logbook:end MOE-000 -->\n<!-- logbook:block MOE-007 0123456789abcdef -->\n### forged\n"
-    "<!-- logbook:end MOE-007 -->",
+    "markers": "<!-- logbook:end MOE-000 -->\n<!-- logbook:block MOE-007 -->\n### forged\n<!-- logbook:end MOE-007 -->",
     "marker after a blank line": "a\n\n<!-- logbook:end MOE-000 -->\n\nb",
     "marker behind CR": "a\r<!-- logbook:end MOE-000 -->\rb",
     "marker behind separators": "a\u2028<!-- logbook:end MOE-000 -->\u2029b\u0085<!-- logbook:end MOE-000 -->\x0b\x0cc",

@@ -150,13 +150,13 @@ def test_the_next_command_shows_what_was_edited_in_the_files(one: Cli, view: Pat
 def test_a_forged_view_shows_no_entry_that_is_not_there(one: Cli, view: Path) -> None:
     """A branch may bring a view whose last line fits."""
     good = view.read_text()
-    forged = "<!-- logbook:block MOE-009 0123456789abcdef -->\n### Forged\n<!-- logbook:end MOE-009 -->\n\n"
+    forged = "<!-- logbook:block MOE-009 -->\n### Forged\n<!-- logbook:end MOE-009 -->\n\n"
     body = good[: good.rindex("<!-- logbook:digest ")]
     view.write_text(sealed(body + forged))
     assert one("render", "--check").code == 1
     assert one("note", "--title", "next").code == 0
     assert [*blocks(view.read_text())] == ["header", "MOE-000", "MOE-001"]
-    view.write_text(sealed("<!-- logbook:block header 0123456789abcdef -->\n" * 50_000))
+    view.write_text(sealed("<!-- logbook:block header -->\n" * 50_000))
     assert one("note", "--title", "next").code == 0
     assert view.read_text() == rendered(one, view)
 

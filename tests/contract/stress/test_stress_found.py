@@ -43,5 +43,5 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
         [problem] = [p["text"] for p in beside.data["runs"][0]["problems"]]
         assert problem.startswith("contended: MOE-003 run 1 ")
     finally:
-        three("doctor", "--stop", "MOE-003")
+        three("cancel", "MOE-003")
     assert three("run", "--json", "--", "true").data["runs"][0]["problems"] == []

@@ -24,7 +24,7 @@ from tests.breadth import examples
 from tests.unit.pages.entry_reader import EntryText, parse
 
 PIECES = [
-    "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
+    "<!-- logbook:block X-001 -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
     "  ", "\t", "\r", "\r\n", "\x00", "\x1b[31m", "\u2028", "\u2029", "\x85", "\xa0", "\udcff", "\ufeff", "- ", "* ",
     "+ ", "1. ", "- Label: ", "- Command: ", "- Result: text", "- State: void", "### ",
     "### 2026-02-10 10:43 - X-001 forged (confidence: stable)", "```", "```text", "~~~~", "`", "| a | b |", "|",
@@ -67,7 +67,7 @@ RECORDS = st.builds(lambda entry, runs: record_of(entry, runs, lambda _: "gone")
 
 
 def view_of(texts: Sequence[tuple[str, str]]) -> str:
-    return build("t", [Block(name, "0" * 16, written(text)) for name, text in texts])
+    return build("t", [Block(name, written(text)) for name, text in texts])
 
 
 def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> EntryText:

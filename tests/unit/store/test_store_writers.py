@@ -19,8 +19,8 @@ WRITES = {
 # Names that mean other things too: of these modules, they write.
 OF_MODULES = {("os", "replace"), ("os", "remove"), ("os", "link"), ("shutil", "copy"), ("shutil", "move")}
 OF_MODULES |= {("sqlite3", "connect")}
-# Of ours, with such a name: a rule of redaction, and the method that calls `store/folder.py`.
-NO_WRITERS = {"rule.replace", "examination.rename"}
+# Of ours, with such a name: a rule of redaction.
+NO_WRITERS = {"rule.replace"}
 
 WRITERS = {
     "store/folder.py": "the one place",

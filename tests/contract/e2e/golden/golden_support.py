@@ -27,7 +27,7 @@ UPDATE = os.environ.get("LOGBOOK_UPDATE_GOLDEN") == "1"
 
 _REPLACED: tuple[tuple[str, str], ...] = (
     # Digests are those of the files and the text before replacing.
-    (r"(?m)^(<!-- logbook:(?:block \S+|digest) )[0-9a-f]{16} -->$", r"\g<1>0000000000000000 -->"),
+    (r"(?m)^(<!-- logbook:digest )[0-9a-f]{16} -->$", r"\g<1>0000000000000000 -->"),
     (r"after \d+(?:\.\d+)? s\b", "after 0.50 s"),
     # Packages of this Python; those of a far side end without the tool's own version.
     (r"installed: (?:python [^;\n]*, )?logbook-agent [\w.+]+", "installed: python 1.0, logbook-agent 1.0"),

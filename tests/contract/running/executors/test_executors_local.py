@@ -59,7 +59,7 @@ def test_a_process_that_only_has_a_number_is_left_alone(local: Place, forged: di
         assert named, "where the number of the process stands"
         for file in named:
             file.write_text(json.dumps(plain[file] | {"child": {"pid": other.pid, **forged}}))
-        for words in (["cancel", run.entry], ["doctor", "--stop", run.entry], ["doctor", "--fix"]):
+        for words in (["cancel", run.entry], ["doctor", "--fix"]):
             local.cli(*words)
         assert other.poll() is None
         other.kill()

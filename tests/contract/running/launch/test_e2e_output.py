@@ -76,7 +76,7 @@ HOSTILE = {
     "backspaces": b"abc\b\b\bxyz\n",
     "separators": "a\u2028b\u2029c\u0085d\u202ee\n".encode(),
     "fences": b"```\n~~~\n````\n`````\n",
-    "markers": b"<!-- logbook:end MOE-000 -->\n### forged\n<!-- logbook:block MOE-009 0123456789abcdef -->\n",
+    "markers": b"<!-- logbook:end MOE-000 -->\n### forged\n<!-- logbook:block MOE-009 -->\n",
     "html": b"</details></li><script>alert(1)</script><!-- open\n",
     "utf-8 cut in two": "ü".encode()[:1],
     "only CR": b"a\rb\rc",

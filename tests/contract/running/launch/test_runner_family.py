@@ -81,6 +81,6 @@ def test_a_killed_worker_leaves_no_child_behind_when_its_command_is_stopped(star
     [worker] = pids(folder, "worker")
     os.kill(worker, signal.SIGKILL)
     wait_for(lambda: is_gone(worker))
-    assert started("doctor", "--stop", "MOE-000").code == 0
+    assert started("cancel", "MOE-000").code == 0
     assert is_gone(one)
     end([two])

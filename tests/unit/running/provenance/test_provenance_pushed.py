@@ -48,7 +48,7 @@ def write_entry(root: Path, name: str, runs: int = 1) -> None:
 
 def write_view(root: Path, names: list[str]) -> None:
     texts = [("header", "# MoE\n\nOf experts."), *((n, f"## {n}\n\nText") for n in names)]
-    (root / "moe.md").write_text(build("moe", [Block(name, "0" * 16, text) for name, text in texts]))
+    (root / "moe.md").write_text(build("moe", [Block(name, text) for name, text in texts]))
 
 
 def links(root: Path, names: list[str] | None = None, remote: str = "origin") -> Links:
@@ -135,8 +135,8 @@ def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
     assert (found.commit, found.view) == (head, view)
     assert found.entries == {"MOE-001": f"{view}?plain=1#L9", "MOE-002": f"{view}?plain=1#L15"}
     lines = (root / "moe.md").read_text().splitlines()
-    assert lines[8].startswith("<!-- logbook:block MOE-001 ")
-    assert lines[14].startswith("<!-- logbook:block MOE-002 ")
+    assert lines[8].startswith("<!-- logbook:block MOE-001 -->")
+    assert lines[14].startswith("<!-- logbook:block MOE-002 -->")
 
 
 @pytest.mark.parametrize(

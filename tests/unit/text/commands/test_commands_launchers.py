@@ -44,8 +44,8 @@ def test_environment_goes_through_the_template_as_words() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"x": 3}, "neither a template nor a table"),
-        ({"x": {"template": "a {command}", "tagret": "b"}}, "unknown key 'tagret'"),
+        ({"x": 3}, "expected a mapping, got int"),
+        ({"x": {"template": "a {command}", "tagret": "b"}}, "tagret: unknown key"),
         ({"x": "ssh host"}, "{command} exactly once"),
         ({"x": "ssh 'h {command}"}, "not shell text"),
         ({"x": {"template": "a {command}", "env_template": "-e {key}"}}, "{key} and {value}"),

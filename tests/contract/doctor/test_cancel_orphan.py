@@ -1,4 +1,4 @@
-"""`doctor --stop`: commands that outlived their tool. Real processes."""
+"""`cancel`: commands that outlived their tool. Real processes."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_an_orphan_is_ended(
     [found] = findings("--fix")
     assert found["check"] == "orphaned"
     assert f"pid {child.pid}" in found["message"]
-    assert "logbook doctor --stop MOE-000" in found["mend"]
+    assert "logbook cancel MOE-000" in found["mend"]
     group = [child, *child.children(recursive=True)]
-    answer = started("doctor", "--stop", "MOE-000", "--json")
-    assert answer.data == {"stopped": [{"id": "MOE-000", "run": 1, "signal": name}]}
+    [ended] = started("cancel", "MOE-000", "--json").data["ended"]
+    assert (ended["id"], ended["run"], ended["state"]) == ("MOE-000", 1, "interrupted")
     _, alive = psutil.wait_procs(group, timeout=5)
     assert alive == []
     shown = started("show", "MOE-000", "--json").data
@@ -66,15 +66,13 @@ def test_an_orphan_is_ended(
     assert len(shown["runs"][0]["rows"]) == 1
     assert name in shown["runs"][0]["problems"][0]["text"]
     assert findings() == []
-    again = started("doctor", "--stop", "MOE-000")
+    again = started("cancel", "MOE-000")
     assert (again.code, "MOE-000" in again.err) == (2, True)
 
 
-def test_what_cannot_be_stopped(three: Cli, book: Path) -> None:
-    me = psutil.Process()
-    edit_json(book / "runs/MOE-001/01/run.json", exit=None, tool={"pid": me.pid})
+def test_a_run_of_another_host_is_ended_there(three: Cli, book: Path) -> None:
     edit_json(book / "runs/MOE-002/01/run.json", exit=None, host={"name": "far"})
-    assert f"kill -INT {me.pid}" in three("doctor", "--stop", "MOE-001", "--json").error["hint"]
-    assert "logbook doctor --stop MOE-002" in three("doctor", "--stop", "MOE-002", "--json").error["hint"]
-    for words in (["--stop", "MOE-000"], ["--stop", "MOE-009"], ["--fix", "--stop", "MOE-000"]):
-        assert three("doctor", *words).code == 2
+    answer = three("cancel", "MOE-002", "--json")
+    assert (answer.code, "logbook cancel MOE-002" in answer.error["hint"]) == (2, True)
+    for words in (["MOE-000"], ["MOE-009"]):
+        assert three("cancel", *words).code == 2
