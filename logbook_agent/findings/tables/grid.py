@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,19 +77,18 @@ def share_of(item: Item, metric: str) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one, of which
-    `base` is the number of the base. A cell is (row, column)."""
+    """`rows` hold the items of one row each; `pivots` are the pivot values as text, the base first, and `(None,)`
+    without a pivot. A cell is (row, column)."""
 
     rows: tuple[tuple[Item, ...], ...]
     pivots: tuple[str | None, ...]
     cells: Mapping[tuple[int, int], list[Item]]
-    base: int = 0
 
     def readings(self, metric: str, unit: str | None) -> list[list[Reading | None]]:
         """The readings of a metric with its declared unit, column by column; None where nothing was run."""
         return [
             [
-                read(self.cells[row, column], metric, unit) if (row, column) in self.cells else None
+                read(cell, metric, unit) if (cell := self.cells.get((row, column))) else None
                 for row in range(len(self.rows))
             ]
             for column in range(len(self.pivots))
@@ -105,12 +105,8 @@ def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequenc
         for item in items:
             column = shown.index(item.key(spec.pivot)) if spec.pivot is not None else 0
             cells.setdefault((number, column), []).append(item)
-    grid = Grid(rows=tuple(map(tuple, rows)), pivots=(None,), cells=cells)
-    if spec.pivot is None:
-        return grid
-    texts = _texts(frame, spec.pivot)
-    base = shown.index(_find(frame, spec.pivot, spec.base, "--base")) if spec.base is not None else 0
-    return Grid(rows=grid.rows, pivots=tuple(texts[value] for value in shown), cells=cells, base=base)
+    texts = _texts(frame, spec.pivot) if spec.pivot is not None else {}
+    return Grid(rows=tuple(map(tuple, rows)), pivots=tuple(map(texts.get, shown)), cells=cells)
 
 
 def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: frozenset[str]) -> list[list[Item]]:
@@ -132,37 +128,35 @@ def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: 
 def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None]]:
     """The frame with the shown pivot values alone, and these values in order.
 
-    Where columns are compared, the first is the base, unless one is stated: what is absent or plain (`none`, `off`,
-    `false`), else the least. So it does not depend on which side ran first.
+    A base that is stated comes first. Where columns are compared, so does what is absent or plain (`none`, `off`,
+    `false`), else the least: it does not depend on which side ran first.
     """
     if spec.pivot is None:
         return frame, [None]
-    pivot = spec.pivot
-    texts = _texts(frame, pivot)
-    shown = list(dict.fromkeys(_find(frame, pivot, value, "--value") for value in spec.values)) or _sorted(texts, spec)
-    base = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
-    others = [value for value in shown if value != base]
-    if not spec.values or base not in shown:
-        shown = [base, *others]
-    if spec.first_last and others:
-        shown = [base, others[-1] if spec.values else max(others, key=lambda key: _rank(texts[key]))]
-    if len(shown) < len(texts):
-        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
-    return frame, shown
+    pivot, texts = spec.pivot, _texts(frame, spec.pivot)
+    shown = list(dict.fromkeys(_find(frame, pivot, value, "--value") for value in spec.values)) or _sorted(texts)
+    base = shown[0]
+    if spec.base is not None:
+        base = _find(frame, pivot, spec.base, "--base")
+    elif not spec.values and (spec.delta or spec.ratio or spec.first_last):
+        base = min(shown, key=lambda key: (key is not None, _rank(texts[key])))
+    shown = [base, *(value for value in shown if value != base)]
+    if spec.first_last:
+        shown = [base, *shown[1:][-1:]]
+    return frame.only(item for item in frame.items if item.key(pivot) in shown), shown
 
 
-def _sorted(texts: Mapping[str | None, str], spec: TableSpec) -> list[str | None]:
-    """Numbers by size; else in order of appearance, the base of comparisons first."""
+def _sorted(texts: Mapping[str | None, str]) -> list[str | None]:
+    """Numbers by size; else in order of appearance."""
     if all(key is None or is_number(text) for key, text in texts.items()):
-        return sorted(texts, key=lambda key: (key is not None, float(texts[key]) if key is not None else 0.0))
-    if not (spec.delta or spec.ratio or spec.first_last):
-        return [*texts]
-    base = min(texts, key=lambda key: (key is not None, _rank(texts[key])))
-    return [base, *(key for key in texts if key != base)]
+        return sorted(texts, key=lambda key: (key is not None, _rank(texts[key])))
+    return [*texts]
 
 
-def _rank(text: str) -> tuple[bool, Key]:
-    return text.casefold() not in _PLAIN, natural_key(text)
+def _rank(text: str) -> tuple[bool, bool, float, Key]:
+    """Plain values first, then numbers by size, then words."""
+    number = float(text) if is_number(text) else math.inf
+    return text.casefold() not in _PLAIN, not is_number(text), number, natural_key(text)
 
 
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
@@ -178,22 +172,6 @@ def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
     if found not in texts:
         raise unknown(f"value of {pivot}", value, texts.values(), option=option)
     return found
-
-
-def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
-    """`3 rows a run against 2`, if only their order or an undeclared number tells the rows of a run apart, and the
-    columns have different numbers of them: the first row of one run need not be the first of another. Else empty."""
-    numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
-    loose = [name for name in axes if name in numbers]
-    if pivot is None or not loose:
-        return ""
-    names = [name for name in axes if name not in loose]
-    for items in by(frame.items, lambda item: item.keys(names)).values():
-        sides = by(items, lambda item: item.key(pivot))
-        counts = {len({i.keys(loose) for i in side}) for side in sides.values()}
-        if len(counts) > 1:
-            return f"{max(counts)} rows a run against {min(counts)}"
-    return ""
 
 
 def check_options(spec: TableSpec) -> None:

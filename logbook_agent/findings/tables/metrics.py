@@ -93,16 +93,9 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
     units = _units(frame, name)
     unit = units[0] if units else metric_named(name, declared).unit
     stated = next((m.unit or known(name).unit for m in declared if m.name == name), None)
-    per_device = spec.per_device and _is_rate(frame, name, unit)
+    # Only a rate has a share for each device.
+    per_device = spec.per_device and (unit or "").endswith("/s") and not name.endswith(PER_DEVICE)
     return MetricColumn(name=name, unit=unit, declared_unit=stated, per_device=per_device, comparable=len(units) <= 1)
-
-
-def _is_rate(frame: Frame, name: str, unit: str | None) -> bool:
-    """Whether a metric has a share per device: a rate has, and one that is reported per device."""
-    if name.endswith(PER_DEVICE):
-        return False
-    reported = any(name + PER_DEVICE in {*i.row.metrics, *i.row.observations} for i in frame.items)
-    return reported or (unit is not None and unit.endswith("/s"))
 
 
 def _units(frame: Frame, name: str) -> list[str]:
@@ -111,19 +104,14 @@ def _units(frame: Frame, name: str) -> list[str]:
 
 
 def _per_device_notes(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
-    """Which numbers are per device, which metrics have none, and how a command reports them."""
-    totals = [c for c in columns if not c.name.endswith(PER_DEVICE)]
-    rates = [c.name for c in totals if c.per_device]
-    notes = [
-        f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate" for c in totals if not c.per_device
-    ]
+    """That numbers in brackets are per device, which metrics have none, and how a command reports them."""
+    rates = [c.name for c in columns if c.per_device]
+    others = [c.name for c in columns if not c.per_device and not c.name.endswith(PER_DEVICE)]
+    notes = [f"not a rate, so not per device: {', '.join(others)}"] if others else []
     notes += ["in brackets: per device"] if rates else []
     good = [item for item in frame.items if item.row.failed is None]
     if any(value_of(i.row, name) is not None and share_of(i, name) is None for i in good for name in rates):
-        notes.append(
-            "per device not known (?): the command did not report how many devices it used; RESULT_JSON can, as `used` "
-            f"of its devices, or report {' and '.join(name + PER_DEVICE for name in rates)}"
-        )
+        notes.append("per device not known (?): RESULT_JSON states how many devices it used, as `used` of its devices")
     return notes
 
 
