@@ -28,9 +28,8 @@ class Case:
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
-    whatever its name; `contended`: others held an accelerator
-    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
-    one that its run has in a comparison, `problems` are those of its run.
+    whatever its name; `busy`: the machine was, by `model.load` (None: not told). `part` is the one that its run has in
+    a comparison, `problems` are those of its run.
     """
 
     entry: str
@@ -42,7 +41,6 @@ class Case:
     command: tuple[str, ...] = ()
     cwd: str | None = None
     started: str = ""
-    contended: bool = False
     busy: bool | None = None
     code: str | None = None
     part: Part | None = None
@@ -75,7 +73,6 @@ def cases(*records: Record) -> list[Case]:
             cwd=run.cwd,
             started=run.started,
             busy=is_busy(contention_of(run)),
-            contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.key if run.code is not None else None,
             part=run.part,
             problems=tuple(map(str, run.problems)),

@@ -15,6 +15,9 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
     """The columns before the metrics: every one that varies and keeps unlike rows apart. Cases that share them and the
     pivot are repeats; without `by_origin`, also those of several entries or labels."""
     entry, label, state, command = (frame.pseudo[name] for name in ("entry", "label", "state", "command"))
+    for item, words in zip(frame.items, differing([i.case for i in frame.items], frame.config), strict=True):
+        item.place[command] = words
+        item.place.setdefault(CWD, item.case.cwd)
     pivot = [] if spec.pivot is None else [spec.pivot]
     hidden = {COMMAND, CWD, *pivot, *spec.implied}
     axes = [name for name in residue(item.case for item in frame.items) if name not in hidden]
@@ -32,8 +35,6 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
     # Cases of other entries and labels, and of runs that failed, are no repeats.
     origins = [entry, label, state] if by_origin else [state]
     axes = [*mixed(origins), *axes, *mixed(spec.implied)]
-    for item, words in zip(frame.items, differing([i.case for i in frame.items], frame.config), strict=True):
-        item.place[command] = words
     axes += mixed([command])
     if by_origin and not pivot and entry not in axes and varies(frame.items, entry):
         axes.insert(0, entry)
