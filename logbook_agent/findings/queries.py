@@ -11,7 +11,6 @@ from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.findings.computed_texts import drawn_of
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.summaries import line_of
@@ -243,7 +242,6 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
             " printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
-    spec = dataclasses.replace(spec, drawn=drawn_of(r.entry for r in records))
     if not (spec.delta or spec.ratio):
         return rows, tabulate(rows, spec, declared=header.metrics)
     entries = {case.entry for case in rows}

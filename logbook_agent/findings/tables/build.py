@@ -25,7 +25,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     """The table that `spec` asks for; an empty one when there is no case.
 
     Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran,
-    but for entries with a random order.
+    but for entries whose order was drawn.
     Cases that differ in config, facts, devices, command, entry, label or state never share a cell: what they differ in
     becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
@@ -44,7 +44,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if len(values) > len(shown):
         notes.append(f"{counted(len(values) - len(shown), 'other value')} of {spec.pivot} not shown")
     axes = lay_out(frame, spec)
-    grid = lay_cells(frame, spec, axes, shown)
+    grid = lay_cells(frame, spec.pivot, axes, shown)
     if (spec.delta or spec.ratio) and spec.pivot is not None and frame.pseudo["row"] in axes:
         notes.append("no change is shown: only their order tells the rows of one run apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
@@ -54,7 +54,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         strips += metric_strips(grid, metric, readings[metric.name], spec, first=metric is metrics[0])
     strips += [] if metrics else [failure_strip(grid)]
     notes += [*axis_notes(frame, spec, axes), *metric_notes]
-    notes += cell_notes(frame, [*axes, *([spec.pivot] if spec.pivot is not None else [])], grid, readings)
+    notes += cell_notes([*axes, *([spec.pivot] if spec.pivot is not None else [])], grid, readings)
     made = Table(
         columns=tuple(s.column for s in strips),
         rows=tuple(zip(*(s.texts for s in strips), strict=True)),
@@ -131,29 +131,30 @@ _SHOWN_LEVELS = 6
 
 
 def cell_notes(
-    frame: Frame, axes: Sequence[str], grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | None]]]
+    axes: Sequence[str], grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | None]]]
 ) -> list[str]:
     """Notes on samples, repeats, levels, failures and gaps, in this order. `axes` tell the cells apart."""
     known = [r for columns in readings.values() for column in columns for r in column if r is not None]
     samples = {count for reading in known for count in reading.samples}
-    runs = {len(items) for items in grid.cells.values()}
+    filled = grid.filled
+    runs = {len(items) for items in filled}
     unknown = sum(r.value is None and not r.all_failed for r in known)
     cells = len(grid.rows) * len(grid.pivots)
-    missing = cells - len(grid.cells)
+    missing = cells - len(filled)
     return [
         *([f"medians of {_range(samples)} samples"] if samples - {1} else []),
         *([f"{_range(runs)} runs in one cell: their median [lowest, highest]"] if runs != {1} else []),
-        *_levels(axes if len(grid.cells) > 1 else (), grid, [*readings]),
-        *_failures(frame, grid),
+        *_levels(axes if len(filled) > 1 else (), filled, [*readings]),
+        *_failures(filled),
         *([f"{counted(unknown, 'value')} not reported (?)"] if unknown else []),
         *([f"{missing} of {counted(cells, 'cell')} not run (—)"] if missing else []),
     ]
 
 
-def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[str]) -> list[str]:
+def _levels(axes: Sequence[str], cells: Sequence[Sequence[Item]], metrics: Sequence[str]) -> list[str]:
     """Notes on the cells whose level changed."""
     found = []
-    for items in grid.cells.values():
+    for items in cells:
         own = [item.case for item in items]
         where = " ".join(f"{name}={show(items[0].place.get(name))}" for name in axes)
         several = len({case.entry for case in own}) > 1
@@ -162,13 +163,13 @@ def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[str]) -> list[str
     return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
-def _failures(frame: Frame, grid: Grid) -> list[str]:
-    failed = [item.row.failed for item in frame.items if item.row.failed is not None]
+def _failures(cells: Sequence[Sequence[Item]]) -> list[str]:
+    failed = [item.row.failed for cell in cells for item in cell if item.row.failed is not None]
     if not failed:
         return []
     how = "failed" if any(one.reason != WITHHELD for one in failed) else WITHHELD
-    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} {how}"]
-    of_cells = [[item.row.failed is not None for item in items] for items in grid.cells.values()]
+    notes = [f"{len(failed)} of {counted(sum(map(len, cells)), 'case')} {how}"]
+    of_cells = [[item.row.failed is not None for item in cell] for cell in cells]
     if left_out := sum(sum(cell) for cell in of_cells if not all(cell)):
         notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
     return notes

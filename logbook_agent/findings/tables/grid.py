@@ -77,47 +77,50 @@ def share_of(item: Item, metric: str) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """`rows` hold the items of one row each; `pivots` are the pivot values as text, the base first, and `(None,)`
-    without a pivot. A cell is (row, column)."""
+    """`rows` hold the items of one row each, and `cells` the same items by the columns of the row: `pivots` are their
+    values as text, the base first, and `(None,)` without a pivot."""
 
     rows: tuple[tuple[Item, ...], ...]
     pivots: tuple[str | None, ...]
-    cells: Mapping[tuple[int, int], list[Item]]
+    cells: tuple[tuple[tuple[Item, ...], ...], ...]
+
+    @property
+    def filled(self) -> list[tuple[Item, ...]]:
+        """The cells in which something was run."""
+        return [cell for row in self.cells for cell in row if cell]
 
     def readings(self, metric: str, unit: str | None) -> list[list[Reading | None]]:
         """The readings of a metric with its declared unit, column by column; None where nothing was run."""
-        return [
-            [
-                read(cell, metric, unit) if (cell := self.cells.get((row, column))) else None
-                for row in range(len(self.rows))
-            ]
-            for column in range(len(self.pivots))
-        ]
+        columns = zip(*self.cells, strict=True)
+        return [[read(cell, metric, unit) if cell else None for cell in column] for column in columns]
 
 
-def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
-    """Every case in its cell, rows in the order they ran, but for entries with a random order."""
-    rows = [*by(frame.items, lambda item: item.keys(axes)).values()]
-    if spec.drawn:
-        rows = _in_order(frame, rows, axes, spec.drawn)
-    cells: dict[tuple[int, int], list[Item]] = {}
-    for number, items in enumerate(rows):
-        for item in items:
-            column = shown.index(item.key(spec.pivot)) if spec.pivot is not None else 0
-            cells.setdefault((number, column), []).append(item)
-    texts = _texts(frame, spec.pivot) if spec.pivot is not None else {}
-    return Grid(rows=tuple(map(tuple, rows)), pivots=tuple(map(texts.get, shown)), cells=cells)
+def lay_cells(frame: Frame, pivot: str | None, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
+    """Every case in its cell."""
+    rows = _in_order(frame, [*by(frame.items, lambda item: item.keys(axes)).values()], axes)
+    texts = _texts(frame, pivot) if pivot is not None else {}
+
+    def cell(row: Sequence[Item], value: str | None) -> tuple[Item, ...]:
+        return tuple(item for item in row if pivot is None or item.key(pivot) == value)
+
+    return Grid(
+        rows=tuple(map(tuple, rows)),
+        pivots=tuple(map(texts.get, shown)),
+        cells=tuple(tuple(cell(row, value) for value in shown) for row in rows),
+    )
 
 
-def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: frozenset[str]) -> list[list[Item]]:
-    """The rows by their entries; those of an entry with a random order by config, then by the other axes."""
-    entries = list(dict.fromkeys(items[0].case.entry for items in rows))
+def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str]) -> list[list[Item]]:
+    """The rows by their entries, in the order they ran; those of an entry with a random order by config, then by the
+    other axes."""
+    if not any(row[0].case.shuffled for row in rows):
+        return rows
+    entries = list(dict.fromkeys(row[0].case.entry for row in rows))
     names = sorted(axes, key=lambda name: frame.config.index(name) if name in frame.config else len(frame.config))
 
-    def place(items: list[Item]) -> tuple[int, list[tuple[bool, Key]]]:
-        entry = items[0].case.entry
-        values = map(items[0].key, names) if entry in drawn else ()
-        return entries.index(entry), [(value is None, natural_key(value or "")) for value in values]
+    def place(row: list[Item]) -> tuple[int, list[tuple[bool, Key]]]:
+        values = map(row[0].key, names) if row[0].case.shuffled else ()
+        return entries.index(row[0].case.entry), [(value is None, natural_key(value or "")) for value in values]
 
     return sorted(rows, key=place)
 
