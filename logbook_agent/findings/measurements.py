@@ -29,8 +29,6 @@ CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many problems of a case are kept.
 _PROBLEMS = 2
-# So many cases of an entry say what they are; of the others there are the numbers.
-_DESCRIBED = 128
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -92,17 +90,17 @@ def _measured(groups: Sequence[Repeats], metric: Metric) -> MeasuredMetric | Non
     if not finished:
         states = list(dict.fromkeys(str(group.cases[0].state) for group, _ in on_scale))
         return {**span, "cases": len({group.key for group, _ in on_scale}), "states": states}
-    trials = [_trial(group, own, unit, number < _DESCRIBED) for number, (group, own) in enumerate(finished)]
+    trials = [_trial(group, own, unit) for group, own in finished]
     return {**span, "cases": len(trials), "trials": trials}
 
 
-def _trial(group: Repeats, own: Sequence[_Value], unit: str | None, is_described: bool) -> Trial:
+def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
     """A case with the value of each of its runs. A number or a word of the row that tells it from the others of its run
     is config that nobody declared."""
-    first, beyond = own[0][0], group.apart if is_described else {}
+    first, beyond = own[0][0], group.apart
     said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
     whole = {**first.row.config, **said}
-    config = _bounded(whole, CONFIG_CHARS) if is_described else {}
+    config = _bounded(whole, CONFIG_CHARS)
     found = [case for case, *_ in own]
     labels = {case.label for case in found}
     # A sweep measures a case before it is compared.
@@ -116,7 +114,7 @@ def _trial(group: Repeats, own: Sequence[_Value], unit: str | None, is_described
         problems=[*dict.fromkeys(problem for case in found for problem in case.problems)][:_PROBLEMS],
         side=part.side if part is not None else None,
         case=part.case if part is not None else "",
-        label=first.label if is_described and len(labels) == 1 else None,
+        label=first.label if len(labels) == 1 else None,
         config=config,
         config_left_out=len(whole) - len(config),
         apart=_bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS),
