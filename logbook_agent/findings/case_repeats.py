@@ -15,7 +15,7 @@ from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.rule import Pair, chance_of, scatter_of
 from logbook_agent.findings.identity import identity
 from logbook_agent.findings.tables.axes import lay_out
-from logbook_agent.findings.tables.frame import Frame, Item, RunKey, frame_of, show
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
@@ -111,9 +111,11 @@ class Level:
         return f"{self.metric}: the level changed after run {self.run}{of} ({before} → {after})"
 
 
-def level_of(metric: str, runs: Sequence[tuple[RunKey, float]]) -> Level | None:
-    """Where the level of a case changed, by the value of each of its runs."""
-    ordered = sorted(runs)
+def level_in(own: Sequence[Case], metric: str) -> Level | None:
+    """Where the level changed between the finished runs of a case, by the value of each."""
+    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
+    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
+    ordered = sorted((run, value) for run, value in values if value is not None)
     if not all(math.isfinite(value) for _, value in ordered):
         return None
     found = level_change([value for _, value in ordered])
@@ -121,13 +123,6 @@ def level_of(metric: str, runs: Sequence[tuple[RunKey, float]]) -> Level | None:
         return None
     _, entry, run = ordered[found.count - 1][0]
     return Level(metric=metric, entry=entry, run=run, before=found.before, after=found.after)
-
-
-def level_in(own: Sequence[Case], metric: str) -> Level | None:
-    """Where the level changed between the finished runs of a case, a value for each row."""
-    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
-    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
-    return level_of(metric, [(run, value) for run, value in values if value is not None])
 
 
 def level_changes(record: Record) -> list[dict[str, object]]:

@@ -30,22 +30,13 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
         rest = [name for name in names if name not in axes and name not in pivot]
         return [name for name in rest if any(varies(cell, name) for cell in cells)]
 
-    if by_origin and _is_shown(frame, label, axes, pivot, hidden):
-        axes.insert(0, label)
+    if by_origin and not pivot:
+        axes = [*(name for name in (entry, label) if varies(frame.items, name)), *axes]
     # Cases of other entries and labels, and of runs that failed, are no repeats.
     origins = [entry, label, state] if by_origin else [state]
     axes = [*mixed(origins), *axes, *mixed(spec.implied)]
     axes += mixed([command])
-    if by_origin and not pivot and entry not in axes and varies(frame.items, entry):
-        axes.insert(0, entry)
     return (*axes, *within_a_run(frame, [*axes, *pivot]))
-
-
-def _is_shown(frame: Frame, label: str, axes: Sequence[str], pivot: Sequence[str], hidden: Collection[str]) -> bool:
-    """Whether there are labels to show: not those that go with the pivot (Int8 with int8), and would split its rows."""
-    if label in hidden or all(item.key(label) is None for item in frame.items):
-        return False
-    return not pivot or not any(varies(row, label) for row in groups(frame.items, axes))
 
 
 def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from logbook_agent.findings.tables.axes import axis_notes, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_options, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.spec import Column, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.findings.tables.table_columns import MEANS, Strip, axis_strip, failure_strip, metric_strips
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import WITHHELD
@@ -64,7 +64,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         axes=len(axes),
         cases=tuple(tuple(item.case for item in row) for row in grid.rows),
     )
-    return _with_means(made, strips) if spec.means else made
+    return _with_means(made, strips) if spec.means and axes else made
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
@@ -108,13 +108,9 @@ def _constants(frame: Frame, shown: Collection[str | None]) -> dict[str, str]:
 
 def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
     """The table with rows of means below its own, and notes on how many rows a mean leaves out."""
-    columns, rows, values = made.columns, list(made.rows), list(made.values)
-    if not made.axes:
-        columns = (Column(name="rows"), *columns)
-        rows, values = [("", *row) for row in rows], [("", *row) for row in values]
-    notes = list(made.notes)
+    rows, values, notes = list(made.rows), list(made.values), list(made.notes)
     for name in MEANS:
-        texts, numbers = zip(*(s.mean(name) for s in (strips[1:] if made.axes else strips)), strict=True)
+        texts, numbers = zip(*(strip.mean(name) for strip in strips[1:]), strict=True)
         rows.append((name, *texts))
         values.append((name, *numbers))
     notes += [
@@ -122,7 +118,7 @@ def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
         for s in strips
         if None in s.quotients
     ]
-    return replace(made, columns=columns, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
+    return replace(made, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
 
 
 # -- notes ---------------------------------------------------------------------------------------------------

@@ -10,11 +10,9 @@ from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, Item, unknown
 from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.phrases import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +73,9 @@ def _own(item: Item, spec: TableSpec) -> list[str]:
 
 
 def _check(frame: Frame, names: Iterable[str], declared: Sequence[Metric]) -> None:
-    rows = [item.row for item in frame.items]
-    existing = list(dict.fromkeys([*(m for r in rows for m in r.metrics), *(o for r in rows for o in r.observations)]))
-    existing += [m.name for m in declared if m.name not in existing]
+    reported = [name for item in frame.items for name in (*item.row.metrics, *item.row.observations)]
+    existing = list(dict.fromkeys([*reported, *(metric.name for metric in declared)]))
     for name in names:
-        if name not in existing and name in frame.axes():
-            raise UsageError(
-                f"{name!r} is not a metric of these rows",
-                cause=f"it is an axis: something that tells rows apart. Metrics are: {listed(existing) or 'none'}",
-                hint=f"--pivot {name}",
-            )
         if name not in existing:
             raise unknown("metric", name, existing, option="--metric")
 
