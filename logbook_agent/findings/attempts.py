@@ -12,7 +12,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Row, Run
 from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.model.values import Scalar, canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name, parts
@@ -93,10 +93,10 @@ def _marked(record: Record) -> list[TriedItem]:
     if mark is None:
         return []
     runs = _counting(record)
-    command = next((run.command for run in reversed(runs)), next(reversed(planned_commands(record)), ()))
-    item = _item(record.id, MARKED, *mark, config=_typed(command))
-    numbers = [encode(run.run) for run in runs]
-    return [{**item, "at": record.entry.opened, "runs": numbers, "command": list(command)}]
+    commands = planned_commands(record)
+    about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
+    item = item_of(about, None, MARKED, *mark)
+    return [{**item, "run": None, "runs": [encode(run.run) for run in runs], "at": record.entry.opened}]
 
 
 def _failures(status: RunStatus) -> Iterator[TriedItem]:
@@ -106,13 +106,9 @@ def _failures(status: RunStatus) -> Iterator[TriedItem]:
         return
     failed = [(row, row.failed) for row in run.rows if row.failed is not None]
     for row, why in failed:
-        others = [other.config for other in run.rows if other is not row]
-        # What tells the row from the others of its run.
-        case = {k: v for k, v in row.config.items() if any(other.get(k) != v for other in others)}
-        config = {**run.config, **row.config}
-        yield _of_run(run, why.reason, cut_line(_brief(why.message), _REASON_CHARACTERS), config, case)
+        yield item_of(run, row, FAILURE, why.reason, cut_line(_brief(why.message), _REASON_CHARACTERS))
     if status.state in _FAILED and not failed:
-        yield _of_run(run, status.state, how_it_failed(run), {**_typed(run.command), **run.config}, {})
+        yield item_of(run, None, FAILURE, status.state, how_it_failed(run))
 
 
 def _brief(message: str) -> str:
@@ -122,21 +118,29 @@ def _brief(message: str) -> str:
     return plain[-1] if plain and len(plain) < len(lines) else " ".join(message.split())
 
 
-def _of_run(run: Run, outcome: str, reason: str, config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> TriedItem:
-    """A failure of a run, or of the `case` that one of its rows is."""
+def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> TriedItem:
+    """The outcome of a run or of one of its rows, with its configuration: as reported, else as declared or typed as a
+    flag. `case` is the config that tells the row from the others of its run."""
+    if row is None:
+        typed = {name: parse_scalar(value) for name, value in flags(run.command).items() if value is not None}
+        case, config = {}, {**typed, **run.config}
+    else:
+        others = [other.config for other in run.rows if other is not row]
+        case = {k: v for k, v in row.config.items() if any(other.get(k) != v for other in others)}
+        config = {**run.config, **row.config}
     return {
-        **_item(run.entry, FAILURE, outcome, reason, config=config, case=case),
+        "entry": run.entry,
         "run": encode(run.run),
         "at": run.started,
+        "kind": kind,
+        "outcome": outcome,
+        "reason": reason,
         "command": list(run.command),
+        "case": case,
+        "config": config,
         "env": run.env.variables,
         "commit": run.code.commit if run.code is not None else None,
     }
-
-
-def _typed(command: Sequence[str]) -> dict[str, Scalar]:
-    """The config that a command has as flags."""
-    return {name: parse_scalar(value) for name, value in flags(command).items() if value is not None}
 
 
 def how_it_failed(run: Run) -> str:
@@ -229,8 +233,7 @@ def without_gain(answers: Sequence[Answer]) -> list[TriedItem]:
     """What comparisons found without a gain, as items of what was tried."""
     return [
         {
-            **_of_side(answer, VERDICT, f.outcome.value, words.sentence(answer, f), f.side, f.case),
-            "at": answer.last,
+            **_side_item(answer, VERDICT, f.outcome.value, words.sentence(answer, f), f.side, f.case),
             "metric": f.metric,
             "delta": f.change,
             "change": words.signed(f.change),
@@ -244,7 +247,7 @@ def failed_sides(answers: Sequence[Answer], entries: Sequence[Summary]) -> list[
     """The sides that failed beside their base, each with its most frequent reason."""
     opened = {s["id"]: s["opened"] for s in entries}
     return [
-        {**_of_side(answer, FAILURE, _FAILED[0], of.most_common(1)[0][0], side, {}), "at": opened[answer.entry]}
+        {**_side_item(answer, FAILURE, _FAILED[0], of.most_common(1)[0][0], side, {}), "at": opened[answer.entry]}
         for answer in answers
         for side, of in answer.failed.items()
         if side != answer.question.base and answer.entry in opened
@@ -257,32 +260,26 @@ def discards(entries: Sequence[Summary], discarded: Mapping[str, str]) -> list[T
     decisions = {entry: by_id[by] for entry, by in discarded.items() if entry in by_id and by in by_id}
     return [
         {
-            **_item(entry, MARKED, "discarded", cut_line(lead(by["decision"] or ""), _REASON_CHARACTERS)),
+            **_plain_item(entry, MARKED, "discarded", cut_line(lead(by["decision"] or ""), _REASON_CHARACTERS)),
             "at": by["opened"],
         }
         for entry, by in decisions.items()
     ]
 
 
-def _of_side(answer: Answer, kind: str, outcome: str, reason: str, side: str, case: Mapping[str, Scalar]) -> TriedItem:
+def _side_item(answer: Answer, kind: str, outcome: str, reason: str, side: str, case: Mapping[str, str]) -> TriedItem:
     """An item about a side of a comparison."""
-    question = answer.question
-    item = _item(answer.entry, kind, outcome, reason, config={**case, question.axis: side}, case=case)
-    return {**item, "against": question.base, "axis": question.axis}
+    return {
+        **_plain_item(answer.entry, kind, outcome, reason),
+        "at": answer.last,
+        "case": dict(case),
+        "config": {**case, answer.question.axis: side},
+        "against": answer.question.base,
+        "axis": answer.question.axis,
+    }
 
 
-_NO_CONFIG: Mapping[str, Scalar] = {}
-
-
-def _item(
-    entry: str,
-    kind: str,
-    outcome: str,
-    reason: str,
-    *,
-    config: Mapping[str, Scalar] = _NO_CONFIG,
-    case: Mapping[str, Scalar] = _NO_CONFIG,
-) -> TriedItem:
+def _plain_item(entry: str, kind: str, outcome: str, reason: str) -> TriedItem:
     """An item about an entry, of no run alone."""
     return {
         "entry": entry,
@@ -293,8 +290,8 @@ def _item(
         "outcome": outcome,
         "reason": reason,
         "command": [],
-        "case": dict(case),
-        "config": dict(config),
+        "case": {},
+        "config": {},
         "env": {},
         "commit": None,
     }

@@ -11,6 +11,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, by, is_number, show
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
+from logbook_agent.model.units import common
 from logbook_agent.text.natural_order import Key, natural_key
 
 PER_DEVICE = "_per_device"
@@ -47,17 +48,16 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
     measured = [m for item in good if (m := item.row.metrics.get(metric)) is not None]
     samples = tuple(len(m.samples) for m in measured if m.samples)
-    units = {m.unit for m in measured if m.unit is not None}
-    if len(units) > 1 and declared in units:
-        units = {declared}
-        good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
-    if len(units) > 1:
+    units = {m.unit for m in measured}
+    kept = common(units, declared)
+    if units and not kept:
         return Reading(runs=len(items), samples=samples, failed=failed)
+    good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in kept]
     values = [value for item in good if (value := value_of(item.row, metric)) is not None]
     shares = [share for item in good if (share := share_of(item, metric)) is not None]
     return Reading(
         value=median(values) if values else None,
-        unit=next(iter(units), None),
+        unit=next((unit for unit in kept if unit is not None), None),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=median(shares) if shares else None,
         runs=len(items),
