@@ -14,7 +14,6 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.units import common
 from logbook_agent.text.natural_order import Key, natural_key
 
-PER_DEVICE = "_per_device"
 # Values of a pivot that stand for the plain case.
 _PLAIN = ("none", "off", "false", "no", "base", "baseline", "default")
 
@@ -67,10 +66,7 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
 
 
 def share_of(item: Item, metric: str) -> float | None:
-    """A metric per used device: as the command reported it, else the total over the used devices."""
-    reported = value_of(item.row, metric + PER_DEVICE)
-    if reported is not None:
-        return reported
+    """A metric over the devices that were used; None where one of the two is not known."""
     total, used = value_of(item.row, metric), used_devices(item.row.devices)
     return None if total is None or used is None else total / used
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.findings.tables.frame import Frame, Item, unknown
-from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
+from logbook_agent.findings.tables.frame import Frame, unknown
+from logbook_agent.findings.tables.grid import Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
@@ -46,8 +46,6 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         absent = [m.name for m in declared if m.name not in names]
         if absent and expected:
             notes.append(f"declared, but in none of these rows: {', '.join(absent)}")
-        if spec.per_device:
-            names = [n for n in names if n.removesuffix(PER_DEVICE) not in {*names} - {n}]
     columns = [_column(frame, name, spec, declared) for name in names]
     notes += [
         f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared"
@@ -58,18 +56,15 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
 
 
 def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[str]:
-    """The declared metrics that were measured, and those of rows that have none of them."""
+    """The declared metrics that were measured, and of rows that have none of them their metrics, else their
+    observations."""
     names = dict.fromkeys(expected)
-    for item in frame.items:
-        if item.row.failed is None and all(value_of(item.row, name) is None for name in expected):
-            names.update(dict.fromkeys(_own(item, spec)))
+    for row in (item.row for item in frame.items):
+        if row.failed is None and all(value_of(row, name) is None for name in expected):
+            metrics = [name for name, measurement in row.metrics.items() if measurement.samples]
+            numbers = [name for name, value in row.observations.items() if value is not None and name != spec.pivot]
+            names.update(dict.fromkeys(metrics or numbers))
     return list(names)
-
-
-def _own(item: Item, spec: TableSpec) -> list[str]:
-    """What a row reports: its metrics, or the observations when it has no metric."""
-    metrics = [name for name, measurement in item.row.metrics.items() if measurement.samples]
-    return metrics or [name for name, v in item.row.observations.items() if v is not None and name != spec.pivot]
 
 
 def _check(frame: Frame, names: Iterable[str], declared: Sequence[Metric]) -> None:
@@ -85,7 +80,7 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
     unit = units[0] if units else metric_named(name, declared).unit
     stated = next((m.unit or known(name).unit for m in declared if m.name == name), None)
     # Only a rate has a share for each device.
-    per_device = spec.per_device and (unit or "").endswith("/s") and not name.endswith(PER_DEVICE)
+    per_device = spec.per_device and (unit or "").endswith("/s") and not name.endswith("_per_device")
     return MetricColumn(name=name, unit=unit, declared_unit=stated, per_device=per_device, comparable=len(units) <= 1)
 
 
@@ -97,8 +92,8 @@ def _units(frame: Frame, name: str) -> list[str]:
 def _per_device_notes(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
     """That numbers in brackets are per device, which metrics have none, and how a command reports them."""
     rates = [c.name for c in columns if c.per_device]
-    others = [c.name for c in columns if not c.per_device and not c.name.endswith(PER_DEVICE)]
-    notes = [f"not a rate, so not per device: {', '.join(others)}"] if others else []
+    others = [c.name for c in columns if not c.per_device]
+    notes = [f"not a rate over devices: {', '.join(others)}"] if others else []
     notes += ["in brackets: per device"] if rates else []
     good = [item for item in frame.items if item.row.failed is None]
     if any(value_of(i.row, name) is not None and share_of(i, name) is None for i in good for name in rates):
