@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from logbook_agent.agents.citations import BASE, BASELINE, NOT_COMPARABLE, Citation, Cited, NoNumber, parsed
-from logbook_agent.findings.case_repeats import repeats
+from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
@@ -98,9 +98,8 @@ def _rows(findings: Findings, citation: Citation) -> list[list[Case]]:
 def _number(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     [rows] = sides
     case = _one_case(rows, citation, citation.reference)
-    values = [value for one in case if (value := value_of(one.row, citation.metric)) is not None]
-    units = (one.row.metrics[citation.metric].unit for one in case if citation.metric in one.row.metrics)
-    return Cited(text=_text(median(values), next((u for u in units if u), None), citation.metric))
+    units = (one.row.metrics[citation.metric].unit for one in case.cases if citation.metric in one.row.metrics)
+    return Cited(text=_text(median(case.values(citation.metric)), next((u for u in units if u), None), citation.metric))
 
 
 def _side(answer: Answer, citation: Citation) -> Cited:
@@ -117,16 +116,16 @@ def _side(answer: Answer, citation: Citation) -> Cited:
     return Cited(text=next(iter(found.values())))
 
 
-def _one_case(rows: Sequence[Case], citation: Citation, reference: str) -> Sequence[Case]:
+def _one_case(rows: Sequence[Case], citation: Citation, reference: str) -> Repeats:
     """The finished rows of the one case that a citation names."""
     good = [c for c in rows if c.state in ("finished", None) and value_of(c.row, citation.metric) is not None]
     if not good:
         there = [name for c in rows for name in (*c.row.metrics, *c.row.observations)]
         raise _no_metric(citation, f"{reference} has no", "its finished rows have", there)
     items = [item for item in frame_of(good).items if _is_meant(citation, item.place)]
-    found = [group.cases for group in repeats([item.case for item in items])]
+    found = repeats([item.case for item in items])
     if len(found) != 1:
-        frame = frame_of([cases[0] for cases in found] or good)
+        frame = frame_of([group.cases[0] for group in found] or good)
         names = [n for n in frame.axes() if n not in (citation.metric, "run") and varies(frame.items, n)][:_SHOWN]
         places = [{name: show(item.place.get(name)) for name in names} for item in frame.items]
         raise _not_one(citation, places if found else [], reference)
@@ -182,14 +181,14 @@ def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     """The change between two cases whose order was not drawn, where they differ in one thing at most."""
     names = (citation.against or "", citation.reference)
     good = [_one_case(rows, citation, name) for name, rows in zip(names, sides, strict=True)]
-    values = [[v for c in rows if (v := value_of(c.row, citation.metric)) is not None] for rows in good]
-    unlike = residue(c for rows in good for c in rows)
-    units = {c.row.metrics[citation.metric].unit for rows in good for c in rows if citation.metric in c.row.metrics}
+    both = [case for side in good for case in side.cases]
+    unlike = residue(both)
+    units = {case.row.metrics[citation.metric].unit for case in both if citation.metric in case.row.metrics}
     if len(units) > 1:
         unlike.append("the unit")
     if len(unlike) > 1:
         return Cited(text=NOT_COMPARABLE, problems=(f"the sides differ in {listed(unlike, _SHOWN)}",))
-    one, two = (median(v) for v in values)
+    one, two = (median(side.values(citation.metric)) for side in good)
     if not one > 0 < two:
         return Cited(text=NOT_COMPARABLE, problems=("the numbers have no ratio",))
     return Cited(text=f"{words.signed(two / one - 1)} (order not drawn)")

@@ -10,12 +10,12 @@ from difflib import get_close_matches
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
-from logbook_agent.findings.measurements import is_case, unit_of
+from logbook_agent.findings.measurements import is_case, unit_of, value_in
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import resolved
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header
+from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, is_number, parse_values, row_key, varied
@@ -179,7 +179,7 @@ def _measured(
     numbers = tuple(
         BaselineNumbers(
             config={k: v for k, v in case.items() if k not in common},
-            metrics={m.name: value for m in metrics if (value := _median(group, m.name, unit_of(m))) is not None},
+            metrics={m.name: value for m in metrics if (value := _median(group, m)) is not None},
         )
         for case, group in chosen
     )
@@ -206,14 +206,11 @@ def _counts(group: Repeats, metrics: Sequence[str]) -> bool:
     return first.state == "finished" and first.row.failed is None and any(n in first.row.metrics for n in metrics)
 
 
-def _median(group: Repeats, metric: str, unit: str | None) -> float | None:
+def _median(group: Repeats, metric: Metric) -> float | None:
     """The median over runs of the medians of their samples, in the declared unit; None when there is none."""
-    runs: dict[int, list[float]] = {}
-    for case in group.cases:
-        found = case.row.metrics.get(metric)
-        if found is not None and found.samples and found.unit in (None, unit):
-            runs.setdefault(case.run, []).extend(found.samples)
-    return median([median(samples) for samples in runs.values()]) if runs else None
+    found = (value_in(case.row, metric) for case in group.cases)
+    values = [value for value, unit in filter(None, found) if unit == unit_of(metric)]
+    return median(values) if values else None
 
 
 def _check_rows(record: Record, groups: Sequence[Repeats], wanted: Mapping[str, Scalar]) -> None:

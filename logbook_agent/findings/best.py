@@ -119,22 +119,22 @@ class _Ranking:
             if f.metric == metric.name
         ]
         self._cases = self._counted()
-        # Of many cases of an entry only the first ones say what they are.
-        self._told = {k: next((c for _, c in of if c["config"]), of[0][1]) for k, of in self._cases.items()}
+        self._config = {key: of[0][1]["config"] for key, of in self._cases.items()}
         self._rank = {key: self._ranked(of) for key, of in self._cases.items()}
         self._axes = {a.question.axis for a in answers}
         for base, side, *_ in self._compared:
             self._axes |= {name for a in base.values() for b in side.values() for name in varied((a, b))}
-        names = {name for key in self._told for name in self._config(key)} - self._axes
+        names = {name for config in self._config.values() for name in config} - self._axes
         declared = thread.header.case_keys if thread.header.matrix else ()
         self._names = [name for name in declared if name in names] or sorted(names)
         words = {} if declared else self._words()
-        problems: dict[tuple[object, ...], list[str]] = {}
-        for key, told in self._told.items():
-            named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
-            problems.setdefault((key,) if told["config_left_out"] else (named or words.get(key),), []).append(key)
-        self._problems = [_Problem(keys, varied(self._config(k) for k in keys)) for keys in problems.values()]
-        between = varied(self._config(problem.keys[0]) for problem in self._problems)
+        problems: dict[object, list[str]] = {}
+        for key, config in self._config.items():
+            named = tuple((name, canonical(config[name])) for name in self._names if name in config)
+            whole = not self._cases[key][0][1]["config_left_out"]
+            problems.setdefault((named or words.get(key)) if whole else key, []).append(key)
+        self._problems = [_Problem(keys, varied(map(self._config.__getitem__, keys))) for keys in problems.values()]
+        between = varied(self._config[problem.keys[0]] for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
     def bests(self) -> list[BestCase]:
@@ -155,16 +155,18 @@ class _Ranking:
         for key in problem.keys:
             for summary, case in self._cases[key]:
                 of.setdefault(summary["id"], {})[key] = summary, case
-        lost, known, steps, top, done = self._lost(), dict[str, None](), list[Step](), "", dict[str, BestCase]()
+        lost, known, steps = self._lost(), dict[str, None](), list[Step]()
         for entry in sorted(of, key=self._places.__getitem__):
             known.update(dict.fromkeys(of[entry]))
-            is_lost = not top or lost.get(top, math.inf) <= self._places[entry]
-            pool = known if is_lost else [top, *of[entry]]
-            standing = [key for key in pool if lost.get(key, math.inf) > self._places[entry]]
-            top = max(standing or pool, key=self._rank.__getitem__)
-            done[top] = done.get(top) or self._best(top, problem, self._cases[top])
+            standing = [key for key in known if lost.get(key, math.inf) > self._places[entry]]
+            top = max(standing or known, key=self._rank.__getitem__)
             own = max(of[entry], key=lambda key: self._ranked([of[entry][key]]))
-            steps.append(Step(own=self._best(own, problem, [of[entry][own]]), so_far=done[top]))
+            steps.append(
+                Step(
+                    own=self._best(own, problem, [of[entry][own]]),
+                    so_far=self._best(top, problem, self._cases[top]),
+                )
+            )
         return steps
 
     # -- cases -----------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ class _Ranking:
         of_metric = measured.get(self._metric.name)
         return of_metric.get("trials", ()) if of_metric is not None else ()
 
-    def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
+    def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, Mapping[str, str]]:
         """The cases that a side of a comparison measured, by key, with their config."""
         found = (trial for trial in self._trials(answer.entry) if trial["side"] == side)
         return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
@@ -182,35 +184,35 @@ class _Ranking:
     def _counted(self) -> dict[str, list[Tried]]:
         """What counts of each case, by key. Of an entry that is a negative result, only the base of its comparison
         does."""
-        found: dict[str, list[Tried]] = {}
+        found: list[Tried] = []
         discarded: set[str] = set()
         for summary in self._thread.counted:
             base = (summary["comparison"] or {}).get("question", {}).get("base")
             is_negative = any(item["kind"] == MARKED for item in summary["tried"])
             for case in self._trials(summary["id"]):
                 if not is_negative or (case["side"] is not None and case["side"] == base):
-                    found.setdefault(case["key"], []).append((summary, case))
+                    found.append((summary, case))
                 elif case["side"] is not None:
                     discarded.add(case["key"])
         found = self._without_zeros(found)
-        kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
-        on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
-        return {k: of for k, of in on_scale.items() if of and k not in discarded}
+        kept = common({case["unit"] for _, case in found}, unit_of(self._metric))
+        cases: dict[str, list[Tried]] = {}
+        for summary, case in found:
+            if case["unit"] in kept and case["key"] not in discarded:
+                cases.setdefault(case["key"], []).append((summary, case))
+        return cases
 
-    def _without_zeros(self, found: dict[str, list[Tried]]) -> dict[str, list[Tried]]:
-        """What counts of each case, without zeros that are far from every other value of the thread."""
-        trials = [case for of in found.values() for _, case in of]
-        unit = next((case["unit"] for case in trials if case["unit"] is not None), self._metric.unit)
-        if not is_far(
-            self._metric.name, [v for case in trials for v in case["values"] if v], self._metric.direction, unit
-        ):
+    def _without_zeros(self, found: list[Tried]) -> list[Tried]:
+        """What counts, without zeros that are far from every other value of the thread."""
+        unit = next((case["unit"] for _, case in found if case["unit"] is not None), self._metric.unit)
+        others = [value for _, case in found for value in case["values"] if value]
+        if not is_far(self._metric.name, others, self._metric.direction, unit):
             return found
-        good = {key: [(s, c) for s, c in of if c["accepted"] or 0 not in c["values"]] for key, of in found.items()}
-        return {key: of for key, of in good.items() if of}
+        return [(s, case) for s, case in found if case["accepted"] or 0 not in case["values"]]
 
     def _words(self) -> dict[str, str]:
         """The words of the command of each case; those of cases that were compared are one."""
-        words = {key: told["words"] for key, told in self._told.items()}
+        words = {key: of[0][1]["words"] for key, of in self._cases.items()}
         for base, side, *_ in self._compared:
             alike = {words[key] for key in base.keys() | side.keys() if key in words}
             words = {key: min(alike) if text in alike else text for key, text in words.items()}
@@ -220,11 +222,10 @@ class _Ranking:
         """The cases that lost a comparison or failed in it, or whose output was another, with the place of the entry
         that has its answer."""
         lost: dict[str, int] = {}
-        for base, side, answer, finding in self._compared:
-            losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
-            losers = losers if finding.is_settled else set()
-            has_failed = finding.side in answer.failed and finding.outcome is not Outcome.BETTER
-            if has_failed or any((one.is_worse or one.is_label) and one.side == finding.side for one in answer.apart):
+        for base, side, answer, f in self._compared:
+            losers = set(base.keys() - side.keys()) if f.outcome is Outcome.BETTER else set()
+            is_apart = any((one.is_worse or one.is_label) and one.side == f.side for one in answer.apart)
+            if is_apart or (f.outcome is not Outcome.BETTER and (f.is_settled or f.side in answer.failed)):
                 losers |= side.keys() - base.keys()
             for key in losers:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
@@ -236,12 +237,9 @@ class _Ranking:
 
     # -- what is said of one ---------------------------------------------------------------------------
 
-    def _config(self, key: str) -> Mapping[str, str]:
-        return self._told[key]["config"]
-
     def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
         """The best case `key` of its problem, measured by the runs in `own`."""
-        told = self._told[key]
+        first, config = self._cases[key][0][1], self._config[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
         return BestCase(
@@ -255,11 +253,11 @@ class _Ranking:
             entries=tuple(dict.fromkeys(summary["id"] for summary, _ in own)),
             run=own[0][1]["runs"][0],
             label=labels.pop() if len(labels) == 1 else None,
-            config=dict(told["config"]),
-            config_left_out=told["config_left_out"],
-            apart=dict(told["apart"]),
-            problem={name: told["config"][name] for name in self._between if name in told["config"]},
-            flags={name: told["config"][name] for name in problem.flags if name in told["config"]},
+            config=dict(config),
+            config_left_out=first["config_left_out"],
+            apart=dict(first["apart"]),
+            problem={name: config[name] for name in self._between if name in config},
+            flags={name: config[name] for name in problem.flags if name in config},
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),
             against=self._against(key),
@@ -299,12 +297,12 @@ class _Ranking:
     def _is_other(self, key: str, case: str, of: Mapping[str, str]) -> bool:
         """Whether a case with this config is the baseline, which the one of the key is not."""
         places = [place for place in baseline_cases(self._thread.header) if place]
-        named = any(_is_of(of, place) and not _is_of(self._config(key), place) for place in places)
+        named = any(_is_of(of, place) and not _is_of(self._config[key], place) for place in places)
         return named or (case in self._cases and self._is_baseline(case))
 
     def _beside_baseline(self, key: str) -> str:
         """What a case that was not compared with the baseline is to it."""
-        header, config = self._thread.header, self._config(key)
+        header, config = self._thread.header, self._config[key]
         if header.baseline is None:
             return ""
         places = [place for place in baseline_cases(header) if place]

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.rule import Pair, chance_of, scatter_of
-from logbook_agent.findings.identity import COMMAND, CWD, identity, residue
-from logbook_agent.findings.tables.axes import differing, within_a_run
-from logbook_agent.findings.tables.frame import Frame, Item, RunKey, frame_of, show
+from logbook_agent.findings.identity import identity
+from logbook_agent.findings.tables.axes import lay_out
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
@@ -35,12 +36,16 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """Cases that are one, and share a `key`. `apart`: what tells them from other cases beyond config, entry, label and
-    state."""
+    """Cases that are one, and share a `key`; each is of another run. `apart`: what tells them from other cases beyond
+    config, entry, label and state."""
 
     key: str
     cases: tuple[Case, ...]
     apart: Mapping[str, str] = field(default_factory=dict)
+
+    def values(self, metric: str) -> list[float]:
+        """What each run measured of a metric, the median of its samples."""
+        return [value for case in self.cases if (value := value_of(case.row, metric)) is not None]
 
 
 def keys_of(cases: Sequence[Case]) -> list[str]:
@@ -49,37 +54,32 @@ def keys_of(cases: Sequence[Case]) -> list[str]:
 
 
 def _keys(frame: Frame) -> tuple[list[str], list[str]]:
-    """The key of each case, and the names that tell apart rows which one run printed with one identity."""
-    found = [identity(item.case) for item in frame.items]
-    names: list[str] = []
-    if len({item.run for item in frame.items}) < len(found):
-        names = within_a_run(frame, [*frame.config, *frame.facts, frame.pseudo["devices"]])
-    first = frame.pseudo["row"], "1"
-    for item, one in zip(frame.items, found, strict=True):
-        said = [(name, value) for name in names if (value := item.key(name)) is not None]
+    """The key of each case, and the names of what tells the cases apart beyond config."""
+    axes = lay_out(frame, TableSpec(), by_origin=False)
+    names = [name for name in axes if name not in (*frame.config, frame.pseudo["state"])]
+    order = frame.pseudo["row"]
+    # What tells rows of one run apart is in no identity.
+    known = {*frame.facts, *(name for name in frame.pseudo.values() if name != order)}
+    loose = [name for name in names if name not in known]
+    keys = []
+    for item in frame.items:
         # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
-        one |= {f"row {name}": value for name, value in said if (name, value) != first}
-    return [_digest(one) for one in found], names
-
-
-def _digest(one: Mapping[str, str]) -> str:
-    return hashlib.sha256(repr(sorted(one.items())).encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+        own = [
+            (name, value) for name in loose if (value := item.key(name)) is not None and (name, value) != (order, "1")
+        ]
+        one = {**identity(item.case), **{f"row {name}": value for name, value in own}}
+        text = repr(sorted(one.items())).encode("utf-8", "backslashreplace")
+        keys.append(hashlib.sha256(text).hexdigest()[:_DIGITS])
+    return keys, names
 
 
 def repeats(cases: Sequence[Case]) -> list[Repeats]:
     """The cases in groups of repeats, in order of appearance. Runs that did not finish have groups of their own."""
     frame = frame_of(cases)
-    keys, within = _keys(frame)
+    keys, names = _keys(frame)
     found: dict[tuple[str, str | None], list[Item]] = {}
     for item, key in zip(frame.items, keys, strict=True):
         found.setdefault((key, item.case.state), []).append(item)
-    firsts = [items[0] for items in found.values()]
-    unlike = [name for name in residue(item.case for item in firsts) if name not in frame.config]
-    if len({_digest(identity(item.case, (COMMAND, CWD))) for item in firsts}) == len(firsts):
-        unlike = [name for name in unlike if name not in (COMMAND, CWD)]  # something else tells them apart
-    for item, text in zip(firsts, differing([item.case for item in firsts], frame.config), strict=True):
-        item.place[COMMAND] = item.place[CWD] = text
-    names = [name for name in unlike if name != CWD or COMMAND not in unlike] + within
     return [
         Repeats(
             key=key,
@@ -111,9 +111,11 @@ class Level:
         return f"{self.metric}: the level changed after run {self.run}{of} ({before} → {after})"
 
 
-def level_of(metric: str, runs: Sequence[tuple[RunKey, float]]) -> Level | None:
-    """Where the level of a case changed, by the value of each of its runs."""
-    ordered = sorted(runs)
+def level_in(own: Sequence[Case], metric: str) -> Level | None:
+    """Where the level changed between the finished runs of a case, by the value of each."""
+    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
+    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
+    ordered = sorted((run, value) for run, value in values if value is not None)
     if not all(math.isfinite(value) for _, value in ordered):
         return None
     found = level_change([value for _, value in ordered])
@@ -121,13 +123,6 @@ def level_of(metric: str, runs: Sequence[tuple[RunKey, float]]) -> Level | None:
         return None
     _, entry, run = ordered[found.count - 1][0]
     return Level(metric=metric, entry=entry, run=run, before=found.before, after=found.after)
-
-
-def level_in(own: Sequence[Case], metric: str) -> Level | None:
-    """Where the level changed between the finished runs of a case, a value for each row."""
-    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
-    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
-    return level_of(metric, [(run, value) for run, value in values if value is not None])
 
 
 def level_changes(record: Record) -> list[dict[str, object]]:
@@ -183,12 +178,10 @@ def noise_of(record: Record, declared: Sequence[Metric], *, forecasts: int = 0) 
     run_s = median(durations) if durations else None
     found: list[Noise] = []
     for group, metric in ((group, metric) for group in repeats(finished) for metric in metrics):
-        measured = [c.row for c in group.cases if metric.name in c.row.metrics]
-        values = [value for row in measured if (value := value_of(row, metric.name)) is not None]
-        if values:
+        if values := group.values(metric.name):
             scatter = noise_floor([[value] for value in values])
             is_forecast = len(found) < forecasts and scatter is not None
-            units = (row.metrics[metric.name].unit for row in measured)
+            units = (case.row.metrics[metric.name].unit for case in group.cases if metric.name in case.row.metrics)
             found.append(
                 Noise(
                     metric=metric.name,

@@ -28,9 +28,8 @@ class Case:
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
-    whatever its name; `contended`: others held an accelerator
-    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
-    one that its run has in a comparison, `problems` are those of its run.
+    whatever its name; `busy`: the machine was, by `model.load` (None: not told). `part` is the one that its run has in
+    a comparison, `problems` are those of its run. `shuffled`: chance drew the order of the runs of its sweep.
     """
 
     entry: str
@@ -42,12 +41,12 @@ class Case:
     command: tuple[str, ...] = ()
     cwd: str | None = None
     started: str = ""
-    contended: bool = False
     busy: bool | None = None
     code: str | None = None
     part: Part | None = None
     problems: tuple[str, ...] = ()
     accepted: bool = False
+    shuffled: bool = False
 
 
 def cases(*records: Record) -> list[Case]:
@@ -60,6 +59,7 @@ def cases(*records: Record) -> list[Case]:
         (record.id, status.discarded_as or status.state, status.run) for record in records for status in record.runs
     ]
     names = code_names([run.code for *_, run in runs])
+    shuffled = {r.id for r in records if r.entry.recipe is not None and r.entry.recipe.seed is not None}
     accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
     return [
         Case(
@@ -75,11 +75,11 @@ def cases(*records: Record) -> list[Case]:
             cwd=run.cwd,
             started=run.started,
             busy=is_busy(contention_of(run)),
-            contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.key if run.code is not None else None,
             part=run.part,
             problems=tuple(map(str, run.problems)),
             accepted=(entry, run.run) in accepted,
+            shuffled=entry in shuffled,
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows

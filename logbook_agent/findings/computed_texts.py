@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,6 @@ from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.curve_lines import curve_lines
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
@@ -54,11 +53,6 @@ def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> C
 # -- the result ------------------------------------------------------------------------------------------
 
 
-def drawn_of(entries: Iterable[Entry]) -> frozenset[str]:
-    """The entries whose cases ran in a random order, which says nothing: those of sweeps."""
-    return frozenset(e.id for e in entries if e.recipe is not None and e.recipe.seed is not None)
-
-
 def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     """All rows of an entry as a table; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
@@ -67,7 +61,7 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
     # That a secondary metric was not measured is no news.
     expected = [m for m in metrics if m.primary or m.name in measured]
-    return tabulate(found, TableSpec(drawn=drawn_of([record.entry])), declared=expected)
+    return tabulate(found, TableSpec(), declared=expected)
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str]) -> str:

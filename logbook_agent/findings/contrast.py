@@ -13,16 +13,16 @@ from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, beside_baseline, rows_of
 from logbook_agent.findings.tables.axes import differing
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.frame import ABSENT, Item, by, frame_of, show, unknown, varies
+from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.phrases import bounded, counted, listed
 
 MOST_ROWS = 40
-# So many differences are named in a sentence.
+# So many differences are named in a sentence, and so many problems of runs.
 _SHOWN = 4
 
 
@@ -30,13 +30,12 @@ _SHOWN = 4
 class Contrasted:
     """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
     beside the axis; `answered_by` is the entry whose comparison answers the question, and `command` makes one where
-    there is none. `is_paired`: a row has values of two sides."""
+    there is none."""
 
     asked: Contrast
     table: Table
     sides: tuple[str, ...]
     residue: Mapping[str, tuple[str, ...]]
-    is_paired: bool
     command: str = ""
     answered_by: str = ""
 
@@ -45,16 +44,13 @@ class Contrasted:
         """The text that says what these numbers settle, and what would settle more."""
         if self.answered_by:
             return f"{self.answered_by} answers this: {self.command}"
-        if not self.residue and self.asked.axis is None:
-            if self.is_paired:
-                return "where both were measured, the sides differ in nothing that is recorded"
-            return f"no case was measured on both sides; to see what was: logbook table {' '.join(self.asked.entries)}"
+        names = [*self.residue] if self.asked.axis is None else [self.asked.axis]
+        if not names:
+            return "where both were measured, the sides differ in nothing that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
         if not self.command:
-            names = [*self.residue] if self.asked.axis is None else [self.asked.axis]
             return f"{why}, and logbook ab cannot vary {listed(names, _SHOWN)}"
-        what = "it" if self.asked.axis is not None or len(self.residue) == 1 else "one difference alone"
-        return f"{why}; to settle {what}: {self.command}"
+        return f"{why}; to settle {'it' if len(names) == 1 else 'one difference alone'}: {self.command}"
 
     def notes(self) -> list[str]:
         """What would settle it, and the notes of the table."""
@@ -99,37 +95,41 @@ def against_baseline(records: Records, asked: Contrast) -> Contrasted:
 
 def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
     """The contrast of the rows of each reference."""
-    axis = asked.axis or next(name for name in ("side", "side of", "compared") if not _has(rows, name))
+    axis = asked.axis or _free_name(rows)
     if asked.axis is None:
         rows = _named(axis, asked.references, rows)
     # A row that two references hold is one row.
-    found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
-    of = _sides(asked, axis, found)
-    sides = tuple(show(items[0].place.get(axis)) for items in of)
-    side_of = {id(item.case): n for n, items in enumerate(of) for item in items if item.row.failed is None}
-    apart = _residue(axis, of)
-    spec = TableSpec(
-        metrics=asked.metrics,
-        pivot=axis,
-        base=sides[0],
-        values=sides,
-        delta=True,
-        # What goes with the sides keeps no rows apart: a note says how it differs.
-        implied=tuple(apart),
+    every = list({id(case): case for side in rows for case in side}.values())
+    # Rows of runs that did not finish stand for a side that has no others.
+    of = {
+        name: [i for i in own if i.case.state in ("finished", None)] or own for name, own in _sides(asked, axis, every)
+    }
+    found = [item.case for own in of.values() for item in own]
+    apart = _residue(axis, [*of.values()])
+    # What goes with the sides keeps no rows apart: a note says how it differs.
+    spec = TableSpec(metrics=asked.metrics, pivot=axis, values=tuple(of), delta=True, implied=tuple(apart))
+    table = tabulate(found, spec, declared=[m for m in declared if m.primary or asked.metrics])
+    left = len(every) - len(found)
+    notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
+    notes += bounded(list(dict.fromkeys(text for case in found for text in _doubts(case))), _SHOWN)
+    firsts = [own[0] for own in of.values()]
+    commands = (
+        ab_like(name, [show(item.place.get(name)) for item in firsts], firsts)
+        for name in ([asked.axis] if asked.axis else apart)
     )
-    expected = [m for m in declared if m.primary or asked.metrics]
-    table = tabulate(found, spec, declared=expected)
-    for name in apart.keys() & {COMMAND, CWD}:
-        shown = ", ".join(f"{side} {value}" for side, value in zip(sides, apart[name], strict=True))
-        notes.append(f"{name} differs with {axis}: {shown}")
     return Contrasted(
         asked=asked,
         table=replace(table, notes=(*table.notes, *notes)),
-        sides=sides,
+        sides=tuple(of),
         residue=apart,
-        is_paired=any(len({side_of[id(case)] for case in row if id(case) in side_of}) > 1 for row in table.cases),
-        command=next(filter(None, (_settling(name, of) for name in ([asked.axis] if asked.axis else apart))), ""),
+        command=next(filter(None, commands), ""),
     )
+
+
+def _doubts(case: Case) -> tuple[str, ...]:
+    """The problems of a row's run, and what the benchmark says against its numbers."""
+    caution = case.row.labels.get("caution")
+    return (*case.problems, *([caution] if caution else []))
 
 
 def _residue(axis: str, sides: Sequence[Sequence[Item]]) -> dict[str, tuple[str, ...]]:
@@ -137,23 +137,20 @@ def _residue(axis: str, sides: Sequence[Sequence[Item]]) -> dict[str, tuple[str,
     of = [[item.case for item in items] for items in sides]
     within = {name for own in of for name in residue(own)}
     firsts = [items[0] for items in sides]
-    commands = [text or ABSENT for text in differing([item.case for item in firsts])]
+    for item, text in zip(firsts, differing([item.case for item in firsts]), strict=True):
+        item.place.setdefault(COMMAND, text)
+        item.place.setdefault(CWD, item.case.cwd)
+    names = residue([case for own in of for case in own])
     return {
-        name: tuple(commands)
-        if name == COMMAND
-        else tuple(item.case.cwd or ABSENT if name == CWD else show(item.place.get(name)) for item in firsts)
-        for name in residue([case for own in of for case in own])
+        name: tuple(show(item.place.get(name)) for item in firsts)
+        for name in names
         if name != axis and name not in within
     }
 
 
-def _settling(axis: str, sides: Sequence[Sequence[Item]]) -> str:
-    firsts = [items[0] for items in sides]
-    return ab_like(axis, [show(item.place.get(axis)) for item in firsts], firsts)
-
-
-def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
-    return any(name in (case.row.config | case.row.labels) for side in rows for case in side)
+def _free_name(rows: Sequence[Sequence[Case]]) -> str:
+    """`side`, or `@side` where rows have a key of this name."""
+    return "@side" if any("side" in (c.row.config | c.row.labels) for side in rows for c in side) else "side"
 
 
 def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
@@ -164,11 +161,10 @@ def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]])
             cause="a row cannot be compared with itself",
             hint="name different runs, by number or label: logbook compare ID/1 ID/2",
         )
-
-    def named(case: Case, reference: str) -> Case:
-        return replace(case, row=replace(case.row, labels={**case.row.labels, axis: reference}))
-
-    return [[named(case, reference) for case in side] for reference, side in zip(references, rows, strict=True)]
+    return [
+        [replace(case, row=replace(case.row, labels={**case.row.labels, axis: reference})) for case in side]
+        for reference, side in zip(references, rows, strict=True)
+    ]
 
 
 def _one_reference(records: Records, reference: str, rows: Sequence[Case]) -> UsageError:
@@ -190,26 +186,11 @@ def _with_another(records: Records, reference: str) -> str:
     return f"logbook compare {reference} {other}" if other is not None else f"logbook show {entry}"
 
 
-def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on
-    cautions of the benchmark."""
+def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[tuple[str, list[Item]]]:
+    """The items of each side by its name, the base first. Raises UsageError when there is nothing to compare: no such
+    value, or no other one."""
     frame = frame_of(rows)
     frame.check([axis], option="--axis")
-    good: list[Case] = []
-    for items in by(frame.items, lambda item: item.key(axis)).values():
-        of_side = [item.case for item in items]
-        good += [c for c in of_side if c.state in ("finished", None)] or of_side
-    left = len(rows) - len(good)
-    notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
-    beside = {(c.entry, c.run) for c in good if c.contended}
-    notes += [f"{counted(len(beside), 'run')} started while others held an accelerator"] if beside else []
-    return good, notes + list(dict.fromkeys(c.row.labels["caution"] for c in good if "caution" in c.row.labels))
-
-
-def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]:
-    """The items of each side, the base first. Raises UsageError when there is nothing to compare: no such value, or no
-    other one."""
-    frame = frame_of(rows)
     of = by((item for item in frame.items if item.says(axis)), lambda item: item.key(axis))
     names = {key: show(items[0].place.get(axis)) for key, items in of.items()}
     base = next(iter(of), None) if asked.base_value is None else frame.key_of(axis, asked.base_value)
@@ -221,7 +202,7 @@ def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]
             cause="two values of it are needed to compare",
             hint="name further entries, or another axis: logbook compare ID ID --axis NAME",
         )
-    return [of[base], *(items for key, items in of.items() if key != base)]
+    return [(names[key], of[key]) for key in (base, *(key for key in of if key != base))]
 
 
 def _answers(record: Record, found: Contrasted) -> bool:

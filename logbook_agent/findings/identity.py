@@ -9,12 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator, show
+from logbook_agent.findings.tables.frame import PARTLY_KNOWN, devices_text, key_of, on_accelerator, show
 from logbook_agent.text.commands.flags import Parts, flags, normal_name, parts
 
 COMMAND, CWD = "command", "cwd"
-# A row without one of these facts does not say what it was; without another (a variable), it had none.
-_PARTLY_KNOWN = ("package:", "file:", "host")
 
 
 def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] = ()) -> dict[str, str]:
@@ -44,7 +42,7 @@ def residue(cases: Iterable[Case], axis: Collection[str] = ()) -> list[str]:
 
     def is_known(name: str, own: Mapping[str, str], has_failed: bool) -> bool:
         # A row that failed may not have reported all its config.
-        return name in own or not (name.lstrip("@").startswith(_PARTLY_KNOWN) or (has_failed and name in config))
+        return name in own or not (name.lstrip("@").startswith(PARTLY_KNOWN) or (has_failed and name in config))
 
     names = dict.fromkeys([*config, *(name for own, _ in found for name in own)])
     return [name for name in names if len({own.get(name) for own, bad in found if is_known(name, own, bad)}) > 1]

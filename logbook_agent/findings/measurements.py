@@ -1,8 +1,7 @@
 """What an entry measured of each primary metric, case by case, as plain data that is indexed; which of its rows count;
 and why runs that went well measured nothing.
 
-Which rows are one case, `findings.case_repeats` says. A run has one value of a case: of several rows of it the median
-one.
+Which rows are one case, `findings.case_repeats` says.
 """
 
 from __future__ import annotations
@@ -10,15 +9,15 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from logbook_agent.findings.case_repeats import Repeats, repeats
-from logbook_agent.findings.cases import Case, counting
+from logbook_agent.findings.cases import Case, counting, without_mended
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.findings.identity import COMMAND, identity
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
+from logbook_agent.model.record import Record, ended_badly, is_made, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import MeasuredMetric, Trial
@@ -30,8 +29,6 @@ CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many problems of a case are kept.
 _PROBLEMS = 2
-# So many cases of an entry say what they are; of the others there are the numbers.
-_DESCRIBED = 128
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -61,6 +58,10 @@ def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
     return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
 
 
+# What a run measured of a metric in a case, and the unit.
+_Value: TypeAlias = tuple[Case, float, str | None]
+
+
 def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
     """What an entry measured of each primary metric, by its name."""
     primary = [m for m in header.metrics if m.primary]
@@ -69,68 +70,51 @@ def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
     ):
         return {}
     groups = repeats(counting(cases_of(record)))
-    found: dict[str, MeasuredMetric] = {}
-    for metric in primary:
-        taken = [
-            _Taken(group, case, *of)
-            for group in groups
-            for case in group.cases
-            if (of := value_in(case.row, metric)) is not None
-        ]
-        # Values in several units have no common scale.
-        kept = common({t.unit for t in taken}, unit_of(metric))
-        if on_scale := [t for t in taken if t.unit in kept]:
-            found[metric.name] = _measured(on_scale)
-        elif taken:
-            found[metric.name] = {"units": sorted({t.unit for t in taken if t.unit is not None})}
-    return found
+    return {metric.name: found for metric in primary if (found := _measured(groups, metric)) is not None}
 
 
-class _Taken(NamedTuple):
-    """One row's value of a metric, with its case."""
-
-    group: Repeats
-    case: Case
-    value: float
-    unit: str | None
-
-
-def _measured(taken: Sequence[_Taken]) -> MeasuredMetric:
-    finished = [t for t in taken if t.case.state == "finished"]
-    of: dict[str, list[_Taken]] = {}
-    for one in finished or taken:
-        of.setdefault(one.group.key, []).append(one)
-    values = [one.value for own in of.values() for one in own]
-    unit = next((t.unit for t in taken if t.unit is not None), None)
-    span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit, "cases": len(of)}
+def _measured(groups: Sequence[Repeats], metric: Metric) -> MeasuredMetric | None:
+    of = [
+        (g, [(case, *value) for case in g.cases if (value := value_in(case.row, metric)) is not None]) for g in groups
+    ]
+    units = {unit for _, own in of for *_, unit in own}
+    # Values in several units have no common scale.
+    kept = common(units, unit_of(metric))
+    on_scale = [(group, held) for group, own in of if (held := [one for one in own if one[2] in kept])]
+    if not on_scale:
+        return {"units": sorted(unit for unit in units if unit is not None)} if units else None
+    finished = [one for one in on_scale if one[0].cases[0].state == "finished"]
+    values = [value for _, own in finished or on_scale for _, value, _ in own]
+    unit = next((unit for unit in kept if unit is not None), None)
+    span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit}
     if not finished:
-        return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
-    return {**span, "trials": [_trial(own, unit, number < _DESCRIBED) for number, own in enumerate(of.values())]}
+        states = list(dict.fromkeys(str(group.cases[0].state) for group, _ in on_scale))
+        return {**span, "cases": len({group.key for group, _ in on_scale}), "states": states}
+    trials = [_trial(group, own, unit) for group, own in finished]
+    return {**span, "cases": len(trials), "trials": trials}
 
 
-def _trial(own: Sequence[_Taken], unit: str | None, is_described: bool) -> Trial:
+def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
     """A case with the value of each of its runs. A number or a word of the row that tells it from the others of its run
     is config that nobody declared."""
-    first, beyond = own[0].case, own[0].group.apart if is_described else {}
+    first, beyond = own[0][0], group.apart
     said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
     whole = {**first.row.config, **said}
-    config = _bounded(whole, CONFIG_CHARS) if is_described else {}
-    labels = {taken.case.label for taken in own}
+    config = _bounded(whole, CONFIG_CHARS)
+    found = [case for case, *_ in own]
+    labels = {case.label for case in found}
     # A sweep measures a case before it is compared.
-    part = next((t.case.part for t in own if t.case.part is not None), None)
-    runs: dict[int, list[float]] = {}
-    for taken in own:
-        runs.setdefault(taken.case.run, []).append(taken.value)
+    part = next((case.part for case in found if case.part is not None), None)
     return Trial(
-        key=own[0].group.key,
+        key=group.key,
         unit=unit,
-        values=list(map(median, runs.values())),
-        runs=list(runs),
-        accepted=all(taken.case.accepted for taken in own),
-        problems=[*dict.fromkeys(p for taken in own for p in taken.case.problems)][:_PROBLEMS],
+        values=[value for _, value, _ in own],
+        runs=[case.run for case in found],
+        accepted=all(case.accepted for case in found),
+        problems=[*dict.fromkeys(problem for case in found for problem in case.problems)][:_PROBLEMS],
         side=part.side if part is not None else None,
         case=part.case if part is not None else "",
-        label=first.label if is_described and len(labels) == 1 else None,
+        label=first.label if len(labels) == 1 else None,
         config=config,
         config_left_out=len(whole) - len(config),
         apart=_bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS),
@@ -151,11 +135,8 @@ def counted_rows(record: Record) -> list[Row]:
 
 
 def _counted(record: Record) -> list[Run]:
-    runs = [s.run for s in record.runs if s.counts]
-    if record.entry.recipe is None:
-        return runs
-    left_out = mended(runs)
-    return [run for run in runs if is_made(run) and run.run not in left_out]
+    is_sweep = record.entry.recipe is not None
+    return [s.run for s in without_mended(record).runs if s.counts and (is_made(s.run) or not is_sweep)]
 
 
 def row_counts(record: Record) -> tuple[int, int]:

@@ -11,7 +11,6 @@ from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.findings.computed_texts import drawn_of
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.summaries import line_of
@@ -36,7 +35,7 @@ STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
 LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
 FOUND = ("found", "more")
-_SNIPPET = 80
+_SNIPPET, _OUTPUT = 80, " output"
 _Item = TypeVar("_Item")
 
 
@@ -197,22 +196,20 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
         words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
         yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
     if run.output is not None:
-        yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
+        yield f"{name}{_OUTPUT}", "\n".join((*run.output.tail, *run.output.error_tail))
 
 
 def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
     """Where the words occur, each text once. Outputs, which mostly repeat the command and the rows, are shown for words
     that stand nowhere else."""
-    hits: list[dict[str, str]] = []
-    elsewhere = {
-        w for where, content in places if not where.endswith(" output") for w in words if w in content.casefold()
-    }
+    rest = "\n".join(content for where, content in places if not where.endswith(_OUTPUT)).casefold()
+    hits: dict[str, str] = {}
     for where, content in places:
-        wanted = [w for w in words if w not in elsewhere] if where.endswith(" output") else words
+        wanted = [w for w in words if w not in rest] if where.endswith(_OUTPUT) else words
         at = min((i for w in wanted if (i := content.casefold().find(w)) >= 0), default=-1)
         if at >= 0:
-            hits.append({"where": where, "text": _snippet(content, at)})
-    return list({h["text"]: h for h in reversed(hits)}.values())[::-1]
+            hits.setdefault(_snippet(content, at), where)
+    return [{"where": where, "text": text} for text, where in hits.items()]
 
 
 def _snippet(content: str, at: int) -> str:
@@ -243,7 +240,6 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
             " printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
-    spec = dataclasses.replace(spec, drawn=drawn_of(r.entry for r in records))
     if not (spec.delta or spec.ratio):
         return rows, tabulate(rows, spec, declared=header.metrics)
     entries = {case.entry for case in rows}
@@ -254,14 +250,15 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
 
 def _with_base(spec: TableSpec, answers: Sequence[Answer], header: Header, found: Sequence[Case]) -> TableSpec:
     """The table with the base that is stated first in: the comparisons over the pivot, the baseline, the matrix."""
-    if spec.pivot is None or spec.base is not None or spec.values:
+    pivot = spec.pivot
+    if pivot is None or spec.base is not None or spec.values:
         return spec
-    stated: list[Scalar] = [*{a.question.base for a in answers}]
-    stated = stated if len(stated) == 1 else []
-    stated += [header.baseline.config.get(spec.pivot)] if header.baseline is not None else []
-    stated += [axis.values[0] for axis in header.matrix if axis.axis == spec.pivot and axis.values]
+    compared = {a.question.base for a in answers}
+    stated: list[Scalar] = [*compared] if len(compared) == 1 else []
+    stated += [header.baseline.config.get(pivot)] if header.baseline is not None else []
+    stated += [axis.values[0] for axis in header.matrix if axis.axis == pivot and axis.values]
     frame = frame_of(matching(found, spec.where))
-    base = next((show(value) for value in stated if value is not None and frame.having({spec.pivot: value})), None)
+    base = next((show(value) for value in stated if value is not None and frame.having({pivot: value})), None)
     return dataclasses.replace(spec, base=base)
 
 

@@ -3,12 +3,10 @@ given."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
 from logbook_agent.findings.case_repeats import repeats
-from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.criteria import predicate as of
 from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.side_by_side import compared
@@ -65,7 +63,7 @@ def target(asked: of.Target, facts: Facts) -> Computed:
     groups = repeats([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
     sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
-    found = [(_of_runs(group.cases, metric.name), group) for group in groups]
+    found = [(group.values(metric.name), group) for group in groups]
     counts = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not counts:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
@@ -96,12 +94,3 @@ def odds(reaching: int, runs: int) -> float:
         term *= i / (runs + 2 - i)
         total += term
     return total
-
-
-def _of_runs(cases: Sequence[Case], metric: str) -> list[float]:
-    """The value of each run: the median of its rows."""
-    runs: dict[tuple[str, int], list[float]] = {}
-    for case in cases:
-        if (value := value_of(case.row, metric)) is not None:
-            runs.setdefault((case.entry, case.run), []).append(value)
-    return list(map(median, runs.values()))

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
-from logbook_agent.findings.tables.axes import axis_notes, blocked_by, lay_out
+from logbook_agent.findings.tables.axes import axis_notes, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
-from logbook_agent.findings.tables.grid import Grid, Reading, check_options, choose_values, lay_cells, unequal_rows
+from logbook_agent.findings.tables.grid import Grid, Reading, check_options, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.spec import Column, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.findings.tables.table_columns import MEANS, Strip, axis_strip, failure_strip, metric_strips
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import WITHHELD
@@ -25,7 +25,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     """The table that `spec` asks for; an empty one when there is no case.
 
     Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran,
-    but for entries with a random order.
+    but for entries whose order was drawn.
     Cases that differ in config, facts, devices, command, entry, label or state never share a cell: what they differ in
     becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
@@ -44,9 +44,9 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     if len(values) > len(shown):
         notes.append(f"{counted(len(values) - len(shown), 'other value')} of {spec.pivot} not shown")
     axes = lay_out(frame, spec)
-    grid = lay_cells(frame, spec, axes, shown)
-    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, axes, spec.pivot)):
-        notes.append(f"no change is shown: {unequal}, and no config tells them apart")
+    grid = lay_cells(frame, spec.pivot, axes, shown)
+    if (spec.delta or spec.ratio) and spec.pivot is not None and frame.pseudo["row"] in axes:
+        notes.append("no change is shown: only their order tells the rows of one run apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
     readings = {m.name: grid.readings(m.name, m.declared_unit) for m in metrics}
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in axes]
@@ -54,7 +54,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         strips += metric_strips(grid, metric, readings[metric.name], spec, first=metric is metrics[0])
     strips += [] if metrics else [failure_strip(grid)]
     notes += [*axis_notes(frame, spec, axes), *metric_notes]
-    notes += cell_notes(frame, axes, spec.pivot, grid, readings)
+    notes += cell_notes([*axes, *([spec.pivot] if spec.pivot is not None else [])], grid, readings)
     made = Table(
         columns=tuple(s.column for s in strips),
         rows=tuple(zip(*(s.texts for s in strips), strict=True)),
@@ -64,7 +64,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         axes=len(axes),
         cases=tuple(tuple(item.case for item in row) for row in grid.rows),
     )
-    return _with_means(made, strips) if spec.means else made
+    return _with_means(made, strips) if spec.means and axes else made
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
@@ -108,20 +108,17 @@ def _constants(frame: Frame, shown: Collection[str | None]) -> dict[str, str]:
 
 def _with_means(made: Table, strips: Sequence[Strip]) -> Table:
     """The table with rows of means below its own, and notes on how many rows a mean leaves out."""
-    columns, rows, values = made.columns, list(made.rows), list(made.values)
-    if not made.axes:
-        columns = (Column(name="rows"), *columns)
-        rows, values = [("", *row) for row in rows], [("", *row) for row in values]
-    notes = list(made.notes)
+    rows, values, notes = list(made.rows), list(made.values), list(made.notes)
     for name in MEANS:
-        texts, numbers = zip(*(s.mean(name) for s in (strips[1:] if made.axes else strips)), strict=True)
+        texts, numbers = zip(*(strip.mean(name) for strip in strips[1:]), strict=True)
         rows.append((name, *texts))
         values.append((name, *numbers))
-    for s in strips:
-        of = s.quotients.counted() if s.quotients is not None else []
-        if None in of:
-            notes.append(f"means of {s.column.name}: over {len(of) - of.count(None)} of {len(of)} rows")
-    return replace(made, columns=columns, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
+    notes += [
+        f"means of {s.column.name}: over {len(s.quotients) - s.quotients.count(None)} of {len(s.quotients)} rows"
+        for s in strips
+        if None in s.quotients
+    ]
+    return replace(made, rows=tuple(rows), values=tuple(values), notes=tuple(notes))
 
 
 # -- notes ---------------------------------------------------------------------------------------------------
@@ -130,32 +127,30 @@ _SHOWN_LEVELS = 6
 
 
 def cell_notes(
-    frame: Frame,
-    axes: Sequence[str],
-    pivot: str | None,
-    grid: Grid,
-    readings: Mapping[str, Sequence[Sequence[Reading | None]]],
+    axes: Sequence[str], grid: Grid, readings: Mapping[str, Sequence[Sequence[Reading | None]]]
 ) -> list[str]:
-    """Notes on samples, repeats, failures and gaps, in this order."""
+    """Notes on samples, repeats, levels, failures and gaps, in this order. `axes` tell the cells apart."""
     known = [r for columns in readings.values() for column in columns for r in column if r is not None]
     samples = {count for reading in known for count in reading.samples}
-    runs = {len(items) for items in grid.cells.values()}
+    filled = grid.filled
+    runs = {len(items) for items in filled}
     unknown = sum(r.value is None and not r.all_failed for r in known)
+    cells = len(grid.rows) * len(grid.pivots)
+    missing = cells - len(filled)
     return [
         *([f"medians of {_range(samples)} samples"] if samples - {1} else []),
         *([f"{_range(runs)} runs in one cell: their median [lowest, highest]"] if runs != {1} else []),
-        *_levels([*axes, *([pivot] if pivot is not None else [])], grid, [*readings]),
-        *_failures(frame, grid),
+        *_levels(axes if len(filled) > 1 else (), filled, [*readings]),
+        *_failures(filled),
         *([f"{counted(unknown, 'value')} not reported (?)"] if unknown else []),
-        *_missing(frame, axes, pivot, grid),
+        *([f"{missing} of {counted(cells, 'cell')} not run (—)"] if missing else []),
     ]
 
 
-def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[str]) -> list[str]:
+def _levels(axes: Sequence[str], cells: Sequence[Sequence[Item]], metrics: Sequence[str]) -> list[str]:
     """Notes on the cells whose level changed."""
-    axes = axes if len(grid.cells) > 1 else ()
     found = []
-    for items in grid.cells.values():
+    for items in cells:
         own = [item.case for item in items]
         where = " ".join(f"{name}={show(items[0].place.get(name))}" for name in axes)
         several = len({case.entry for case in own}) > 1
@@ -164,30 +159,15 @@ def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[str]) -> list[str
     return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
-def _failures(frame: Frame, grid: Grid) -> list[str]:
-    failed = [item.row.failed for item in frame.items if item.row.failed is not None]
+def _failures(cells: Sequence[Sequence[Item]]) -> list[str]:
+    failed = [item.row.failed for cell in cells for item in cell if item.row.failed is not None]
     if not failed:
         return []
     how = "failed" if any(one.reason != WITHHELD for one in failed) else WITHHELD
-    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} {how}"]
-    of_cells = [[item.row.failed is not None for item in items] for items in grid.cells.values()]
+    notes = [f"{len(failed)} of {counted(sum(map(len, cells)), 'case')} {how}"]
+    of_cells = [[item.row.failed is not None for item in cell] for cell in cells]
     if left_out := sum(sum(cell) for cell in of_cells if not all(cell)):
         notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
-    return notes
-
-
-def _missing(frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid) -> list[str]:
-    cells = len(grid.rows) * len(grid.pivots)
-    missing = cells - len(grid.cells)
-    if not missing:
-        return []
-    notes = [f"{missing} of {counted(cells, 'cell')} not run (—)"]
-    held = blocked_by(frame, axes, pivot)
-    if held and len(grid.cells) == len(grid.rows):
-        notes.append(
-            f"no row has two values of {pivot}: it changes together with {', '.join(held)} "
-            f"(compare --axis {pivot} shows both)"
-        )
     return notes
 
 

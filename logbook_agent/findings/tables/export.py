@@ -9,8 +9,7 @@ from logbook_agent.findings.tables.frame import devices_text, frame_of, varies
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import spelt
-from logbook_agent.text.cells import neutral_cell
+from logbook_agent.text.cells import csv_cell
 
 
 def to_csv(source: Table | Sequence[Case]) -> str:
@@ -63,15 +62,4 @@ def _flat(case: Case, sampled: Collection[str], facts: Sequence[str]) -> dict[tu
 
 
 def _lines(rows: Iterable[Sequence[Scalar]]) -> str:
-    return "".join(",".join(_field(value) for value in row) + "\r\n" for row in rows)
-
-
-def _field(value: Scalar) -> str:
-    if value is None:
-        return ""
-    # Half a surrogate pair is no text in any encoding.
-    text = spelt(value).encode("utf-8", "replace").decode("utf-8")
-    text = neutral_cell(text) if isinstance(value, str) else text
-    if any(character in text for character in ',"\r\n;\t') or text != text.strip():
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return "".join(",".join(map(csv_cell, row)) + "\r\n" for row in rows)

@@ -17,7 +17,7 @@ from logbook_agent.text.phrases import listed
 ABSENT = "—"
 _PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
-_PARTLY_KNOWN = ("package:", "file:", "host")
+PARTLY_KNOWN = ("package:", "file:", "host")
 
 K = TypeVar("K", bound=Hashable)
 # Which run a case is of; sorts by when the run started.
@@ -77,7 +77,7 @@ class Item:
         if self.key(name) is not None:
             return True
         if name in self.facts:
-            return not self.facts[name].startswith(_PARTLY_KNOWN)
+            return not self.facts[name].startswith(PARTLY_KNOWN)
         return self.row.failed is None
 
 
@@ -170,18 +170,6 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
 
 def varies(items: Sequence[Item], name: str) -> bool:
     """Whether the items differ on an axis, as far as they tell their values."""
-    if len(items) < 2:
-        return False
-    # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
-    first = items[0].place.get(name)
-    kind = first.__class__
-    if kind is not float:
-        for item in items:
-            value = item.place.get(name)
-            if value.__class__ is not kind or value != first:
-                break
-        else:
-            return False
     return len({item.key(name) for item in items if item.says(name)}) > 1
 
 

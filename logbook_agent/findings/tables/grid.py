@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,9 @@ from logbook_agent.findings.tables.frame import Frame, Item, by, is_number, show
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
+from logbook_agent.model.units import common
 from logbook_agent.text.natural_order import Key, natural_key
 
-PER_DEVICE = "_per_device"
 # Values of a pivot that stand for the plain case.
 _PLAIN = ("none", "off", "false", "no", "base", "baseline", "default")
 
@@ -46,17 +47,16 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
     measured = [m for item in good if (m := item.row.metrics.get(metric)) is not None]
     samples = tuple(len(m.samples) for m in measured if m.samples)
-    units = {m.unit for m in measured if m.unit is not None}
-    if len(units) > 1 and declared in units:
-        units = {declared}
-        good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
-    if len(units) > 1:
+    units = {m.unit for m in measured}
+    kept = common(units, declared)
+    if units and not kept:
         return Reading(runs=len(items), samples=samples, failed=failed)
+    good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in kept]
     values = [value for item in good if (value := value_of(item.row, metric)) is not None]
     shares = [share for item in good if (share := share_of(item, metric)) is not None]
     return Reading(
         value=median(values) if values else None,
-        unit=next(iter(units), None),
+        unit=next((unit for unit in kept if unit is not None), None),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=median(shares) if shares else None,
         runs=len(items),
@@ -66,62 +66,57 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
 
 
 def share_of(item: Item, metric: str) -> float | None:
-    """A metric per used device: as the command reported it, else the total over the used devices."""
-    reported = value_of(item.row, metric + PER_DEVICE)
-    if reported is not None:
-        return reported
+    """A metric over the devices that were used; None where one of the two is not known."""
     total, used = value_of(item.row, metric), used_devices(item.row.devices)
     return None if total is None or used is None else total / used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """`rows` hold the items of one row each; `pivots` are the pivot values as text, `(None,)` without one, of which
-    `base` is the number of the base. A cell is (row, column)."""
+    """`rows` hold the items of one row each, and `cells` the same items by the columns of the row: `pivots` are their
+    values as text, the base first, and `(None,)` without a pivot."""
 
     rows: tuple[tuple[Item, ...], ...]
     pivots: tuple[str | None, ...]
-    cells: Mapping[tuple[int, int], list[Item]]
-    base: int = 0
+    cells: tuple[tuple[tuple[Item, ...], ...], ...]
+
+    @property
+    def filled(self) -> list[tuple[Item, ...]]:
+        """The cells in which something was run."""
+        return [cell for row in self.cells for cell in row if cell]
 
     def readings(self, metric: str, unit: str | None) -> list[list[Reading | None]]:
         """The readings of a metric with its declared unit, column by column; None where nothing was run."""
-        return [
-            [
-                read(self.cells[row, column], metric, unit) if (row, column) in self.cells else None
-                for row in range(len(self.rows))
-            ]
-            for column in range(len(self.pivots))
-        ]
+        columns = zip(*self.cells, strict=True)
+        return [[read(cell, metric, unit) if cell else None for cell in column] for column in columns]
 
 
-def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
-    """Every case in its cell, rows in the order they ran, but for entries with a random order."""
-    rows = [*by(frame.items, lambda item: item.keys(axes)).values()]
-    if spec.drawn:
-        rows = _in_order(frame, rows, axes, spec.drawn)
-    cells: dict[tuple[int, int], list[Item]] = {}
-    for number, items in enumerate(rows):
-        for item in items:
-            column = shown.index(item.key(spec.pivot)) if spec.pivot is not None else 0
-            cells.setdefault((number, column), []).append(item)
-    grid = Grid(rows=tuple(map(tuple, rows)), pivots=(None,), cells=cells)
-    if spec.pivot is None:
-        return grid
-    texts = _texts(frame, spec.pivot)
-    base = shown.index(_find(frame, spec.pivot, spec.base, "--base")) if spec.base is not None else 0
-    return Grid(rows=grid.rows, pivots=tuple(texts[value] for value in shown), cells=cells, base=base)
+def lay_cells(frame: Frame, pivot: str | None, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
+    """Every case in its cell."""
+    rows = _in_order(frame, [*by(frame.items, lambda item: item.keys(axes)).values()], axes)
+    texts = _texts(frame, pivot) if pivot is not None else {}
+
+    def cell(row: Sequence[Item], value: str | None) -> tuple[Item, ...]:
+        return tuple(item for item in row if pivot is None or item.key(pivot) == value)
+
+    return Grid(
+        rows=tuple(map(tuple, rows)),
+        pivots=tuple(map(texts.get, shown)),
+        cells=tuple(tuple(cell(row, value) for value in shown) for row in rows),
+    )
 
 
-def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: frozenset[str]) -> list[list[Item]]:
-    """The rows by their entries; those of an entry with a random order by config, then by the other axes."""
-    entries = list(dict.fromkeys(items[0].case.entry for items in rows))
+def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str]) -> list[list[Item]]:
+    """The rows by their entries, in the order they ran; those of an entry with a random order by config, then by the
+    other axes."""
+    if not any(row[0].case.shuffled for row in rows):
+        return rows
+    entries = list(dict.fromkeys(row[0].case.entry for row in rows))
     names = sorted(axes, key=lambda name: frame.config.index(name) if name in frame.config else len(frame.config))
 
-    def place(items: list[Item]) -> tuple[int, list[tuple[bool, Key]]]:
-        entry = items[0].case.entry
-        values = map(items[0].key, names) if entry in drawn else ()
-        return entries.index(entry), [(value is None, natural_key(value or "")) for value in values]
+    def place(row: list[Item]) -> tuple[int, list[tuple[bool, Key]]]:
+        values = map(row[0].key, names) if row[0].case.shuffled else ()
+        return entries.index(row[0].case.entry), [(value is None, natural_key(value or "")) for value in values]
 
     return sorted(rows, key=place)
 
@@ -132,37 +127,35 @@ def _in_order(frame: Frame, rows: list[list[Item]], axes: Sequence[str], drawn: 
 def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None]]:
     """The frame with the shown pivot values alone, and these values in order.
 
-    Where columns are compared, the first is the base, unless one is stated: what is absent or plain (`none`, `off`,
-    `false`), else the least. So it does not depend on which side ran first.
+    A base that is stated comes first. Where columns are compared, so does what is absent or plain (`none`, `off`,
+    `false`), else the least: it does not depend on which side ran first.
     """
     if spec.pivot is None:
         return frame, [None]
-    pivot = spec.pivot
-    texts = _texts(frame, pivot)
-    shown = list(dict.fromkeys(_find(frame, pivot, value, "--value") for value in spec.values)) or _sorted(texts, spec)
-    base = shown[0] if spec.base is None else _find(frame, pivot, spec.base, "--base")
-    others = [value for value in shown if value != base]
-    if not spec.values or base not in shown:
-        shown = [base, *others]
-    if spec.first_last and others:
-        shown = [base, others[-1] if spec.values else max(others, key=lambda key: _rank(texts[key]))]
-    if len(shown) < len(texts):
-        frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
-    return frame, shown
+    pivot, texts = spec.pivot, _texts(frame, spec.pivot)
+    shown = list(dict.fromkeys(_find(frame, pivot, value, "--value") for value in spec.values)) or _sorted(texts)
+    base = shown[0]
+    if spec.base is not None:
+        base = _find(frame, pivot, spec.base, "--base")
+    elif not spec.values and (spec.delta or spec.ratio or spec.first_last):
+        base = min(shown, key=lambda key: (key is not None, _rank(texts[key])))
+    shown = [base, *(value for value in shown if value != base)]
+    if spec.first_last:
+        shown = [base, *shown[1:][-1:]]
+    return frame.only(item for item in frame.items if item.key(pivot) in shown), shown
 
 
-def _sorted(texts: Mapping[str | None, str], spec: TableSpec) -> list[str | None]:
-    """Numbers by size; else in order of appearance, the base of comparisons first."""
+def _sorted(texts: Mapping[str | None, str]) -> list[str | None]:
+    """Numbers by size; else in order of appearance."""
     if all(key is None or is_number(text) for key, text in texts.items()):
-        return sorted(texts, key=lambda key: (key is not None, float(texts[key]) if key is not None else 0.0))
-    if not (spec.delta or spec.ratio or spec.first_last):
-        return [*texts]
-    base = min(texts, key=lambda key: (key is not None, _rank(texts[key])))
-    return [base, *(key for key in texts if key != base)]
+        return sorted(texts, key=lambda key: (key is not None, _rank(texts[key])))
+    return [*texts]
 
 
-def _rank(text: str) -> tuple[bool, Key]:
-    return text.casefold() not in _PLAIN, natural_key(text)
+def _rank(text: str) -> tuple[bool, bool, float, Key]:
+    """Plain values first, then numbers by size, then words."""
+    number = float(text) if is_number(text) else math.inf
+    return text.casefold() not in _PLAIN, not is_number(text), number, natural_key(text)
 
 
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
@@ -178,22 +171,6 @@ def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
     if found not in texts:
         raise unknown(f"value of {pivot}", value, texts.values(), option=option)
     return found
-
-
-def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
-    """`3 rows a run against 2`, if only their order or an undeclared number tells the rows of a run apart, and the
-    columns have different numbers of them: the first row of one run need not be the first of another. Else empty."""
-    numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
-    loose = [name for name in axes if name in numbers]
-    if pivot is None or not loose:
-        return ""
-    names = [name for name in axes if name not in loose]
-    for items in by(frame.items, lambda item: item.keys(names)).values():
-        sides = by(items, lambda item: item.key(pivot))
-        counts = {len({i.keys(loose) for i in side}) for side in sides.values()}
-        if len(counts) > 1:
-            return f"{max(counts)} rows a run against {min(counts)}"
-    return ""
 
 
 def check_options(spec: TableSpec) -> None:

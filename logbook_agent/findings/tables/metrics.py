@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.findings.tables.frame import Frame, Item, unknown
-from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
+from logbook_agent.findings.tables.frame import Frame, unknown
+from logbook_agent.findings.tables.grid import Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.model.errors import UsageError
 from logbook_agent.model.gates import failed_text
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.phrases import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +46,6 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         absent = [m.name for m in declared if m.name not in names]
         if absent and expected:
             notes.append(f"declared, but in none of these rows: {', '.join(absent)}")
-        if spec.per_device:
-            names = [n for n in names if n.removesuffix(PER_DEVICE) not in {*names} - {n}]
     columns = [_column(frame, name, spec, declared) for name in names]
     notes += [
         f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared"
@@ -60,31 +56,21 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
 
 
 def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[str]:
-    """The declared metrics that were measured, and those of rows that have none of them."""
+    """The declared metrics that were measured, and of rows that have none of them their metrics, else their
+    observations."""
     names = dict.fromkeys(expected)
-    for item in frame.items:
-        if item.row.failed is None and all(value_of(item.row, name) is None for name in expected):
-            names.update(dict.fromkeys(_own(item, spec)))
+    for row in (item.row for item in frame.items):
+        if row.failed is None and all(value_of(row, name) is None for name in expected):
+            metrics = [name for name, measurement in row.metrics.items() if measurement.samples]
+            numbers = [name for name, value in row.observations.items() if value is not None and name != spec.pivot]
+            names.update(dict.fromkeys(metrics or numbers))
     return list(names)
 
 
-def _own(item: Item, spec: TableSpec) -> list[str]:
-    """What a row reports: its metrics, or the observations when it has no metric."""
-    metrics = [name for name, measurement in item.row.metrics.items() if measurement.samples]
-    return metrics or [name for name, v in item.row.observations.items() if v is not None and name != spec.pivot]
-
-
 def _check(frame: Frame, names: Iterable[str], declared: Sequence[Metric]) -> None:
-    rows = [item.row for item in frame.items]
-    existing = list(dict.fromkeys([*(m for r in rows for m in r.metrics), *(o for r in rows for o in r.observations)]))
-    existing += [m.name for m in declared if m.name not in existing]
+    reported = [name for item in frame.items for name in (*item.row.metrics, *item.row.observations)]
+    existing = list(dict.fromkeys([*reported, *(metric.name for metric in declared)]))
     for name in names:
-        if name not in existing and name in frame.axes():
-            raise UsageError(
-                f"{name!r} is not a metric of these rows",
-                cause=f"it is an axis: something that tells rows apart. Metrics are: {listed(existing) or 'none'}",
-                hint=f"--pivot {name}",
-            )
         if name not in existing:
             raise unknown("metric", name, existing, option="--metric")
 
@@ -93,16 +79,9 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
     units = _units(frame, name)
     unit = units[0] if units else metric_named(name, declared).unit
     stated = next((m.unit or known(name).unit for m in declared if m.name == name), None)
-    per_device = spec.per_device and _is_rate(frame, name, unit)
+    # Only a rate has a share for each device.
+    per_device = spec.per_device and (unit or "").endswith("/s") and not name.endswith("_per_device")
     return MetricColumn(name=name, unit=unit, declared_unit=stated, per_device=per_device, comparable=len(units) <= 1)
-
-
-def _is_rate(frame: Frame, name: str, unit: str | None) -> bool:
-    """Whether a metric has a share per device: a rate has, and one that is reported per device."""
-    if name.endswith(PER_DEVICE):
-        return False
-    reported = any(name + PER_DEVICE in {*i.row.metrics, *i.row.observations} for i in frame.items)
-    return reported or (unit is not None and unit.endswith("/s"))
 
 
 def _units(frame: Frame, name: str) -> list[str]:
@@ -111,19 +90,14 @@ def _units(frame: Frame, name: str) -> list[str]:
 
 
 def _per_device_notes(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
-    """Which numbers are per device, which metrics have none, and how a command reports them."""
-    totals = [c for c in columns if not c.name.endswith(PER_DEVICE)]
-    rates = [c.name for c in totals if c.per_device]
-    notes = [
-        f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate" for c in totals if not c.per_device
-    ]
+    """That numbers in brackets are per device, which metrics have none, and how a command reports them."""
+    rates = [c.name for c in columns if c.per_device]
+    others = [c.name for c in columns if not c.per_device]
+    notes = [f"not a rate over devices: {', '.join(others)}"] if others else []
     notes += ["in brackets: per device"] if rates else []
     good = [item for item in frame.items if item.row.failed is None]
     if any(value_of(i.row, name) is not None and share_of(i, name) is None for i in good for name in rates):
-        notes.append(
-            "per device not known (?): the command did not report how many devices it used; RESULT_JSON can, as `used` "
-            f"of its devices, or report {' and '.join(name + PER_DEVICE for name in rates)}"
-        )
+        notes.append("per device not known (?): RESULT_JSON states how many devices it used, as `used` of its devices")
     return notes
 
 

@@ -28,7 +28,6 @@ class TableSpec:
     means       arithmetic and geometric mean of the deltas and ratios over the rows
     implied     keys that may differ between the pivot values of one row, because the pivot implies them
     where       only the rows with these values
-    drawn       entries whose runs have a random order: their rows stand in the order of the axes instead
     """
 
     metrics: tuple[str, ...] = ()
@@ -42,7 +41,6 @@ class TableSpec:
     means: bool = False
     implied: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
-    drawn: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid, Reading
@@ -19,59 +19,44 @@ BASE = "base"
 # The mean for ratios is the geometric one: Fleming and Wallace, "How not to lie with statistics: the correct way to
 # summarize benchmark results", Communications of the ACM 29 (1986).
 MEANS = ("arithmetic mean", "geometric mean")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quotients:
-    """Other / base for each row, None where it is unknown, as deltas or ratios. `base_row` is the row that the others
-    are compared with, when rows are compared and not columns."""
-
-    kind: Literal["delta", "ratio"]
-    rows: tuple[float | None, ...]
-    base_row: int | None = None
-
-    def text(self, quotient: float | None) -> str:
-        """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
-        if quotient is None:
-            return "?"
-        if self.kind == "delta":
-            return format_delta(1.0, quotient)
-        return f"{quotient:.2f}x" if abs(quotient) >= 0.1 else f"{quotient:.3g}x"
-
-    def value(self, quotient: float | None) -> float | None:
-        """The quotient as a ratio, or as a fraction by which it is more than 1."""
-        return quotient if quotient is None or self.kind == "ratio" else quotient - 1
-
-    def counted(self) -> list[float | None]:
-        """The quotients of the rows that are not the base."""
-        return [q for row, q in enumerate(self.rows) if row != self.base_row]
-
-    def mean(self, name: str) -> float | None:
-        """One of the `MEANS`; None when no quotient is known or the mean does not exist. The mean of deltas is that of
-        the quotients less one: deltas may be negative, and have no geometric mean of their own."""
-        known = [q for q in self.counted() if q is not None]
-        if not known or (name != MEANS[0] and min(known) <= 0):
-            return None
-        if name == MEANS[0]:
-            return math.fsum(known) / len(known)
-        return math.exp(math.fsum(map(math.log, known)) / len(known))
+Kind: TypeAlias = Literal["delta", "ratio"]
+_KINDS: tuple[Kind, ...] = ("delta", "ratio")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """One finished column: its heading, and its cells as text and raw."""
+    """One finished column: its heading, and its cells as text and raw. `quotients` are those of a column of deltas or
+    ratios (`kind`): other / base for each row that is not the base, None where it is unknown."""
 
     column: Column
     texts: list[str]
     values: list[Scalar]
-    quotients: Quotients | None = None
+    kind: Kind | None = None
+    quotients: tuple[float | None, ...] = ()
 
     def mean(self, name: str) -> tuple[str, Scalar]:
-        """A mean over the rows as text and raw; empty where the column has no quotients."""
-        if self.quotients is None:
-            return "", None
-        mean = self.quotients.mean(name)
-        return self.quotients.text(mean), self.quotients.value(mean)
+        """One of the `MEANS` over the rows, as text and raw; empty where the column has no quotients."""
+        return ("", None) if self.kind is None else _cell(self.kind, _mean(name, self.quotients))
+
+
+def _mean(name: str, quotients: Sequence[float | None]) -> float | None:
+    """None when no quotient is known or the mean does not exist. The mean of deltas is that of the quotients less one:
+    deltas may be negative, and have no geometric mean of their own."""
+    known = [q for q in quotients if q is not None]
+    if not known or (name != MEANS[0] and min(known) <= 0):
+        return None
+    if name == MEANS[0]:
+        return math.fsum(known) / len(known)
+    return math.exp(math.fsum(map(math.log, known)) / len(known))
+
+
+def _cell(kind: Kind, quotient: float | None) -> tuple[str, float | None]:
+    """`+7.50%` and 0.075 for a delta, `1.08x` and 1.075 for a ratio, `?` and None for what cannot be said."""
+    if quotient is None:
+        return "?", None
+    if kind == "delta":
+        return format_delta(1.0, quotient), quotient - 1
+    return f"{quotient:.2f}x" if abs(quotient) >= 0.1 else f"{quotient:.3g}x", quotient
 
 
 def axis_strip(grid: Grid, name: str, *, is_label: bool) -> Strip:
@@ -99,9 +84,9 @@ def metric_strips(
             texts=[next(texts) for _ in column],
             values=[_value(reading) for reading in column],
         )
-    for kind in ("delta", "ratio"):
+    for kind in _KINDS:
         if metric.comparable and getattr(spec, kind):
-            yield from _quotients(grid, metric.name, readings, kind)
+            yield from _compared(grid, metric.name, readings, kind)
 
 
 def _at(grid: Grid, pivot: str | None) -> str:
@@ -118,36 +103,35 @@ def _value(reading: Reading | None) -> Scalar:
     return None if reading is None else reading.value
 
 
-def _quotients(
-    grid: Grid, metric: str, readings: Sequence[Sequence[Reading | None]], kind: Literal["delta", "ratio"]
-) -> Iterator[Strip]:
+def _compared(grid: Grid, metric: str, readings: Sequence[Sequence[Reading | None]], kind: Kind) -> Iterator[Strip]:
     """Every other pivot column over the base; without a pivot, every row over the first."""
-    base, base_row = readings[grid.base], None
-    others = [column for column in range(len(readings)) if column != grid.base]
-    if grid.pivots == (None,):
-        base, base_row, others = [base[0]] * len(base), 0, [0]
+    by_row = grid.pivots == (None,)
+    base = [readings[0][0]] * len(grid.rows) if by_row else readings[0]
+    others = [0] if by_row else range(1, len(readings))
     for column in others:
         pivot = grid.pivots[column]
         name = f"delta {metric}" + (_at(grid, pivot) if len(others) > 1 else "")
         if kind == "ratio":
-            name = f"{metric} {pivot}/{grid.pivots[grid.base]}" if pivot is not None else f"ratio {metric}"
-        found = Quotients(kind=kind, rows=tuple(map(quotient, base, readings[column])), base_row=base_row)
+            name = f"ratio {metric}" if pivot is None else f"{metric} {pivot}/{grid.pivots[0]}"
+        quotients = list(map(_quotient, base, readings[column]))
+        cells = [_cell(kind, q) for q in quotients]
+        if by_row:
+            cells[0] = BASE, None
         yield Strip(
             column=Column(name=name, numeric=True),
-            texts=[BASE if row == base_row else found.text(q) for row, q in enumerate(found.rows)],
-            values=[None if row == base_row else found.value(q) for row, q in enumerate(found.rows)],
-            quotients=found,
+            texts=[text for text, _ in cells],
+            values=[value for _, value in cells],
+            kind=kind,
+            quotients=tuple(quotients[by_row:]),
         )
 
 
-def quotient(base: Reading | None, other: Reading | None) -> float | None:
+def _quotient(base: Reading | None, other: Reading | None) -> float | None:
     """other / base; None unless both are finite numbers and the base is positive."""
-    if base is None or other is None or base.value is None or other.value is None:
+    if base is None or other is None or base.value is None or other.value is None or base.value <= 0:
         return None
-    if not (math.isfinite(base.value) and math.isfinite(other.value)) or base.value <= 0:
-        return None
-    found = other.value / base.value
-    return found if math.isfinite(found) else None
+    quotient = other.value / base.value
+    return quotient if math.isfinite(quotient) and math.isfinite(base.value) else None
 
 
 def failure_strip(grid: Grid) -> Strip:

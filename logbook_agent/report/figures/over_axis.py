@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from logbook_agent.findings.case_repeats import level_of
+from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import cases, counting, value_of, without_mended
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
@@ -226,7 +226,7 @@ def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Met
         return None
     values = [value for _, value in found]
     floor = noise_floor([[value] for value in values])
-    middle, level = median(values), level_of(metric, found)
+    middle, level = median(values), level_in([item.case for item in rows.items], metric)
     y = metric_axis(metric, declared, unit, values)
     points = [
         PlotPoint(

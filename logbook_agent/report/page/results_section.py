@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.computed_texts import drawn_of
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.report.page.entry_section import Around
@@ -21,8 +20,7 @@ _ENTRY = "entry"
 def results(around: Around) -> dict[str, object]:
     """The rows of all entries that count, in one table."""
     findings = around.findings
-    spec = TableSpec(drawn=drawn_of(record.entry for record in findings.counting))
-    table = tabulate(cases(*map(without_mended, findings.counting)), spec, declared=findings.header.metrics)
+    table = tabulate(cases(*map(without_mended, findings.counting)), TableSpec(), declared=findings.header.metrics)
     rows, order = table.rows[:_SHOWN_ROWS], _columns(table)
     notes = list(table.notes)
     if len(table.rows) > len(rows):

@@ -102,7 +102,7 @@ def test_what_the_entry_of_the_baseline_measured_beside_it_is_another_case(start
 
 BENCH = (
     "case $1 in a) v=100;; b) v=130;; bad) v=200;; esac; [ $1 = bad ] && c=2 || c=1; "
-    "echo RESULT tflops=$((v * 1000 + $$ % 7)) checksum=$c"
+    "echo RESULT tflops=$((v * 1000 + LOGBOOK_RUN * 7919 % 1009)) checksum=$c"
 )
 
 
