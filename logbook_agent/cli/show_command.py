@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.declared import argument, flag, number, option
+from logbook_agent.cli.declared import argument, flag, number
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
@@ -26,9 +26,8 @@ def show_command(
     *,
     entry_id: str = argument("ID[/RUN]", "The entry, or one of its runs.", ...),
     full: bool = flag("--full", "With --json: every sample and all provenance."),
-    log: bool = flag("--log", "Print the output of its last run instead, even while it runs."),
-    tail: int | None = number("--tail N", "Print only the last N lines of that output."),
-    run: str | None = option("--run N", "Print the output of run N."),
+    log: bool = flag("--log", "Print the output of this run, or of its last one, even while it runs."),
+    tail: int | None = number("--tail N", "Print only the last N lines of that output.", min=0),
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -48,8 +47,8 @@ def show_command(
     book = space.book(named).outgoing()
     entry_id = book.resolve(named)
     record = book.record(entry_id)
-    if log or tail is not None or run is not None:
-        _show_log(common, book, entry_id, tail, run or of_run or None)
+    if log or tail is not None:
+        _show_log(common, book, entry_id, tail, of_run or None)
         return
     if of_run:
         _show_run(common, book, record, book.run_named(entry_id, of_run), full=full)
