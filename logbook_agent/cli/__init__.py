@@ -65,16 +65,6 @@ _EVERYWHERE = f"Everywhere: {EVERYWHERE}; see `logbook --help`."
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
-# What is typed for one of our commands, and what does it.
-_AGAIN = "logbook run --id ID --repeat N -- COMMAND"
-_MEANT = {
-    "reopen": "logbook close --reopen",
-    "repeat": _AGAIN,
-    "rerun": _AGAIN,
-    "void": "logbook edit ID --state void --reason TEXT",
-    "tail": "logbook show ID --log --tail 10, or logbook wait ID --follow",
-    "collect": "logbook status",
-}
 
 
 class _Commands(TyperGroup):
@@ -240,32 +230,20 @@ def system_error(error: OSError) -> StoreError:
 def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Sequence[str]) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
     message = error.format_message().rstrip(".")
+    option = ""
     if message.startswith(_NO_OPTION):
         # An option has no blank in it: what follows one was meant as something else.
-        message = _NO_OPTION + re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
-    if message.startswith(_EXTRA):
+        option = re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
+        message = _NO_OPTION + option
+    elif message.startswith(_EXTRA):
         message = "more arguments than the command takes"  # without them: one may be the value of another
     if wanted is None:
-        if first in _MEANT:
-            return UsageError(f"no command {first!r}", cause="another command does this", hint=_MEANT[first])
-        near = difflib.get_close_matches(first, _NAMES, n=1)
-        hint = f"logbook {near[0]} --help" if near else "logbook --help"
+        commands = difflib.get_close_matches(first, _NAMES, n=1)
+        hint = f"logbook {commands[0]} --help" if commands else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if message.startswith(_NO_OPTION):
-        return _no_option(message, wanted, args)
-    return UsageError(message, cause="the command line is not valid", hint=f"logbook {wanted} --help")
-
-
-def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
-    """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
-    options = [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]
-    near = nearest(message.removeprefix(_NO_OPTION), options)
-    if near is not None:
-        return UsageError(
-            message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
-        )
-    if wanted in ("run", "ab", "ci") and "--" not in args:
-        return UsageError(
-            message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
-        )
-    return UsageError(message, cause=f"logbook {wanted} has no such option", hint=f"logbook {wanted} --help")
+    hint = f"logbook {wanted} --help"
+    if near := nearest(option, [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]):
+        hint = f"did you mean {near}?"
+    elif option and wanted in ("run", "ab", "ci") and "--" not in args:
+        hint = f"options of the command itself stand behind --: logbook {wanted} [OPTIONS] -- CMD"
+    return UsageError(message, cause="the command line is not valid", hint=hint)
