@@ -12,18 +12,20 @@ import functools
 import gc
 import importlib
 import io
+import itertools
 import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.common import EVERYWHERE, command_first, lifted
-from logbook_agent.cli.declared import flag, grouped, option
+from logbook_agent.cli.common import Common
+from logbook_agent.cli.declared import everywhere, grouped
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
@@ -61,7 +63,8 @@ SUBCOMMANDS = (*DAILY, *COMPARE, *(command for feature in present() for command 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
 
-_EVERYWHERE = f"Everywhere: {EVERYWHERE}; see `logbook --help`."
+_EVERYWHERE = "Everywhere: -L TOPIC, --root DIR, --json; see `logbook --help`."
+_COMMON = everywhere(hidden=False)
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
@@ -122,12 +125,14 @@ def _print_version(wanted: bool) -> None:
 
 
 def _shared_options(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
-    logbook: str = option("-L --logbook TOPIC", "Which logbook: its topic or prefix. [$LOGBOOK]"),
-    root: str = option("--root DIR", "The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"),
-    as_json: bool = flag("--json", "Answer as JSON with a schema name."),
+    logbook: str = _COMMON["logbook"],
+    root: str = _COMMON["root"],
+    as_json: bool = _COMMON["as_json"],
 ) -> None:
-    """The options of every command, for the help: `main` takes them from the command line (`common.py`)."""
+    """The options of every command, where they stand before its name."""
+    context.obj = replace(context.obj, logbook=logbook, root=root, as_json=as_json)
 
 
 def entry() -> None:
@@ -152,22 +157,17 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _main(args: list[str]) -> int:
-    typed = command_first(args)
-    first = typed[0]
-    wanted = first if first in _NAMES else None
-    as_json = "--json" in args
+    as_json = "--json" in itertools.takewhile(lambda word: word != "--", args)
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = program()
-        words, common = lifted(typed, _values(wanted))
-        as_json = common.as_json
-        with command.make_context("logbook", words, obj=common) as context:
+        with command.make_context("logbook", [*args], obj=Common(words=tuple(args))) as context:
             context.call_on_close(draw_plots)
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
     except typer.TyperException as error:
-        return report_error(_usage(error, first, wanted, args), as_json=as_json)
+        return report_error(_usage(error, args), as_json=as_json)
     except (LogbookError, OSError, KeyboardInterrupt, typer.Abort) as error:
         return ended_by(error, as_json=as_json)
     return result if isinstance(result, int) else 0
@@ -210,12 +210,6 @@ def _without_reader() -> int:
     return 141
 
 
-def _values(wanted: str | None) -> dict[str, int]:
-    """How many values each option of the wanted command takes."""
-    params = loaded(wanted).params if wanted is not None else ()
-    return {option: 0 if getattr(p, "is_flag", False) else p.nargs for p in params for option in p.opts}
-
-
 def system_error(error: OSError) -> StoreError:
     """What the system refused, in the form of all our errors. Records are replaced whole or not at all, so
     nothing is half-written, and the next command finds what stood before."""
@@ -227,8 +221,10 @@ def system_error(error: OSError) -> StoreError:
     )
 
 
-def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Sequence[str]) -> UsageError:
+def _usage(error: typer.TyperException, args: Sequence[str]) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
+    context = getattr(error, "ctx", None)
+    wanted = next((word for word in args if word in _NAMES), "") if context is None else context.info_name
     message = error.format_message().rstrip(".")
     option = ""
     if message.startswith(_NO_OPTION):
@@ -237,7 +233,8 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
         message = _NO_OPTION + option
     elif message.startswith(_EXTRA):
         message = "more arguments than the command takes"  # without them: one may be the value of another
-    if wanted is None:
+    if wanted not in _NAMES:
+        first = next((word for word in args if not word.startswith("-")), "")
         commands = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {commands[0]} --help" if commands else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
