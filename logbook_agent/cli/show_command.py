@@ -20,6 +20,7 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
 
 
 def show_command(
@@ -53,14 +54,18 @@ def show_command(
     if of_run:
         _show_run(common, book, record, book.run_named(entry_id, of_run), full=full)
         return
-    found = read(space, book)
-    later = found.later(record.entry)
     if common.as_json:
-        common.emit("show", entry_data(found, record, book.log_path, full=full))
+        common.emit("show", entry_data(read(space, book), record, book.log_path, full=full))
         return
-    compared, plots = found.compared(record.entry), plots_of(found, record.entry)
+    _emit_markdown(common, entry_text(space, book, record))
+
+
+def entry_text(space: Workspace, book: Book, record: Record) -> str:
+    """An entry as Markdown, with numbers in the place of its citations."""
+    found, entry = read(space, book), record.entry
+    later, compared, plots = found.later(entry), found.compared(entry), plots_of(found, entry)
     block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
-    _emit_markdown(common, with_numbers(found, block, plain=True))
+    return with_numbers(found, block, plain=True)
 
 
 def _show_run(common: Common, book: Book, record: Record, number: int, *, full: bool) -> None:
