@@ -69,8 +69,8 @@ def _check(tool: Tool, given: Mapping[str, Any]) -> None:
 
     for error in Draft202012Validator(tool.listed()["inputSchema"]).iter_errors(given):
         where = ": ".join([tool.name, *filter(None, [error.json_path.removeprefix("$").removeprefix(".")])])
-        cause = "the arguments are not what the schema of the tool says"
-        raise UsageError(f"{where}: {error.message}", cause=cause, hint=f"see the schema of {tool.name}")
+        cause = f"its arguments are {', '.join(tool.names)}"
+        raise UsageError(f"{where}: {error.message}", cause=cause, hint=f"call {tool.name} again as its schema says")
 
 
 async def printed(words: Sequence[str], cwd: Path, *, may_end: bool, err: int | None = None) -> tuple[bytes, int]:

@@ -150,7 +150,8 @@ TOOLS = (
     Tool(
         name="record",
         description="Add a note, decision or incident; change the texts, confidence or state of an entry (an empty text"
-        " removes a field); keep or discard the code of an entry; set the summary; judge a criterion.",
+        " removes a field), or without id the gates of the logbook; keep or discard the code of an entry; set the"
+        " summary; judge a criterion.",
         chosen_by="action",
         commands={
             "note": "note",
