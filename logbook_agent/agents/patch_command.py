@@ -16,7 +16,7 @@ from logbook_agent.text.phrases import counted, listed
 
 def patch_command(
     *,
-    reference: str = argument("ID[/RUN]", "The entry, or one of its runs.", ...),
+    reference: str = argument("ID[/RUN]", "The entry, whose last run with changes is meant, or one of its runs.", ...),
     show: bool = flag("--show", "Print the diff. [default]"),
     apply: bool = flag("--apply", "Change the files as the diff says."),
     undo: bool = flag("--undo", "Take its changes back."),

@@ -94,27 +94,18 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
 
 
 def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
-    """The run that is named, or the last, where all have the same changes; and its code."""
+    """The run that is named, or the last one that has changes; and its code."""
     runs = [book.run(entry_id, book.run_named(entry_id, number))] if number else book.runs(entry_id)
     known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
-    ran = [(run, code) for run, code in known if code.diff_sha256] or [
-        (run, code) for run, code in known if any(file.kept for file in code.untracked)
-    ]
-    found = {(code.diff_sha256, code.untracked): (run, code) for run, code in ran}
-    if not found:
+    changed = [(run, code) for run, code in known if code.diff_sha256]
+    changed = changed or [(run, code) for run, code in known if any(file.kept for file in code.untracked)]
+    if not changed:
         raise UsageError(
             f"{entry_id} has no recorded diff",
             cause="its code was committed as it ran, or none of its runs has known code",
             hint=f"logbook show {entry_id} --json names the commit",
         )
-    if len(found) > 1:
-        names = [f"{entry_id}/{run.run}" for run, _ in found.values()]
-        raise UsageError(
-            f"the runs of {entry_id} have {len(found)} different diffs",
-            cause="the code changed between them",
-            hint=f"name a run: logbook patch {names[-1]} (there are {listed(names, 5)})",
-        )
-    return next(iter(found.values()))
+    return changed[-1]
 
 
 def _recorded(book: Book, run: Run, code: Code, git: _Git) -> tuple[dict[str, bytes], set[str]]:
