@@ -27,7 +27,7 @@ from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.features import hook_module
-from logbook_agent.findings.queries import listed, shown, table
+from logbook_agent.findings.queries import listed, table
 from logbook_agent.findings.read import read
 from logbook_agent.findings.references import Contrast
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
@@ -164,21 +164,10 @@ class Logbook:
         count = len(self.book.entry_ids())
         return f"<Logbook {self.book.topic}: {count} {'entry' if count == 1 else 'entries'}, {self.view}>"
 
-    def _repr_html_(self) -> str | None:
-        if (notebook := hook_module("notebook")) is None:  # without the feature a notebook shows the text
-            return None
-        # What a cell shows has nothing to warn of twice.
-        said = list(self.workspace.warnings)
-        try:
-            return str(notebook.logbook_html(self.status()))
-        finally:
-            self.workspace.warnings[:] = said
-
-    def _entry_html(self, record: Record) -> str | None:
-        if (notebook := hook_module("notebook")) is None:
-            return None
-        found = read(self.workspace, self.book)
-        return str(notebook.entry_html(shown(found, record, self.book.log_path, full=False)))
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """What a notebook displays: the text of `logbook status`."""
+        notebook = hook_module("notebook")
+        printer.text(notebook.status(self.workspace, self.book) if notebook is not None else repr(self))
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""
@@ -230,8 +219,10 @@ class EntryRecord(Record):
         said = ", ".join(filter(None, [self.state, line["result"]]))
         return f"<{self.id} {self.entry.title!r}: {said}>"
 
-    def _repr_html_(self) -> str | None:
-        return self.logbook._entry_html(self)
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """What a notebook displays: the text of `logbook show`."""
+        of, notebook = self.logbook, hook_module("notebook")
+        printer.text(notebook.show(of.workspace, of.book, self) if notebook is not None else repr(self))
 
 
 def _texts(fields: Mapping[str, str] | None) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class Feature:
     # reads      `check(spec, words, elsewhere=...)` and `WrittenFile`, for the option --read
     # cites      `shown(findings, text, plain=...)` puts numbers for citations, `restored(text)` takes them out, and
     #            `check(workspace, texts)` refuses a citation that names no number
-    # notebook   `logbook_html` and `entry_html`: what a notebook shows
+    # notebook   `status` and `show`: what a notebook displays of a logbook and of an entry
     # drawn      `draw_NAME(...)` draws an answer on a terminal
     # live       `RunDisplay` and `SeriesDisplay`
     # points     `point_sink(files)` keeps the points of a run (`PointSink`)

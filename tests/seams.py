@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +43,7 @@ __all__ = [
     "experiment",
     "forged",
     "forged_block",
+    "in_a_cell",
     "issue_block",
     "log",
     "logbook",
@@ -131,6 +133,13 @@ def mcp_document(folder: Path, address: str) -> str:
     from logbook_agent.agents.mcp.book_resources import text_of
 
     return anyio.run(text_of, _mcp_desk(folder, allow_run=False), address)
+
+
+def in_a_cell(shown: Any) -> str:
+    """What a notebook displays of an object of the API: plain text."""
+    texts: list[str] = []
+    shown._repr_pretty_(SimpleNamespace(text=texts.append), False)
+    return "".join(texts)
 
 
 def own_workers() -> list[subprocess.Popen[Any]]:

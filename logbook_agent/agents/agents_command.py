@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument, Option
 
 from logbook_agent.agents.installing import HOSTS, install
+from logbook_agent.cli.declared import argument, option
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
@@ -15,8 +13,8 @@ from logbook_agent.model.errors import UsageError
 
 def agents_command(
     *,
-    action: Annotated[str, Argument(metavar="ACTION", help="install.")],
-    project: Annotated[Path, Option("--project", metavar="DIR", help="The project. [the current folder]")] = Path(),
+    action: str = argument("ACTION", "install.", ...),
+    project: str = option("--project DIR", "The project. [the current folder]", "."),
     common: Common,
 ) -> None:
     """Write the skill for coding agents into a project.
@@ -28,7 +26,7 @@ def agents_command(
     """
     if action != "install":
         raise UsageError(f"unknown action {action!r}", cause="the action is install", hint="logbook agents install")
-    folder = project.absolute()
+    folder = Path(project).absolute()
     if not folder.is_dir():
         raise UsageError(
             f"{project} is not a folder", cause="--project names the folder of a project", hint="--project DIR"

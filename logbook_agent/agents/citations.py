@@ -131,16 +131,14 @@ def replaced(text: str, by: Callable[[CitedPlace], str | None]) -> str:
     return "".join([*made, text[at:]])
 
 
-def filled(text: str, say: Callable[[str], Cited]) -> tuple[str, list[Fault]]:
-    """The text with the number of each citation, and what is wrong with some; one of which the record says nothing
-    stays as it is."""
+def filled(text: str, say: Callable[[str], Cited]) -> str:
+    """The text with the number of each citation; one of which the record says nothing stays as it is."""
 
     def number(place: CitedPlace) -> str | None:
         said = say(place.text).text
         return form(place.text, said) if said else None
 
-    new = replaced(text, number)
-    return new, checked(new, say)
+    return replaced(text, number)
 
 
 def checked(text: str, say: Callable[[str], Cited]) -> list[Fault]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-from typer import Argument, Option
-
-from logbook_agent.agents.citations import Fault, checked, filled, places
+from logbook_agent.agents.citations import checked, filled, places
 from logbook_agent.agents.cited_numbers import findings_in, saying
+from logbook_agent.cli.declared import arguments, flag
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import emit, say, write_bytes
+from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.opening import read_named
@@ -23,38 +22,10 @@ _STDIN = "-"
 _MOST_BYTES = 16 * 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CitedFile:
-    """A file with its text, the text with the numbers of the record, and what is wrong with some of its citations."""
-
-    name: str
-    before: str
-    text: str
-    faults: list[Fault]
-
-    @property
-    def citations(self) -> int:
-        return sum(1 for _ in places(self.text))
-
-    def line(self, *, check: bool) -> str:
-        count = self.citations if check else max(0, self.citations - len(self.faults))
-        done = "checked" if check else "filled in" if self.text != self.before else "unchanged"
-        wrong = f", {len(self.faults)} wrong" if self.faults else ""
-        return f"{self.name}: {counted(count, 'citation')} {done}{wrong}"
-
-    def data(self) -> dict[str, object]:
-        return {
-            "file": self.name,
-            "citations": self.citations,
-            "changed": self.text != self.before,
-            "problems": [asdict(fault) for fault in self.faults],
-        }
-
-
 def cite_command(
     *,
-    files: Annotated[list[str], Argument(metavar="FILE...", help="Text files, or - for standard input.")],
-    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if a citation is wrong.")] = False,
+    files: Sequence[str] = arguments("FILE...", "Text files, or - for standard input.", ...),
+    check: bool = flag("--check", "Change nothing; exit 1 if a citation is wrong."),
     common: Common,
 ) -> int:
     """Fill in or check the numbers that files cite from the record.
@@ -75,19 +46,24 @@ def cite_command(
             cause="text from standard input is written to standard output",
             hint="logbook cite - < pull-request.md",
         )
-    known, found = saying(findings_in(space)), list[_CitedFile]()
-    for name in files:
-        before = _read(space.cwd, name)
-        text, faults = (before, checked(before, known)) if check else filled(before, known)
-        found.append(_CitedFile(name=name, before=before, text=text, faults=faults))
-    for one in found:
-        if one.name == _STDIN and not check:
-            write_bytes([one.text.encode("utf-8", "replace")])
-        elif one.text != one.before:
-            _write(space.cwd / Path(one.name).expanduser(), one.text)
-    shown = [one.line(check=check) for one in found if check or one.name != _STDIN]
-    emit("cite", [one.data() for one in found], "\n".join(shown), as_json=common.as_json, warnings=space.warnings)
-    wrong = [f"{one.name}:{f.line}: [[{f.citation}]]: {f.problem}" for one in found for f in one.faults]
+    known = saying(findings_in(space))
+    read = [(name, _read(space.cwd, name)) for name in files]
+    data, lines, wrong = list[dict[str, object]](), list[str](), list[str]()
+    for name, before in read:
+        text = before if check else filled(before, known)
+        faults, count = checked(text, known), sum(1 for _ in places(text))
+        if name == _STDIN and not check:
+            write_bytes([text.encode("utf-8", "replace")])
+        else:
+            done = "checked" if check else "filled in" if text != before else "unchanged"
+            bad = f", {len(faults)} wrong" if faults else ""
+            lines.append(f"{name}: {counted(count if check else max(0, count - len(faults)), 'citation')} {done}{bad}")
+        if name != _STDIN and text != before:
+            _write(space.cwd / Path(name).expanduser(), text)
+        problems = [asdict(fault) for fault in faults]
+        data.append({"file": name, "citations": count, "changed": text != before, "problems": problems})
+        wrong += [f"{name}:{f.line}: [[{f.citation}]]: {f.problem}" for f in faults]
+    common.emit("cite", data, "\n".join(lines))
     for line in wrong if not common.as_json else ():
         say(line)
     return 1 if wrong else 0

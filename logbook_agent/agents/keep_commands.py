@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Argument, Option
-
 from logbook_agent.agents.keeping import Decided, DecisionRequest, decide
-from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import emit
+from logbook_agent.cli.declared import argument, option
+from logbook_agent.cli.options import Common, Text, prose_option
 from logbook_agent.model.entry import DECISION
-from logbook_agent.store.book import Book
 
-AboutArgument = Annotated[str, Argument(metavar="ID", help="The entry with the code.")]
+_ID = argument("ID", "The entry with the code.", ...)
 
 
 def keep_command(
     *,
-    about: AboutArgument,
-    why: Annotated[Text, Option("--why", metavar="TEXT", help="Why it is kept. Text, @FILE, or -.")] = None,
-    commit: Annotated[
-        Text,
-        Option(
-            "--commit", metavar="COMMIT", help="The commit that holds the code, if it differs from what was measured."
-        ),
-    ] = None,
+    about: str = _ID,
+    why: Text = prose_option("--why TEXT", "Why it is kept."),
+    commit: Text = option("--commit COMMIT", "The commit that holds the code, if it differs from what was measured."),
     common: Common,
 ) -> None:
     """Record that the code of an entry is kept.
@@ -33,15 +23,13 @@ def keep_command(
 
     Example: logbook keep MOE-I8-003 --why "9% more tokens/s at the same loss"
     """
-    _decide("keep", DecisionRequest(about=about, kept=True, why=prose(why), commit=commit), common)
+    _decide("keep", DecisionRequest(about=about, kept=True, why=why, commit=commit), common)
 
 
 def discard_command(
     *,
-    about: AboutArgument,
-    why: Annotated[
-        Text, Option("--why", metavar="TEXT", help="Why it is given up; required. Text, @FILE, or -.")
-    ] = None,
+    about: str = _ID,
+    why: Text = prose_option("--why TEXT", "Why it is given up; required."),
     common: Common,
 ) -> None:
     """Record that the code of an entry is discarded.
@@ -50,18 +38,13 @@ def discard_command(
 
     Example: logbook discard MOE-I8-004 --why "2% slower at topk=8"
     """
-    _decide("discard", DecisionRequest(about=about, kept=False, why=prose(why)), common)
+    _decide("discard", DecisionRequest(about=about, kept=False, why=why), common)
 
 
 def _decide(command: str, request: DecisionRequest, common: Common) -> None:
-    space = common.space()
-    book, decided = decide(space, request)
-    emit(command, _data(book, decided), _text(decided), as_json=common.as_json, warnings=space.warnings)
-
-
-def _data(book: Book, decided: Decided) -> dict[str, object]:
+    book, decided = decide(common.space(), request)
     entry = decided.entry
-    return {
+    data = {
         "id": entry.id,
         "decides": entry.decides,
         "kept": entry.kept,
@@ -72,6 +55,7 @@ def _data(book: Book, decided: Decided) -> dict[str, object]:
         "entry": str(book.entry_path(entry.id)),
         "view": str(book.view_path),
     }
+    common.emit(command, data, _text(decided))
 
 
 def _text(decided: Decided) -> str:

@@ -33,7 +33,7 @@ _APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "a
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchAnswer:
     """The `paths` that a run's code changes against `commit`, as far as they were asked for, and their `diff`. Of an
-    action: the paths that it `changed`, those that were `already` as asked, and the untracked ones that it `left`."""
+    action: the paths that it `changed`, and those that it `left`: untracked ones, and files that were not kept."""
 
     id: str
     run: int
@@ -41,7 +41,6 @@ class PatchAnswer:
     paths: list[str]
     diff: bytes
     changed: list[str]
-    already: list[str]
     left: list[str]
 
 
@@ -58,9 +57,6 @@ class _Git:
             file.flush()
             return write_git(self.top, [*_APPLY, *words, file.name], self.environ, timeout_s=_TIMEOUT_S)
 
-    def fits(self, diff: bytes, *words: str) -> bool:
-        return self.apply([diff], "--check", *words).code == 0
-
 
 def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[str]) -> PatchAnswer:
     """Show, apply or undo the changes of `ID` or `ID/RUN`, in all files or in `paths`, as typed. Raises UsageError
@@ -73,19 +69,19 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     git = _Git(top, workspace.environ)
     diffs, inexact = _recorded(book, run, code, git)
     diffs = _chosen(diffs, [_from_top(top, workspace.cwd, path) for path in paths])
-    left, changed, already = list[str](), list[str](), list[str]()
+    left, changed = list[str](), list[str]()
     if action != "show":
+        left = [] if paths else [f.path for f in code.untracked if f.path not in diffs]
         # A file that git does not track is removed only where it is named.
-        not_kept = [f.path for f in code.untracked if f.path not in diffs]
-        left = [] if paths else not_kept if action == "apply" else [*_untracked(git, diffs), *not_kept]
-        meant = {path: diff for path, diff in diffs.items() if path not in left}
-        if unlike := [path for path in meant if path in inexact]:
+        left += [] if paths or action == "apply" else _untracked(git, diffs)
+        changed = [path for path in diffs if path not in left]
+        if unlike := [path for path in changed if path in inexact]:
             raise UsageError(
                 f"the diff of {run.entry} is not the one that ran: {listed(unlike, 5)}",
                 cause="it was recorded without its secrets, or the file was changed",
                 hint=f"logbook patch {run.entry}/{run.run} --show prints what is kept",
             )
-        changed, already = _carry_out(git, meant, undo=action == "undo")
+        _carry_out(git, [diffs[path] for path in changed], undo=action == "undo")
     return PatchAnswer(
         id=run.entry,
         run=run.run,
@@ -93,33 +89,23 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
         paths=[*diffs],
         diff=b"".join(diffs.values()),
         changed=changed,
-        already=already,
         left=left,
     )
 
 
 def _run_with_changes(book: Book, entry_id: str, number: str) -> tuple[Run, Code]:
-    """The run that is named, or the last, where all have the same changes; and its code."""
+    """The run that is named, or the last one that has changes; and its code."""
     runs = [book.run(entry_id, book.run_named(entry_id, number))] if number else book.runs(entry_id)
     known = [(run, run.code) for run in runs if run.code is not None and run.code.commit is not None]
-    ran = [(run, code) for run, code in known if code.diff_sha256] or [
-        (run, code) for run, code in known if any(file.kept for file in code.untracked)
-    ]
-    found = {(code.diff_sha256, code.untracked): (run, code) for run, code in ran}
-    if not found:
+    changed = [(run, code) for run, code in known if code.diff_sha256]
+    changed = changed or [(run, code) for run, code in known if any(file.kept for file in code.untracked)]
+    if not changed:
         raise UsageError(
             f"{entry_id} has no recorded diff",
             cause="its code was committed as it ran, or none of its runs has known code",
             hint=f"logbook show {entry_id} --json names the commit",
         )
-    if len(found) > 1:
-        names = [f"{entry_id}/{run.run}" for run, _ in found.values()]
-        raise UsageError(
-            f"the runs of {entry_id} have {len(found)} different diffs",
-            cause="the code changed between them",
-            hint=f"name a run: logbook patch {names[-1]} (there are {listed(names, 5)})",
-        )
-    return next(iter(found.values()))
+    return changed[-1]
 
 
 def _recorded(book: Book, run: Run, code: Code, git: _Git) -> tuple[dict[str, bytes], set[str]]:
@@ -201,19 +187,14 @@ def _chosen(diffs: dict[str, bytes], places: Sequence[Path]) -> dict[str, bytes]
     return {path: diff for path, diff in diffs.items() if not places or any(map(Path(path).is_relative_to, places))}
 
 
-def _carry_out(git: _Git, diffs: dict[str, bytes], *, undo: bool) -> tuple[list[str], list[str]]:
-    """Change the files, all of them or none; those that were changed, and those that were already as asked. Raises
-    UsageError with git's own words where other changes overlap."""
-    way, back = (["--reverse"], []) if undo else ([], ["--reverse"])
-    changed = [path for path, diff in diffs.items() if git.fits(diff, *way)]
-    already = [path for path, diff in diffs.items() if path not in changed and git.fits(diff, *back)]
-    if unfit := [path for path in diffs if path not in changed and path not in already]:
-        said = git.apply([diffs[path] for path in unfit], "--check", *way).words
+def _carry_out(git: _Git, diffs: Sequence[bytes], *, undo: bool) -> None:
+    """Change the files, all of them or none. Raises UsageError with git's own words where they do not fit."""
+    way = ["--reverse"] if undo else []
+    if diffs and (checked := git.apply(diffs, "--check", *way)).code != 0:
         raise UsageError(
-            f"nothing was {'undone' if undo else 'applied'}: the diff does not fit {listed(unfit, 5)}",
-            cause="; ".join(line.removeprefix("error: ") for line in said.splitlines()[:5]),
+            f"nothing was {'undone' if undo else 'applied'}: the diff does not fit the working tree",
+            cause="; ".join(line.removeprefix("error: ") for line in checked.words.splitlines()[:5]),
             hint="look at git diff HEAD; --paths names those files of the diff that you want",
         )
-    if changed and (answer := git.apply([diffs[path] for path in changed], *way)).code != 0:
+    if diffs and (answer := git.apply(diffs, *way)).code != 0:
         raise StoreError("git could not apply the recorded diff", cause=answer.words, hint="git status")
-    return changed, already

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Argument
-
 from logbook_agent.agents.reproduction import reproduce
+from logbook_agent.cli.declared import argument
 from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import emit
 
 
 def reproduce_command(
     *,
-    reference: Annotated[
-        str, Argument(metavar="ID[/RUN]", help="The entry, whose last finished run is repeated, or one of its runs.")
-    ],
+    reference: str = argument("ID[/RUN]", "The entry, whose last finished run is repeated, or one of its runs.", ...),
     common: Common,
 ) -> int:
     """Repeat a recorded run, and compare it with its record.
@@ -29,8 +23,7 @@ def reproduce_command(
 
     Example: logbook reproduce MOE-I8-003/2
     """
-    space = common.space()
     with run_display(all_to_stderr=True) as display:
-        found = reproduce(space, reference, display)
-    emit("reproduce", found.data(), "\n".join(found.lines()), as_json=common.as_json, warnings=space.warnings)
+        found = reproduce(common.space(), reference, display)
+    common.emit("reproduce", found.data(), "\n".join(found.lines()))
     return 0 if found.outcome == "reproduced" else 1

@@ -101,6 +101,7 @@ def held_against(record: Record, recorded: Run, made: Run, *, primary: Sequence[
     status = RunStatus(run=replace(made, run=number), state=state)
     after = cases(Record(entry=record.entry, runs=(status,), state=record.state))
     before = [c for c in cases(record) if c.state in (_FINISHED, None) or c.run == recorded.run]
+    own_rows = [c for c in before if c.run == recorded.run]
     numbers, labels, matched = list[ReproducedNumber](), list[ReproducedLabel](), 0
     for group in repeats([*before, *after]):
         mine = [c for c in group.cases if c.run == number]
@@ -112,19 +113,16 @@ def held_against(record: Record, recorded: Run, made: Run, *, primary: Sequence[
             labels += _labels(own[0], mine[0], others)
     order = {name: place for place, name in enumerate(primary)}
     numbers.sort(key=lambda n: order.get(n.metric, len(order)))
-    own_rows = [c for c in before if c.run == recorded.run]
-    missing, unmatched = _unmatched(own_rows, after) if not matched == len(own_rows) == len(after) else ([], [])
     differs = [
         *_ends(made.exit, recorded.exit),
-        *unmatched,
+        *([] if matched == len(own_rows) == len(after) else [_unmatched(own_rows, after)]),
         *(f"{n.metric} is not the same" for n in numbers if not n.same),
         *(f"{one.label} is not the same" for one in labels if is_digest_name(one.label)),
     ]
     return Reproduction(
         id=record.id,
         run=recorded.run,
-        outcome="cannot" if missing else "differs" if differs else "reproduced",
-        missing=tuple(missing),
+        outcome="differs" if differs else "reproduced",
         differs=tuple(differs),
         numbers=tuple(numbers),
         labels=tuple(labels),
@@ -143,14 +141,12 @@ def _ends(made: Exit | None, recorded: Exit | None) -> list[str]:
     return [f"it ended with {now}, in the record with {before}"] if now != before else []
 
 
-def _unmatched(own: Sequence[Case], after: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """Why rows have no partner: facts of the machine that differ, and what else does."""
-    if not after or len(own) != len(after):
-        return [], [f"it reported {counted(len(after), 'row')}, in the record {len(own)}"]
-    unlike, config = residue([*own, *after]), {name for case in (*own, *after) for name in case.row.config}
-    facts = [f"{name}: not that of the record" for name in unlike if name not in config and name != COMMAND]
-    said = [name for name in unlike if name in config] or ([] if facts else ["their order"])
-    return facts, [f"its rows differ from the recorded ones in {listed(said, 4)}"] if said else []
+def _unmatched(own: Sequence[Case], after: Sequence[Case]) -> str:
+    """Why rows have no partner."""
+    if len(own) != len(after):
+        return f"it reported {counted(len(after), 'row')}, in the record {len(own)}"
+    unlike = [name for name in residue([*own, *after]) if name != COMMAND]
+    return f"its rows differ from the recorded ones in {listed(unlike, 4) or 'their order'}"
 
 
 def _labels(own: Case, made: Case, recorded: Sequence[Case]) -> list[ReproducedLabel]:

@@ -18,39 +18,20 @@ from logbook_agent.campaign.recorded_command import as_made, in_repository, invo
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
-from logbook_agent.model.run import Process, Run
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
+from logbook_agent.running.execution import Shown
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, work_of
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
-from logbook_agent.running.worker.work import Stream, Workplace
+from logbook_agent.running.worker.work import Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 
 _NAME = "recorded"  # the working tree of the code that is
-
-
-class _Watch:
-    """Shows output; a run that is made again is in no record."""
-
-    def __init__(self, display: Display) -> None:
-        self._display = display
-
-    def began(self, facts: Began) -> None: ...
-
-    def started(self, child: Process) -> None: ...
-
-    def output(self, stream: Stream, data: bytes) -> None:
-        self._display.output(stream, data)
-
-    def idle(self, last_result: str | None, log_bytes: int) -> None:
-        self._display.tick(last_result, log_bytes)
-
-    def done(self) -> None:
-        self._display.done()
 
 
 class _Missing(Exception):
@@ -113,7 +94,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) ->
             raise _Missing(*missing)
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
-        end = perform(work, place, _Watch(display), stack.enter_context(StopRequests()))
+        end = perform(work, place, Shown(display), stack.enter_context(StopRequests()))
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
     return end

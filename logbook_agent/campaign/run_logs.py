@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from logbook_agent.campaign.detached_runs import no_run
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -40,8 +39,7 @@ class FollowedLog:
 
 
 def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
-    """The last lines of these pieces. Raises UsageError for a number below 0."""
-    check_tail(count)
+    """The last lines of these pieces."""
     kept: deque[bytes] = deque(maxlen=min(count, sys.maxsize))
     rest = b""
     for piece in pieces:
@@ -61,19 +59,10 @@ def chosen_run(book: Book, entry_id: str, named: str | None = None) -> int:
     return numbers[-1] if named is None else book.run_named(entry_id, named)
 
 
-def check_tail(count: int) -> None:
-    """Raises UsageError for a number of lines below 0."""
-    if count < 0:
-        raise UsageError(
-            f"--tail {count}: expected 0 or more", cause="it is the number of lines to print", hint="--tail 10"
-        )
-
-
 def log_data(
     space: Workspace, book: Book, entry_id: str, tail: int | None, named: str | None = None
 ) -> dict[str, object]:
-    """The output of a run of an entry (the newest) as plain data, or its last lines. Raises UsageError for a `tail`
-    below 0, and what `chosen_run` raises."""
+    """The output of a run of an entry (the newest), or its last lines. Raises what `chosen_run` raises."""
     number = chosen_run(book, entry_id, named)
     whole = FollowedLog(space, book, entry_id, number).all()
     pieces = whole if tail is None else last_lines(whole, tail)

@@ -12,18 +12,20 @@ import functools
 import gc
 import importlib
 import io
+import itertools
 import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from logbook_agent.cli.common import EVERYWHERE, command_first, lifted
-from logbook_agent.cli.declared import flag, grouped, option
+from logbook_agent.cli.common import Common
+from logbook_agent.cli.declared import everywhere, grouped
 from logbook_agent.cli.output import report_error
 from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
@@ -61,20 +63,11 @@ SUBCOMMANDS = (*DAILY, *COMPARE, *(command for feature in present() for command 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
 
-_EVERYWHERE = f"Everywhere: {EVERYWHERE}; see `logbook --help`."
+_EVERYWHERE = "Everywhere: -L TOPIC, --root DIR, --json; see `logbook --help`."
+_COMMON = everywhere(hidden=False)
 _EXTRA = "Got unexpected extra argument"
 _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
-# What is typed for one of our commands, and what does it.
-_AGAIN = "logbook run --id ID --repeat N -- COMMAND"
-_MEANT = {
-    "reopen": "logbook close --reopen",
-    "repeat": _AGAIN,
-    "rerun": _AGAIN,
-    "void": "logbook edit ID --state void --reason TEXT",
-    "tail": "logbook show ID --log --tail 10, or logbook wait ID --follow",
-    "collect": "logbook status",
-}
 
 
 class _Commands(TyperGroup):
@@ -132,12 +125,14 @@ def _print_version(wanted: bool) -> None:
 
 
 def _shared_options(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
-    logbook: str = option("-L --logbook TOPIC", "Which logbook: its topic or prefix. [$LOGBOOK]"),
-    root: str = option("--root DIR", "The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"),
-    as_json: bool = flag("--json", "Answer as JSON with a schema name."),
+    logbook: str = _COMMON["logbook"],
+    root: str = _COMMON["root"],
+    as_json: bool = _COMMON["as_json"],
 ) -> None:
-    """The options of every command, for the help: `main` takes them from the command line (`common.py`)."""
+    """The options of every command, where they stand before its name."""
+    context.obj = replace(context.obj, logbook=logbook, root=root, as_json=as_json)
 
 
 def entry() -> None:
@@ -162,22 +157,17 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _main(args: list[str]) -> int:
-    typed = command_first(args)
-    first = typed[0]
-    wanted = first if first in _NAMES else None
-    as_json = "--json" in args
+    as_json = "--json" in itertools.takewhile(lambda word: word != "--", args)
     try:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = program()
-        words, common = lifted(typed, _values(wanted))
-        as_json = common.as_json
-        with command.make_context("logbook", words, obj=common) as context:
+        with command.make_context("logbook", [*args], obj=Common(words=tuple(args))) as context:
             context.call_on_close(draw_plots)
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
     except typer.TyperException as error:
-        return report_error(_usage(error, first, wanted, args), as_json=as_json)
+        return report_error(_usage(error, args), as_json=as_json)
     except (LogbookError, OSError, KeyboardInterrupt, typer.Abort) as error:
         return ended_by(error, as_json=as_json)
     return result if isinstance(result, int) else 0
@@ -220,12 +210,6 @@ def _without_reader() -> int:
     return 141
 
 
-def _values(wanted: str | None) -> dict[str, int]:
-    """How many values each option of the wanted command takes."""
-    params = loaded(wanted).params if wanted is not None else ()
-    return {option: 0 if getattr(p, "is_flag", False) else p.nargs for p in params for option in p.opts}
-
-
 def system_error(error: OSError) -> StoreError:
     """What the system refused, in the form of all our errors. Records are replaced whole or not at all, so
     nothing is half-written, and the next command finds what stood before."""
@@ -237,35 +221,26 @@ def system_error(error: OSError) -> StoreError:
     )
 
 
-def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Sequence[str]) -> UsageError:
+def _usage(error: typer.TyperException, args: Sequence[str]) -> UsageError:
     """A misuse that the option parser found, in the form of all our errors."""
+    context = getattr(error, "ctx", None)
+    wanted = next((word for word in args if word in _NAMES), "") if context is None else context.info_name
     message = error.format_message().rstrip(".")
+    option = ""
     if message.startswith(_NO_OPTION):
         # An option has no blank in it: what follows one was meant as something else.
-        message = _NO_OPTION + re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
-    if message.startswith(_EXTRA):
+        option = re.split(r"\s|\\x", message.removeprefix(_NO_OPTION))[0]
+        message = _NO_OPTION + option
+    elif message.startswith(_EXTRA):
         message = "more arguments than the command takes"  # without them: one may be the value of another
-    if wanted is None:
-        if first in _MEANT:
-            return UsageError(f"no command {first!r}", cause="another command does this", hint=_MEANT[first])
-        near = difflib.get_close_matches(first, _NAMES, n=1)
-        hint = f"logbook {near[0]} --help" if near else "logbook --help"
+    if wanted not in _NAMES:
+        first = next((word for word in args if not word.startswith("-")), "")
+        commands = difflib.get_close_matches(first, _NAMES, n=1)
+        hint = f"logbook {commands[0]} --help" if commands else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
-    if message.startswith(_NO_OPTION):
-        return _no_option(message, wanted, args)
-    return UsageError(message, cause="the command line is not valid", hint=f"logbook {wanted} --help")
-
-
-def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
-    """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
-    options = [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]
-    near = nearest(message.removeprefix(_NO_OPTION), options)
-    if near is not None:
-        return UsageError(
-            message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
-        )
-    if wanted in ("run", "ab", "ci") and "--" not in args:
-        return UsageError(
-            message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
-        )
-    return UsageError(message, cause=f"logbook {wanted} has no such option", hint=f"logbook {wanted} --help")
+    hint = f"logbook {wanted} --help"
+    if near := nearest(option, [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]):
+        hint = f"did you mean {near}?"
+    elif option and wanted in ("run", "ab", "ci") and "--" not in args:
+        hint = f"options of the command itself stand behind --: logbook {wanted} [OPTIONS] -- CMD"
+    return UsageError(message, cause="the command line is not valid", hint=hint)

@@ -1,7 +1,8 @@
 """Options and arguments of commands, declared in the form that help shows them in.
 
 They are the defaults of a command's parameters, or the attributes of a class that has the names of a request's fields:
-`words: Annotated[Prose, Words]` is a `Prose` of the options of `Words`.
+`words: Annotated[Prose, Words]` is a `Prose` of the options of `Words`. A `Common` is made of the options that every
+command has, wherever they stand before `--`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import takewhile
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -52,6 +54,15 @@ def arguments(form: str, help: str, default: Any = None) -> Any:
     return _of(typer.Argument(default, metavar=form, help=help), list[str], lambda words: tuple(words or ()))
 
 
+def everywhere(*, hidden: bool) -> dict[str, Any]:
+    """The options of every command, by the fields of `Common`; only the help of all commands lists them."""
+    return {
+        "logbook": option("-L --logbook TOPIC", "Which logbook: its topic or prefix. [$LOGBOOK]", hidden=hidden),
+        "root": option("--root DIR", "The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]", hidden=hidden),
+        "as_json": option("--json", "Answer as JSON with a schema name.", False, kind=bool, hidden=hidden),
+    }
+
+
 def _of(info: Any, kind: Any, read: Read | None) -> Any:
     info.kind = kind
     info.read = read or (lambda value: value)
@@ -76,7 +87,8 @@ def _value(info: Any, value: Any) -> Any:
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command as typer reads it: a parameter for each option. `Common` comes from the context."""
+    """The command as typer reads it: a parameter for each option. What the options of every command said before its
+    name comes from the context."""
     hints = get_type_hints(command, include_extras=True)
     groups = {name: found for name, hint in hints.items() if (found := _group(hint)) is not None}
     infos: dict[str, Any] = {}
@@ -92,15 +104,22 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
         if name in groups:
             for field, info in declared(groups[name][1]).items():
                 add(field, None, info)
+        elif hints[name] is Common:
+            add(name, typer.Context)
+            for field, info in everywhere(hidden=True).items():
+                add(field, None, info)
         else:
-            add(name, typer.Context if hints[name] is Common else hints[name], parameter.default)
+            add(name, hints[name], parameter.default)
 
     @functools.wraps(command)
     def called(**given: Any) -> Any:
         values = {name: _value(infos[name], value) if name in infos else value for name, value in given.items()}
         for name, (request, options) in groups.items():
             values[name] = request(**{field: values.pop(field) for field in declared(options)})
-        return command(**{n: value.obj if hints[n] is Common else value for n, value in values.items()})
+        for name in [name for name in values if hints.get(name) is Common]:
+            said = {field: values.pop(field) for field in everywhere(hidden=True)}
+            values[name] = replace(values[name].obj, **{field: value for field, value in said.items() if value})
+        return command(**values)
 
     vars(called).pop("__wrapped__")
     vars(called)["__signature__"] = inspect.Signature(parameters)

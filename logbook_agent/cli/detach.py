@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from logbook_agent.cli import draw_plots, ended_by
 from logbook_agent.cli.common import Common
@@ -84,12 +85,19 @@ def _taken(book: Book, entry_id: str) -> Spool:
     return series
 
 
-def carried_out(common: Common, name: str, body: Body, *, detach: bool) -> int:
-    """Run `body`, the series of runs of the command `name`, here or with `detach` in a process of its own; returns the
-    exit code of this process."""
+def carried_out(
+    common: Common,
+    name: str,
+    body: Body,
+    *,
+    detach: bool,
+    display: AbstractContextManager[LineDisplay] | None = None,
+) -> int:
+    """Run `body`, the series of runs of the command `name`, here (on a display) or with `detach` in a process of its
+    own; returns the exit code of this process."""
     if not detach:
-        with series_display() as display:
-            return body(display)
+        with display or series_display() as shown:
+            return body(shown)
     common.space().executor = LOCAL
     reader, writer = os.pipe()
     sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import Any
 from logbook_agent.cli.declared import arguments, flag, number, option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import columns
-from logbook_agent.findings.attempts import MARKED, outcome_text, where_text
+from logbook_agent.findings.attempts import outcome_text, where_text
 from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
 from logbook_agent.model.summary import TriedItem
@@ -89,7 +89,6 @@ def _hits(entry: Mapping[str, Any]) -> list[str]:
 
 def _tried_text(found: Sequence[TriedItem], last: int, zone: str) -> str:
     """Two lines each, the newest last; what is cut is counted."""
-    found = _once(found)
     shown: list[str] = []
     size = 0
     for item in reversed(found[-last:]):
@@ -103,26 +102,10 @@ def _tried_text(found: Sequence[TriedItem], last: int, zone: str) -> str:
     return "\n".join([*cut, *shown]) or "no negative results"
 
 
-def _once(found: Sequence[TriedItem]) -> list[TriedItem]:
-    """What an entry was marked with stands behind what came out of the same command there."""
-
-    def command(item: TriedItem) -> tuple[str, ...]:
-        return item["entry"], *item["command"]
-
-    marks = {command(i): i for i in found if i["kind"] == MARKED}
-    said = {command(i) for i in found if i["kind"] != MARKED}
-    return [
-        {**i, "also": None if i["kind"] == MARKED else marks.get(command(i))}
-        for i in found
-        if i["kind"] != MARKED or command(i) not in said
-    ]
-
-
 def _tried_lines(item: TriedItem, zone: str) -> str:
     commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
     since = f"; finished since in {item['since']}" if item["since"] else ""
-    also = f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""
-    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}{also}"
+    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}"
     about = "; ".join(t for t in (assignments(item.get("case", {})), shlex.join(item["command"])) if t)
     return head + (f"\n    {_cut(about)}" if about else "")
 

@@ -92,20 +92,28 @@ def run_command(
     """
     request = dataclasses.replace(request, argv=command, prose=words)
     space = common.space()
-    if request.noise:
-        return _noise(space, request, common)
-    if request.detach:
-        return _detached(space, request, common)
-    with (
-        run_display(all_to_stderr=common.as_json, folds_steps=_folds_steps(space, request)) as display,
-        _placed(space, request, display) as request,
-    ):
-        result = run(space, request, display, tell=None if common.as_json else say)
-    if not common.as_json:
-        # The command's own output has stdout; what we say of it goes to stderr.
-        return _finish(space, result)
-    common.emit("run", result.data())
-    return result.exit_status
+    if request.detach and request.is_single and not (request.noise or request.frozen):
+        return _submitted(space, request, common)
+    here = dataclasses.replace(request, detach=False)
+
+    def carry_out(display: LineDisplay) -> int:
+        with _placed(space, here, display) as placed:
+            if request.noise:
+                noise = noise_of_runs(space, placed, display)
+                common.emit("noise", noise.data(), lambda: _noise_text(noise))
+                return noise.made.exit_status
+            result = run(space, placed, display, tell=None if common.as_json else say)
+        if common.as_json:
+            common.emit("run", result.data())
+        else:
+            # The command's own output has stdout; what we say of it goes to stderr.
+            for line in [*_summary(result, result.data()), *(f"warning: {w}" for w in space.warnings)]:
+                say(line)
+        return result.exit_status
+
+    display = run_display(all_to_stderr=common.as_json or request.noise, folds_steps=_folds_steps(space, request))
+    name = "noise" if request.noise else "run"
+    return carried_out(common, name, carry_out, detach=request.detach, display=display)
 
 
 def _placed(space: Workspace, request: RunRequest, display: Display) -> AbstractContextManager[RunRequest]:
@@ -124,21 +132,6 @@ def _folds_steps(space: Workspace, request: RunRequest) -> bool:
     return STEP in PointRules.of(known).step_keys()
 
 
-def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
-    """Run the command several times and print what the scatter says. What the command prints goes to stderr."""
-
-    def body(display: Display) -> int:
-        with _placed(space, dataclasses.replace(request, detach=False), display) as placed:
-            result = noise_of_runs(space, placed, display)
-        common.emit("noise", result.data(), lambda: _noise_text(result))
-        return result.made.exit_status
-
-    if request.detach:
-        return carried_out(common, "noise", body, detach=True)
-    with run_display(all_to_stderr=True) as display:
-        return body(display)
-
-
 def _noise_text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
     nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
@@ -146,28 +139,14 @@ def _noise_text(result: NoiseResult) -> str:
     return "\n".join([f"{entry.id}: {counted(count, 'run')}", *lines])
 
 
-def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
-    """A single run is submitted; several are a series of their own."""
-    if not request.is_single or request.frozen:
-        alone = dataclasses.replace(request, detach=False)
-
-        def body(display: Display) -> int:
-            with _placed(space, alone, display) as placed:
-                return _finish(space, run(space, placed, display))
-
-        return carried_out(common, "run", body, detach=True)
+def _submitted(space: Workspace, request: RunRequest, common: Common) -> int:
+    """Start a single run in the background; several are a series of their own."""
     space.executor = LOCAL
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
-    status, sent = result.exit_status, result.runs[0]
+    sent = result.runs[0]
     if sent.exit is not None:  # it could not be started
         space.warnings.append(f"{sent.entry} run {sent.run}: {sent.problems[-1] if sent.problems else 'never started'}")
     started(common, "run", sent.entry, sent, is_going=sent.exit is None)
-    return status
-
-
-def _finish(space: Workspace, result: RunResult) -> int:
-    for line in [*_summary(result, result.data()), *(f"warning: {w}" for w in space.warnings)]:
-        say(line)
     return result.exit_status
 
 

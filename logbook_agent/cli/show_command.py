@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
-from logbook_agent.cli.declared import argument, flag, number, option
+from logbook_agent.cli.declared import argument, flag, number
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, write_bytes
 from logbook_agent.findings.brief_entry import entry_data
@@ -20,15 +20,15 @@ from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
 
 
 def show_command(
     *,
     entry_id: str = argument("ID[/RUN]", "The entry, or one of its runs.", ...),
     full: bool = flag("--full", "With --json: every sample and all provenance."),
-    log: bool = flag("--log", "Print the output of its last run instead, even while it runs."),
-    tail: int | None = number("--tail N", "Print only the last N lines of that output."),
-    run: str | None = option("--run N", "Print the output of run N."),
+    log: bool = flag("--log", "Print the output of this run, or of its last one, even while it runs."),
+    tail: int | None = number("--tail N", "Print only the last N lines of that output.", min=0),
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -48,20 +48,24 @@ def show_command(
     book = space.book(named).outgoing()
     entry_id = book.resolve(named)
     record = book.record(entry_id)
-    if log or tail is not None or run is not None:
-        _show_log(common, book, entry_id, tail, run or of_run or None)
+    if log or tail is not None:
+        _show_log(common, book, entry_id, tail, of_run or None)
         return
     if of_run:
         _show_run(common, book, record, book.run_named(entry_id, of_run), full=full)
         return
-    found = read(space, book)
-    later = found.later(record.entry)
     if common.as_json:
-        common.emit("show", entry_data(found, record, book.log_path, full=full))
+        common.emit("show", entry_data(read(space, book), record, book.log_path, full=full))
         return
-    compared, plots = found.compared(record.entry), plots_of(found, record.entry)
+    _emit_markdown(common, entry_text(space, book, record))
+
+
+def entry_text(space: Workspace, book: Book, record: Record) -> str:
+    """An entry as Markdown, with numbers in the place of its citations."""
+    found, entry = read(space, book), record.entry
+    later, compared, plots = found.later(entry), found.compared(entry), plots_of(found, entry)
     block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
-    _emit_markdown(common, with_numbers(found, block, plain=True))
+    return with_numbers(found, block, plain=True)
 
 
 def _show_run(common: Common, book: Book, record: Record, number: int, *, full: bool) -> None:

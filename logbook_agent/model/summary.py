@@ -102,7 +102,6 @@ class TriedItem(TypedDict):
     against: NotRequired[str]
     axis: NotRequired[str]
     since: NotRequired[str | None]
-    also: NotRequired[TriedItem | None]
 
 
 class Candidate(TypedDict):

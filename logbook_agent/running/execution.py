@@ -75,11 +75,32 @@ def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
     return send(workspace, book, plan, plan.command.executor or workspace.executor or LOCAL)
 
 
-class _Recorder:
+class Shown:
+    """Shows the output of a run; its facts are written nowhere."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+
+    def began(self, facts: Began) -> None: ...
+
+    def started(self, child: Process) -> None: ...
+
+    def output(self, stream: Stream, data: bytes) -> None:
+        self._display.output(stream, data)
+
+    def idle(self, last_result: str | None, log_bytes: int) -> None:
+        self._display.tick(last_result, log_bytes)
+
+    def done(self) -> None:
+        self._display.done()
+
+
+class _Recorder(Shown):
     """Writes each fact about a run of this process to the book as soon as it is known, and shows output."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
-        self._book, self._display = book, display
+        super().__init__(display)
+        self._book = book
         self._run = beside_others(workspace, book, planned_run(workspace, plan, number))
 
     @property
@@ -91,15 +112,6 @@ class _Recorder:
 
     def started(self, child: Process) -> None:
         self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
-
-    def output(self, stream: Stream, data: bytes) -> None:
-        self._display.output(stream, data)
-
-    def idle(self, last_result: str | None, log_bytes: int) -> None:
-        self._display.tick(last_result, log_bytes)
-
-    def done(self) -> None:
-        self._display.done()
 
     def finish(self, end: End) -> Run:
         """Write the end of the run, and return its record."""

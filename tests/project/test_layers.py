@@ -97,7 +97,7 @@ HOMES = {
     "starlette": {"report"},
     "uvicorn": {"report"},
     "huggingface_hub": {"report"},
-    **{name: {"agents"} for name in ("mcp", "mcp_types", "anyio")},
+    **{name: {"agents"} for name in ("mcp", "mcp_types", "anyio", "jsonschema")},
 }
 NEVER = {"jax", "jaxlib", "scipy"}
 

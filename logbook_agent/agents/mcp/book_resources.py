@@ -46,7 +46,7 @@ async def text_of(desk: Desk, uri: str) -> str:
         case ["entry", entry_id]:
             return (await _shown(desk, uri, topic, "--", entry_id)).decode("utf-8", "replace")
         case ["log", entry_id, number]:
-            log = await _shown(desk, uri, topic, f"--run={number}", "--", entry_id)
+            log = await _shown(desk, uri, topic, "--log", "--", f"{entry_id}/{number}")
             return clean(fenced(log[-LOG_BYTES:].decode("utf-8", "replace")))
     raise _unknown(uri)
 

@@ -7,11 +7,9 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from logbook_agent.agents.mcp.tool_table import tools
+from logbook_agent.cli.declared import flag
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
@@ -23,10 +21,9 @@ MCP_EXTRA = "mcp"
 
 def mcp_command(
     *,
-    allow_run: Annotated[
-        bool,
-        Option("--allow-run", help="Also offer run and cancel, for a folder of logbooks that your settings name."),
-    ] = False,
+    allow_run: bool = flag(
+        "--allow-run", "Also offer run and cancel, for a folder of logbooks that your settings name."
+    ),
     common: Common,
 ) -> None:
     """Serve the logbook to a coding agent, by the Model Context Protocol on stdin and stdout.

@@ -12,25 +12,26 @@ from logbook_agent.model.values import spelt
 # The longest that `wait` waits: hosts give up a call after 60 s.
 LONGEST_WAIT_S = 45.0
 
-Kind = Literal["text", "prose", "texts", "count", "seconds", "flag", "pairs", "proses", "two"]
+# A `prose` is a text that an option would also read from a file; a `choice` chooses the command, and is no option.
+Kind = Literal["text", "prose", "texts", "count", "seconds", "flag", "pairs", "proses", "two", "choice"]
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_PAIRS = {
+    "type": "object",
+    "patternProperties": {"=": False},
+    "additionalProperties": {"type": ["string", "number", "boolean"]},
+}
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "prose": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
+    "text": _TEXT,
+    "prose": _TEXT,
+    "texts": _TEXTS,
     "count": {"type": "integer"},
     "seconds": {"type": "number"},
     "flag": {"type": "boolean"},
-    "pairs": {"type": "object"},
-    "proses": {"type": "object"},
-    "two": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
-}
-_TYPES: dict[str, Any] = {
-    "string": str,
-    "array": list,
-    "integer": int,
-    "number": int | float,
-    "boolean": bool,
-    "object": dict,
+    "pairs": _PAIRS,
+    "proses": _PAIRS,
+    "two": {**_TEXTS, "minItems": 2, "maxItems": 2},
+    "choice": {},
 }
 
 
@@ -42,10 +43,41 @@ class Argument:
     kind: Kind
     about: str = ""
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {**_SCHEMAS[self.kind], **({"description": self.about} if self.about else {})}
+
+    def words(self, value: Any) -> Iterator[str]:
+        """The option for a value of the schema."""
+        option = f"--{self.name.removesuffix('_s').replace('_', '-')}"
+        match self.kind:
+            case "choice":
+                return
+            case "seconds":
+                yield f"{option}={min(max(value, 0.1), LONGEST_WAIT_S)}s"
+            case "flag":
+                yield from [option] if value else []
+            case "two":
+                yield from (option, *value)
+            case "texts":
+                yield from (f"{option}={one}" for one in value)
+            case "pairs":
+                yield from (f"{option}={name}={spelt(one)}" for name, one in value.items())
+            case "proses":
+                yield from (f"{option}={name}={prose(spelt(one))}" for name, one in value.items())
+            case kind:
+                yield f"{option}={prose(value) if kind == 'prose' else value}"
+
+    def behind(self, value: Any) -> Iterator[str]:
+        """The value as it stands behind the options."""
+        yield from value if isinstance(value, list) else [prose(value) if self.kind == "prose" else value]
+
 
 _ALL = (
+    Argument("subcommand", "choice", "Default: run"),
+    Argument("action", "choice"),
     Argument("id", "text", "Entry ID"),
-    Argument("logbook", "text", "Topic or prefix; needed where there are several and no ID says it"),
+    Argument("logbook", "text", "Topic or prefix; needed where no ID says it"),
     Argument("budget", "count", "Most bytes of the answer (8000); the least useful is left out"),
     Argument("words", "texts", "All must occur; with tried, also KEY=VALUE"),
     Argument("tried", "flag", "What did not work: failures, no gain, abandoned"),
@@ -53,8 +85,7 @@ _ALL = (
     Argument("kind", "text", "Of an entry: experiment, note, decision, incident"),
     Argument("last", "count", "Only the last N"),
     Argument("full", "flag", "Every sample and all provenance"),
-    Argument("tail", "count", "Instead, the last N lines of the output of its last run"),
-    Argument("run", "count", "With tail: the output of run N"),
+    Argument("tail", "count", "Instead, the last N lines of the output of its last run, or of ID/RUN"),
     Argument("references", "texts", "An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first"),
     Argument("base", "text", "The value of the axis to compare with"),
     Argument("metric", "texts", "Metrics; of ab: those that decide"),
@@ -65,11 +96,13 @@ _ALL = (
     Argument("interpretation", "prose", "What it means. [[ID metric]] cites a number"),
     Argument("next", "prose", "Next action"),
     Argument("field", "proses", "Texts with labels of your own"),
-    Argument("continues", "text", "Entry ID"),
-    Argument("completes", "text", "Entry ID"),
+    Argument("continues", "text"),
+    Argument("completes", "text"),
     Argument("supersedes", "text", "The entry that this one corrects"),
     Argument("command", "texts", "'LABEL: COMMAND' or 'COMMAND', quoted as in a shell"),
-    Argument("argv", "texts", "The command as a list of words; of ab, {axis} stands for the value"),
+    Argument(
+        "argv", "texts", "The command as a list of words; of ab, {axis} stands for the value; of sweep, the recipe"
+    ),
     Argument("label", "text", "What this run is"),
     Argument("repeat", "count", "Runs"),
     Argument("noise", "flag", "Measure how much runs vary"),
@@ -86,7 +119,6 @@ _ALL = (
     Argument("seed", "count", "ab: seed of the order"),
     Argument("gate", "texts", "What a row must fulfil to count: ok == 1, same checksum"),
     Argument("free", "texts", "Labels that may differ between the sides"),
-    Argument("recipe", "text", "sweep: name or file"),
     Argument("set", "texts", "sweep: K=V"),
     Argument("scale", "text", "sweep: such as tiny"),
     Argument("config", "pairs", "Config that the command does not report"),
@@ -118,49 +150,6 @@ _ALL = (
 ARGUMENTS = {argument.name: argument for argument in _ALL}
 
 
-def schema_of(argument: Argument) -> dict[str, Any]:
-    return {**_SCHEMAS[argument.kind], **({"description": argument.about} if argument.about else {})}
-
-
-def mismatch(argument: Argument, value: Any) -> str:
-    """In what a value is not of its argument's kind; empty where it is."""
-    schema = _SCHEMAS[argument.kind]
-    wanted = schema["type"]
-    if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
-        return f"expected {wanted}, got {type(value).__name__}"
-    if wanted == "array" and (others := [one for one in value if not isinstance(one, str)]):
-        return f"expected string, got {type(others[0]).__name__}"
-    if argument.kind == "two" and len(value) != 2:
-        return f"expected two names, got {len(value)}"
-    for name, one in value.items() if isinstance(value, dict) else ():
-        if "=" in name or not isinstance(one, str | int | float | bool):
-            return f"{name!r} holds =" if "=" in name else f"{name}: expected a text, number or boolean"
-    is_dash = (argument.kind == "prose" and value == "-") or (argument.kind == "proses" and "-" in value.values())
-    return "it is only a dash" if is_dash else ""
-
-
-def option_words(argument: Argument, value: Any) -> Iterator[str]:
-    """An option for a value."""
-    option = f"--{argument.name.removesuffix('_s').replace('_', '-')}"
-    match argument.kind:
-        case "seconds":
-            seconds = min(max(LONGEST_WAIT_S if value is None else value, 0.1), LONGEST_WAIT_S)
-            yield f"{option}={seconds}s"
-        case _ if value is None or value is False:
-            return
-        case "flag":
-            yield option
-        case "two":
-            yield from (option, *value)
-        case "texts":
-            yield from (f"{option}={one}" for one in value)
-        case "pairs" | "proses":
-            made = prose if argument.kind == "proses" else str
-            yield from (f"{option}={name}={made(spelt(one))}" for name, one in value.items())
-        case kind:
-            yield f"{option}={prose(value) if kind == 'prose' else value}"
-
-
 def prose(text: str) -> str:
-    """A text as its option reads it: `@` does not name a file."""
-    return f"@{text}" if text.startswith("@") else text
+    """A text as its option reads it: neither `@` nor `-` names a file."""
+    return f"@{text}" if text.startswith("@") else "- " if text == "-" else text

@@ -39,12 +39,14 @@ class Desk:
 
 
 async def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a call; an error has the schema `logbook/error/1`."""
+    """The answer to a call; an error has the schema `logbook/error/1`. An argument that is null is not given."""
     try:
         tool = _offered(name, allow_run=desk.allow_run)
-        first, *rest = tool.command_line({"logbook": desk.logbook, **given})
+        known = {key: value for key, value in {"logbook": desk.logbook, **given}.items() if value is not None}
+        _check(tool, known)
+        first, *rest = tool.words(known)
         words = [first, f"--root={desk.root}", "--json", *rest]
-        answer = _parsed(*await printed(words, desk.cwd, may_end=tool.reads), words[0])
+        answer = _parsed(*await printed(words, desk.cwd, may_end=tool.reads), first)
     except LogbookError as error:
         return error_answer(error, Redactor(secrets=secrets_in(os.environ)))
     return dict(as_shown(cut(answer, shlex.join(["logbook", *words]))))
@@ -61,12 +63,25 @@ def _offered(name: str, *, allow_run: bool) -> Tool:
     raise UsageError(f"no tool {name}", cause=cause, hint=hint)
 
 
+def _check(tool: Tool, given: Mapping[str, Any]) -> None:
+    """Raise UsageError for arguments that are not what the schema of the tool says."""
+    from jsonschema import Draft202012Validator  # the first call needs it, the start of the server does not
+
+    for error in Draft202012Validator(tool.listed()["inputSchema"]).iter_errors(given):
+        where = ": ".join([tool.name, *filter(None, [error.json_path.removeprefix("$").removeprefix(".")])])
+        cause = f"its arguments are {', '.join(tool.names)}"
+        raise UsageError(f"{where}: {error.message}", cause=cause, hint=f"call {tool.name} again as its schema says")
+
+
 async def printed(words: Sequence[str], cwd: Path, *, may_end: bool, err: int | None = None) -> tuple[bytes, int]:
     """What a command line of ours prints, and its exit code; its messages go where this server's go, or to `err`.
     `may_end`: nothing is lost where it is ended before it has answered."""
     argv = [sys.executable, "-P", "-m", "logbook_agent", *words]
-    # In a session of its own: a host that ends this server and its group ends no run.
-    process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, stderr=err, cwd=cwd, start_new_session=True)
+    try:
+        # In a session of its own: a host that ends this server and its group ends no run.
+        process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, stderr=err, cwd=cwd, start_new_session=True)
+    except (ValueError, OSError) as error:
+        raise UsageError("an argument fits in no command line", cause=str(error), hint="shorten it") from error
     stdout = cast("ByteReceiveStream", process.stdout)
     try:
         with anyio.fail_after(_LIMIT_S):

@@ -15,7 +15,7 @@ from tests.conftest import Cli, FixedClock
 from tests.contract.campaign.ab_support import AB, BENCH, COMMAND, SEED, finding, values
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.findings.kept import once
-from tests.seams import Logbook, Store
+from tests.seams import Logbook, Store, in_a_cell
 from tests.stored import at
 
 
@@ -74,7 +74,7 @@ def test_every_reader_says_the_same(settled: Cli, folder: Path) -> None:
     assert ready("list", "quant_mode", "--json").data[0]["result"] == whole
     record = Logbook.open().record("MOE-000")
     assert whole in repr(record)
-    assert whole in record._repr_html_()
+    assert whole in in_a_cell(record)
 
 
 @pytest.mark.slow

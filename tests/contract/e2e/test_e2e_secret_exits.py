@@ -21,7 +21,7 @@ import yaml
 from tests.conftest import Cli
 from tests.contract.e2e.secret_matrix_support import FEW, Matrix, sizes
 from tests.contract.report.live.live_support import serving
-from tests.seams import Logbook
+from tests.seams import Logbook, in_a_cell
 from tests.stored import at
 
 pytestmark = pytest.mark.slow
@@ -164,7 +164,7 @@ def from_python(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     book = Logbook.open()
     records = [book.record("MOE-000"), *book.records()]
     texts = [repr(records), repr([(r.entry, r.runs) for r in records]), repr(book.status()), repr(book.search("h"))]
-    texts += [book._repr_html_(), *(record._repr_html_() for record in records), repr(book)]
+    texts += [in_a_cell(book), *map(in_a_cell, records), repr(book)]
     refused = [lambda name=name: book.record(name) for name in ("MOE-004", "MOE-005")]
     for ask in (*refused, lambda: book.edit("MOE-005", interpretation="more")):
         with pytest.raises(Exception) as raised:  # noqa: PT011 - what any error of ours says

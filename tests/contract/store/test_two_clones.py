@@ -102,7 +102,7 @@ def test_a_number_that_two_have_is_refused_with_both(joined: Clone) -> None:
         assert joined(*error["hint"].split()[1:]).code == 0, "what it prints works"
     for words in (
         ["compare", "MOE-000/1", "MOE-000/2"], ["reproduce", "MOE-000/2"], ["patch", "MOE-000/2"],
-        ["show", "MOE-000", "--log", "--run", "2"], ["ab", "--like", "MOE-000/2", "--axis", "x=1,2", "--plan"],
+        ["show", "MOE-000/2", "--log"], ["ab", "--like", "MOE-000/2", "--axis", "x=1,2", "--plan"],
         ["baseline", "--entry", "MOE-000/2", "--reason", "x"],
     ):  # fmt: skip
         answer = joined(*words)
@@ -129,7 +129,7 @@ def test_runs_are_named_by_their_whole_numbers(joined: Clone) -> None:
     reference = f"MOE-000/{run}"
     assert joined.done("reproduce", reference, "--json").data["run"] == run
     assert "-print('RESULT tflops=1')\n+print('RESULT tflops=3')" in joined.done("patch", reference).out
-    assert joined.done("show", "MOE-000", "--log", "--run", run).code == 0
+    assert joined.done("show", f"MOE-000/{run}", "--log").code == 0
     assert reference in joined.done("compare", "MOE-000/1", reference).out
     joined.done("edit", "MOE-000", "--interpretation", f"It reached [[{reference} tflops]].")
     assert "It reached 3.000 TF/s" in joined.done("show", "MOE-000").out

@@ -71,6 +71,7 @@ async def step(call: Call) -> bool:
     elif not compared:
         await call(
             "run",
+            subcommand="ab",
             title="int8 A/B",
             hypothesis="int8 has more tflops",
             axis="quant_mode=none,int8",

@@ -28,11 +28,11 @@ def options_of(cli: Cli, command: str) -> set[str]:
 
 def test_each_argument_is_an_option_of_its_command(cli: Cli) -> None:
     for tool in mcp_tools():
-        for form in tool.forms.values():
-            command, *_ = form.words.split()
-            names = {name for name in form.names if name != form.behind}
-            options = {f"--{name.removesuffix('_s').replace('_', '-')}" for name in names}
-            assert options <= options_of(cli, command), (tool.name, form)
+        chosen = {f"--{tool.chosen_by}"} - {"--digest"}
+        names = {*tool.names} - {*tool.behind.split()}
+        options = {f"--{name.removesuffix('_s').replace('_', '-')}" for name in names} - chosen
+        commands = {words.split()[0] for words in (tool.command, *tool.commands.values()) if words}
+        assert options <= {one for command in commands for one in options_of(cli, command)}, tool.name
 
 
 def test_an_entry_is_decided_cited_and_judged(started: Cli, folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_an_entry_is_decided_cited_and_judged(started: Cli, folder: Path) -> Non
 
 
 def test_a_wait_returns_the_answer_of_a_comparison(started: Cli, folder: Path) -> None:
-    begun = call(folder, "run", axis="size=1,2", pairs=8, seed=0, argv=SIDES)
+    begun = call(folder, "run", subcommand="ab", axis="size=1,2", pairs=8, seed=0, argv=SIDES)
     entry = begun["data"]["id"]
     waited = call(folder, "wait", ids=[entry])["data"]
     assert waited["answers"] == [started("compare", entry, "--json").data["answer"]]
@@ -121,10 +121,12 @@ def test_a_comparison_is_planned_and_taken_up_by_its_id(started: Cli, folder: Pa
 def test_a_log_of_each_run(started: Cli, folder: Path) -> None:
     for number in (1, 2):
         assert started("run", *([] if number == 1 else ["--id", "MOE-000"]), "--", "echo", f"run {number}").code == 0
-    assert call(folder, "show", id="MOE-000", tail=5, run=1)["data"]["lines"][1] == "run 1"
+    for run in ("1", at(folder / "logbooks/moe/runs/MOE-000/01").name):
+        assert call(folder, "show", id=f"MOE-000/{run}", tail=5)["data"]["lines"][1] == "run 1"
+        assert call(folder, "show", id=f"MOE-000/{run}")["data"]["run"] == 1
     assert "\nrun 1\n" in mcp_document(folder, "logbook://moe/log/MOE-000/1")
-    assert started("show", "MOE-000", "--run", "2").out == "run 2\n"
-    assert started("show", "MOE-000", "--run", "3").err.startswith("error: no run MOE-000/3\n")
+    assert started("show", "MOE-000/2", "--log").out == "run 2\n"
+    assert started("show", "MOE-000/3", "--log").err.startswith("error: no run MOE-000/3\n")
 
 
 def test_a_large_answer_is_cut_and_says_how_to_get_all(started: Cli, folder: Path) -> None:
@@ -142,18 +144,26 @@ def test_a_large_answer_is_cut_and_says_how_to_get_all(started: Cli, folder: Pat
 
 def test_what_does_not_fit_is_refused(started: Cli, folder: Path) -> None:
     for given, said in (
-        ({"axis": "n=1,2", "label": "x"}, "ab takes no label"),
-        ({"recipe": "x", "axis": "n=1,2"}, " takes no "),
-        ({"code": ["main"], "argv": ["a"]}, "two names"),
-        ({"title": "-", "argv": ["a"]}, "only a dash"),
-        ({"argv": ["a", 1]}, "argv: expected string, got int"),
-        ({"repeat": True, "argv": ["a"]}, "repeat: expected integer, got bool"),
-        ({"argvs": ["a"]}, "unknown argument 'argvs'"),
+        ({"subcommand": "ab", "axis": "n=1,2", "label": "x"}, "No such option: --label"),
+        ({"axis": "n=1,2", "argv": ["a"]}, "No such option: --axis"),
+        ({"subcommand": "ab", "argv": ["a"]}, "nothing to compare"),
+        ({"code": ["main"], "argv": ["a"]}, "run: code: ['main'] is too short"),
+        ({"argv": ["a", 1]}, "run: argv[1]: 1 is not of type 'string'"),
+        ({"argv": "a b"}, "run: argv: 'a b' is not of type 'array'"),
+        ({"repeat": True, "argv": ["a"]}, "run: repeat: True is not of type 'integer'"),
+        ({"argvs": ["a"]}, "('argvs' was unexpected)"),
         ({"argv": ["x" * 200_000]}, "fits in no command line"),
-        ({"subcommand": "sync"}, "expected one of run, ab, plan_ab, sweep"),
+        ({"subcommand": "sync"}, "'sync' is not one of ['run', 'ab', 'plan_ab', 'sweep']"),
     ):
         error = call(folder, "run", **given)["error"]
         assert error["code"] == "usage"
-        assert said in f"{error['message']}: {error['cause']}", error
-    assert call(folder, "record", text="x")["error"]["message"].startswith("record: action: expected one of note,")
+        assert said in error["message"], error
+    assert call(folder, "record", text="x")["error"]["message"] == "record: 'action' is a required property"
     assert started("list", "--json").data == []
+
+
+def test_a_text_is_the_text_and_names_no_file(started: Cli, folder: Path) -> None:
+    for text in ("-", "@x", "@-", "--title"):
+        made = call(folder, "record", action="note", text="T", hypothesis=text, field={"Goal": text})["data"]["id"]
+        texts = [one["text"] for one in started("show", made, "--json").data["fields"]]
+        assert texts == [text, text]

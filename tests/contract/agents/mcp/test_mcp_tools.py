@@ -27,9 +27,13 @@ def test_an_error_has_a_code_and_what_to_do(started: Cli, folder: Path) -> None:
         "schema": "logbook/error/1",
         "error": json.loads(started("show", "MOE-007", "--json").out)["error"],
     }
-    assert call(folder, "record", action="edit", interpretation="x")["error"]["message"] == "record: edit needs id"
-    refused = call(folder, "record", action="note", id="MOE-000", text="x")["error"]
-    assert refused["cause"] == "note takes no id"
+    refused = call(folder, "record", action="edit", interpretation="x")["error"]
+    assert refused["message"] == "--interpretation needs the ID of an entry"
+    assert call(folder, "record", action="note", id="MOE-000", text="x")["error"]["code"] == "usage"
+    refused = call(folder, "record", action="edit", gate=["ok == 1"])["error"]
+    assert "needs a reason" in refused["message"]
+    changed = call(folder, "record", action="edit", gate=["ok == 1"], reason="wrong outputs were fast")
+    assert changed["data"]["gates"] == ["ok == 1"]
 
 
 # -- runs -------------------------------------------------------------------------------------------
