@@ -22,6 +22,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import LOG
+from logbook_agent.store.names import marker_name
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -51,15 +52,14 @@ def _temporary_files(folder: str) -> Iterator[str]:
 
 
 def check_moved(examination: Examination) -> Iterator[Trouble]:
-    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path, and
-    are known by their random names, which the records hold."""
+    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path."""
     book = examination.book
     if book.state_folder is None:
         return
     missing = {
-        run.spool
+        marker_name(run.name)
         for run in (found.run for found in every_run(book))
-        if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
+        if isinstance(run, Run) and run.exit is None and not book.is_marked(run)
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
         before, folder = Folder(note.parent).text(note).strip(), note.parent / book.topic

@@ -91,7 +91,7 @@ def end_orphan(workspace: Workspace, book: Book, run: Run, stamp: str) -> tuple[
         return take_in(workspace, book, book.spool(run)) or run, None
     if run.child is None:
         return run, None
-    last = end_group(run.child, run.spool)
+    last = end_group(run.child, run.name)
     name = signal.Signals(last).name if last is not None else None
     how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
     return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last

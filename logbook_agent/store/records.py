@@ -37,7 +37,6 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 _read: dict[Path, tuple[Stamp, Any]] = {}
 # What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
 _BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
-_SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
@@ -107,6 +106,7 @@ def run_of(text: str, path: Path) -> Run:
     if isinstance(data, dict):
         entry, run = path.parts[-3:-1]
         data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
+        data.pop("spool", None)  # of earlier versions: what a run is called, its marker and spool are, too
     return _decode(Run, data, path, text, check_run)
 
 
@@ -284,8 +284,6 @@ def check_run(run: Run) -> None:
     _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
     if not 0 < run.run <= _MOST_PID:
         raise CodecError(f"expected a number of 1 or more, got {run.run}", ".run")
-    if run.spool is not None:
-        _check("spool", run.spool, is_spool_name, "16 hexadecimal digits")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
             raise CodecError(f"expected a process ID, got {process.pid}", f".{key}", ".pid")
@@ -301,10 +299,6 @@ def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) ->
     if not is_one(name):
         shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
         raise CodecError(f"expected {wanted}, got {shown}", f".{place}")
-
-
-def is_spool_name(text: str) -> bool:
-    return _SPOOL_NAME.fullmatch(text) is not None
 
 
 def _is_topic(text: str) -> bool:
