@@ -19,9 +19,9 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import ROOT_NOTE
+from logbook_agent.store.book_runs import ROOT_NOTE, make_state
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.layout import LOG, SWEEP_LOG
 from logbook_agent.store.names import marker_name
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
@@ -76,7 +76,7 @@ def _adopt(book: Book, folder: Path, spools: Iterable[str]) -> str:
     of whoever has it next."""
     for name in spools:
         Folder(folder.parent.parent).move_and_link(folder / name, book.spool_named(name).folder)
-    book.note_root()
+    make_state(book.state, book.root)
     return "moved"
 
 
@@ -190,7 +190,7 @@ def _logs(book: Book) -> list[Log]:
 
 def _copy(book: Book, log: Log) -> list[Log]:
     """The sweep.log that holds a log, where there is one."""
-    path = book.sweep_log(log.entry)
+    path = book.entry_runs_folder(log.entry) / SWEEP_LOG
     try:
         return [Log(path=path, entry=log.entry, run=None, bytes=path.lstat().st_size, ended=log.ended)]
     except OSError:

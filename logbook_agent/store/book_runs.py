@@ -73,7 +73,7 @@ class BookRuns:
         # Markers of runs that go on, and locks that others must see.
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
-        self._state = places.state
+        self.state = places.state
         self.state_folder = None if places.state is None else places.state.at(topic)
         # Entries that were written here and the view does not show yet, with those that they speak of.
         self.changed: set[str] = set()
@@ -87,7 +87,10 @@ class BookRuns:
     @property
     def names(self) -> EntryNames:
         """The entries that there are now."""
-        changed_ns = self.entries_changed_ns()
+        try:
+            changed_ns = os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
+        except FileNotFoundError:
+            changed_ns = 0
         if self._names is None or self._names[0] != changed_ns:
             there = self.files.names(self.entries_folder)
             names = EntryNames(name[:-5] for name in there if name.endswith(".yaml"))
@@ -95,13 +98,6 @@ class BookRuns:
                 return names  # a second change within a tick of the clock could not be told from the first
             self._names = changed_ns, names
         return self._names[1]
-
-    def entries_changed_ns(self) -> int:
-        """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
-        try:
-            return os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
-        except FileNotFoundError:
-            return 0
 
     def whole_name(self, entry_id: str) -> str:
         """What the file of an entry and the folder of its runs are called; of one that is not here, its ID."""
@@ -187,14 +183,6 @@ class BookRuns:
                 return in_spool if os.path.lexists(in_spool) else path
         return path
 
-    def sweep_csv(self, entry_id: str) -> Path:
-        """The rows of a sweep, beside the records of its runs."""
-        return self.entry_runs_folder(entry_id) / "sweep.csv"
-
-    def sweep_log(self, entry_id: str) -> Path:
-        """The logs of all runs of a sweep, one after another."""
-        return self.entry_runs_folder(entry_id) / "sweep.log"
-
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created."""
         folder = self.entry_runs_folder(entry_id)
@@ -253,13 +241,9 @@ class BookRuns:
 
     def create_spool(self, spool: Spool) -> Spool:
         """Create the folder of a spool in the user's state. Raises UsageError where there is no place for it."""
-        self.note_root()
+        make_state(self.state, self.root)
         spool.make()
         return spool
-
-    def note_root(self) -> None:
-        """Note in the user's state of which root it is. Raises UsageError where there is no place for it."""
-        make_state(self._state, self.root)
 
     def run_called(self, name: str) -> Run | None:
         """The run with this whole name; None where its record is not here, for example because that is on another
@@ -286,18 +270,15 @@ class BookRuns:
         # Most commands meet none.
         from logbook_agent.store.spool import Spool
 
-        state = self._state or Folder(Path(os.devnull))
+        state = self.state or Folder(Path(os.devnull))
         return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
 
     def files_of(self, path: Path) -> Folder:
         """The way to a file of this logbook: through the root, or through the user's state."""
-        return self.files if self._state is None or not path.is_relative_to(self._state.path) else self._state
+        return self.files if self.state is None or not path.is_relative_to(self.state.path) else self.state
 
     def _spool_names(self) -> list[str]:
-        return [] if self._state is None else sorted(self._state.names(self.topic))
-
-    def _marker_names(self) -> list[str]:
-        return self.files.names(self.open_folder)
+        return [] if self.state is None else sorted(self.state.names(self.topic))
 
     def series(self, entry_id: str) -> Spool:
         """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
@@ -338,17 +319,6 @@ class BookRuns:
             return self.spool(run).heartbeat()
         return None
 
-    def engine_said(self, run: Run) -> str | None:
-        """What the engine of a run on another machine said of it last, such as why it waits; None where it said
-        nothing, or that cannot be read."""
-        if run.executor is None:
-            return None
-        with contextlib.suppress(StoreError):
-            spool = self.spool(run)
-            seen = spool.seen()
-            return (seen.said if seen is not None else None) or spool.trouble()
-        return None
-
     def is_marked(self, run: Run) -> bool:
         """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
         file."""
@@ -357,7 +327,7 @@ class BookRuns:
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
         found = []
-        for name in {*map(run_of_marker, (*self._marker_names(), *self._spool_names()))} - {None}:
+        for name in {*map(run_of_marker, (*self.files.names(self.open_folder), *self._spool_names()))} - {None}:
             with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
                 run = self.run_called(str(name))
                 found += [run] if run is not None else []

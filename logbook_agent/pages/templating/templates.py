@@ -108,15 +108,9 @@ def _builtin(folder: Path) -> Environment:
     return made
 
 
+@functools.lru_cache(maxsize=4)
 def templates_of(workspace: Workspace) -> Templates:
-    """The templates of an invocation."""
-    found: Templates | None = workspace.made.get("templates")
-    if found is None:
-        found = workspace.made["templates"] = _templates(workspace)
-    return found
-
-
-def _templates(workspace: Workspace) -> Templates:
+    """The templates of an invocation, whose limits are those of all of it."""
     config = workspace.config
 
     def redact(text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.ids import Reservations, highest, reservations_of, reserve, voids
+from logbook_agent.store.ids import Reservations, highest, reservations_of
 from logbook_agent.store.processes import create_time
 
 Git = Callable[..., str]
@@ -22,7 +22,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Reservations:
-    return Reservations(files=Folder(tmp_path / "ids", tmp_path))
+    return Reservations(files=Folder(tmp_path / "ids", tmp_path), root=tmp_path, prefix="MOE")
 
 
 def test_the_highest_is_by_number(tmp_path: Path) -> None:
@@ -33,13 +33,13 @@ def test_the_highest_is_by_number(tmp_path: Path) -> None:
 
 
 def test_an_id_follows_all_entries_and_reservations(place: Reservations) -> None:
-    assert reserve(place, "MOE", [], b"{}") == "MOE-000"
+    assert place.reserve([], {}) == "MOE-000"
     # Somebody else's ID, of which only the reservation is known here.
     (place.files.path / "MOE-004").touch()
-    assert reserve(place, "MOE", ["MOE-002.k3x9q"], b"{}") == "MOE-005"
-    assert reserve(place, "MOE", ["MOE-007"], b"{}") == "MOE-008"
-    assert reserve(place, "MOE", [], b"mine") == "MOE-009"
-    assert (place.files.path / "MOE-009").read_bytes() == b"mine"
+    assert place.reserve(["MOE-002.k3x9q"], {}) == "MOE-005"
+    assert place.reserve(["MOE-007"], {}) == "MOE-008"
+    assert place.reserve([], {"pid": 1}) == "MOE-009"
+    assert (place.files.path / "MOE-009").read_text() == '{"pid": 1}'
 
 
 def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> None:
@@ -61,8 +61,7 @@ def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> N
     place.files.path.mkdir()
     for name, owner in owners.items():
         (place.files.path / name).write_text(json.dumps(owner))
-    found = voids(place, tmp_path, "MOE", ["MOE-000"])
-    assert [(v.id, v.at) for v in found] == [("MOE-001", "2026-02-10"), ("MOE-999", "2026-02-10"), ("MOE-1000", None)]
+    assert place.voids(["MOE-000"]) == ["MOE-001", "MOE-999", "MOE-1000"]
 
 
 @pytest.mark.parametrize(
@@ -81,5 +80,7 @@ def test_a_git_folder_that_cannot_be_written(
             reservations_of(root, "MOE")
         return
     found = reservations_of(root, "MOE")
-    assert dataclasses.replace(found, warning=None) == Reservations(files=Folder(root / ".ids/MOE", root))
+    assert dataclasses.replace(found, warning=None) == Reservations(
+        files=Folder(root / ".ids/MOE", root), root=root, prefix="MOE"
+    )
     assert found.warning == f"{folder}/.git is read-only: IDs are not shared with other worktrees of this clone"
