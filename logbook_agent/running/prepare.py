@@ -19,7 +19,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import JobOutcome, Sinks
-from logbook_agent.store.book_runs import make_state
+from logbook_agent.store.user_config import make_state
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise

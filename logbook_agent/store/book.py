@@ -17,7 +17,7 @@ from logbook_agent.model.errors import LogbookError, NotFound, RecordError, Stor
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
-from logbook_agent.store.book_runs import BookRuns
+from logbook_agent.store.book_spools import BookSpools
 from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
 from logbook_agent.store.ids import Reservations, reservations_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 
-class Book(BookRuns):
+class Book(BookSpools):
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of

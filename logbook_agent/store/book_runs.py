@@ -1,8 +1,4 @@
-"""The runs of a logbook on disk: their records, and what marks those that go on.
-
-A run that has not ended has a marker in `open/`, or a spool in the user's state if a worker makes it. Both are called
-after the run.
-"""
+"""The records of runs on disk: `runs/MOE-003.k3x9q/01.p2m4a/run.json`."""
 
 from __future__ import annotations
 
@@ -15,40 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
-from logbook_agent.model.record import Life
 from logbook_agent.model.run_numbers import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE, LOG
-from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names, run_of_marker
-from logbook_agent.store.processes import life
-from logbook_agent.store.user_config import UserPlaces, made_folder
+from logbook_agent.store.layout import CODE
+from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names
+from logbook_agent.store.user_config import UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.spool import Heartbeat, Spool
 
-# What the folder of a detached series of runs is called, behind its entry.
-SERIES = ".series"
-# The file in the user's state that names the root it is for.
-ROOT_NOTE = ".root"
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
 
-def make_state(state: Folder | None, root: Path) -> None:
-    """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
-    it, and StoreError where it cannot be made."""
-    state = made_folder(state, "the files of detached runs")
-    if not state.has(ROOT_NOTE):
-        state.write(ROOT_NOTE, os.path.realpath(root), durable=False)
-
-
 class BookRuns:
-    """The runs of one logbook. `Book` has its header, entries and view as well."""
+    """The records of a logbook's runs. `Book` has what goes on, its header, entries and view as well."""
 
     # Whether reads are without the secrets that somebody typed into the files.
     is_outgoing = False
@@ -74,8 +55,7 @@ class BookRuns:
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
         self.state = places.state
-        self.state_folder = None if places.state is None else places.state.at(topic)
-        # Entries that were written here and the view does not show yet, with those that they speak of.
+        # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
         # What was found in the folder of entries, and when that had changed last; and the folders of each entry's runs.
@@ -174,15 +154,6 @@ class BookRuns:
             hint=f"name one of them: {entry_id}/{[*there][-1]}" if there else f"logbook show {entry_id}",
         )
 
-    def log_path(self, entry_id: str, run: int) -> Path:
-        """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
-        path = self.run_folder(entry_id, run) / LOG
-        if not os.path.lexists(path) and self.spools():
-            with contextlib.suppress(StoreError):
-                in_spool = self.spool(self.run(entry_id, run)).folder / LOG
-                return in_spool if os.path.lexists(in_spool) else path
-        return path
-
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created."""
         folder = self.entry_runs_folder(entry_id)
@@ -235,16 +206,6 @@ class BookRuns:
             else:
                 self.files.remove(marker)
 
-    def spool(self, run: Run) -> Spool:
-        """Where the worker of a run leaves what it finds."""
-        return self.spool_named(marker_name(run.name))
-
-    def create_spool(self, spool: Spool) -> Spool:
-        """Create the folder of a spool in the user's state. Raises UsageError where there is no place for it."""
-        make_state(self.state, self.root)
-        spool.make()
-        return spool
-
     def run_called(self, name: str) -> Run | None:
         """The run with this whole name; None where its record is not here, for example because that is on another
         branch. Raises StoreError if the record cannot be read."""
@@ -263,74 +224,6 @@ class BookRuns:
                 cause="it was removed, or another branch was checked out while it ran",
                 hint="logbook doctor",
             )
-        return found
-
-    def spool_named(self, name: str) -> Spool:
-        """The spool of this name in the user's state; where there is no such folder, a spool that is not there."""
-        # Most commands meet none.
-        from logbook_agent.store.spool import Spool
-
-        state = self.state or Folder(Path(os.devnull))
-        return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
-
-    def files_of(self, path: Path) -> Folder:
-        """The way to a file of this logbook: through the root, or through the user's state."""
-        return self.files if self.state is None or not path.is_relative_to(self.state.path) else self.state
-
-    def _spool_names(self) -> list[str]:
-        return [] if self.state is None else sorted(self.state.names(self.topic))
-
-    def series(self, entry_id: str) -> Spool:
-        """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
-        return self.spool_named(f"{self.whole_name(entry_id)}{SERIES}")
-
-    def series_names(self) -> list[str]:
-        """The entries that such a series was started for, and what it left is still there."""
-        found = [name.removesuffix(SERIES) for name in self._spool_names() if name.endswith(SERIES)]
-        return [self.names.id_of(name) for name in found]
-
-    def spools(self) -> list[Spool]:
-        """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
-        found = (self.spool_named(name) for name in self._spool_names() if run_of_marker(name) is not None)
-        return [spool for spool in found if spool.folder.is_dir() and not spool.folder.is_symlink()]
-
-    def life(self, run: Run) -> Life:
-        """Which processes of a run that has not ended are left."""
-        if run.executor is None:
-            return life(run)
-        spool = self.spool(run)
-        if spool.folder.is_dir():
-            return spool.life()
-        # Its spool may belong to another clone on this machine.
-        found = life(run)
-        return "lost" if found == "gone" else found
-
-    def has_begun(self, run: Run) -> bool:
-        """Whether it is known that the command of a run that goes on was started."""
-        if run.executor is None or run.child is not None:
-            return True
-        return self.spool(run).has_begun()
-
-    def heartbeat(self, run: Run) -> Heartbeat | None:
-        """The last sign of life of a worker; None where there is none, or it cannot be read."""
-        if run.executor is None:
-            return None
-        with contextlib.suppress(StoreError):
-            return self.spool(run).heartbeat()
-        return None
-
-    def is_marked(self, run: Run) -> bool:
-        """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
-        file."""
-        return (run.executor is not None) == self.spool(run).folder.is_dir()
-
-    def open_runs(self) -> list[Run]:
-        """Runs that were started here and have not been finished, in no order; most of them are going on."""
-        found = []
-        for name in {*map(run_of_marker, (*self.files.names(self.open_folder), *self._spool_names()))} - {None}:
-            with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
-                run = self.run_called(str(name))
-                found += [run] if run is not None else []
         return found
 
     def runs(self, entry_id: str) -> tuple[Run, ...]:

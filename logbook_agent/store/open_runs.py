@@ -28,11 +28,10 @@ def open_runs(book: Book) -> list[UnfinishedRun]:
 def _engine_said(book: Book, run: Run) -> str | None:
     """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
     that cannot be read."""
-    if run.executor is not None:
-        with contextlib.suppress(StoreError):
-            spool = book.spool(run)
-            seen = spool.seen()
-            return (seen.said if seen is not None else None) or spool.trouble()
+    with contextlib.suppress(StoreError):
+        spool = book.spool(run)
+        seen = spool.seen()
+        return (seen.said if seen is not None else None) or spool.trouble()
     return None
 
 
