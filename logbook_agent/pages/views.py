@@ -19,7 +19,8 @@ from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.sources import HEADER, sources_of
+from logbook_agent.store.layout import HEADER
+from logbook_agent.store.sources import sources_of
 from logbook_agent.store.user_config import made_folder
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
@@ -37,7 +38,7 @@ def changing(workspace: Workspace, book: Book) -> Iterator[None]:
     try:
         yield
     finally:
-        if book.changed or book.header_changed:
+        if book.changed:
             refresh(workspace, book)
 
 
@@ -49,7 +50,6 @@ def refresh(workspace: Workspace, book: Book) -> None:
     """
     changed = {*book.changed}
     book.changed.clear()
-    book.header_changed = False
     try:
         with book.lock():
             present = _standing(workspace, book)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import os
@@ -21,7 +20,7 @@ from logbook_agent.store.book_spools import BookSpools
 from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
 from logbook_agent.store.ids import Reservations, reservations_of
-from logbook_agent.store.layout import VIEW_BYTES
+from logbook_agent.store.layout import HEADER, VIEW_BYTES
 from logbook_agent.store.names import new_uid
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record
@@ -55,8 +54,6 @@ class Book(BookSpools):
         self.header_path = self.folder / "logbook.yaml"
         self.view_path = root / f"{topic}.md"
         self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
-        # Whether the header was written here and the view does not show it yet.
-        self.header_changed = False
         self._header: Header | None = None
         self._header_stamp = ""
 
@@ -145,8 +142,7 @@ class Book(BookSpools):
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound with the nearest IDs."""
-        if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
-            entry_id = self.resolve(entry_id)
+        entry_id = self.resolve(entry_id)
         with self._without_secrets():
             found = records.read_entry(self.files, self.entry_path(entry_id))
         return self._redacted(_naming(found, entry_id, self.names.id_of, self._present_run))
@@ -155,16 +151,12 @@ class Book(BookSpools):
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
         self.files.make(self.entries_folder)
-        if self.has_entry(entry.id):
-            with contextlib.suppress(StoreError):
-                self.changed.update(self.entry(entry.id).touches)
-        else:
+        if not self.has_entry(entry.id):
             self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
         records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
-        entry = dataclasses.replace(entry, name=self.whole_name(entry.id))
-        self.changed.update(entry.touches)
-        return entry
+        self.changed.add(entry.id)
+        return dataclasses.replace(entry, name=self.whole_name(entry.id))
 
     def change_entry(self, entry_id: str, change: Callable[[Entry], Entry]) -> Entry:
         """Rewrite an entry, starting from what is on disk now."""
@@ -179,7 +171,7 @@ class Book(BookSpools):
         self.files.make(self.folder)
         stored = _with_baseline_runs(header, self._whole_run)
         records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
-        self.header_changed = True
+        self.changed.add(HEADER)
         self._header, self._header_stamp = header, self._stamp_of_header()
         return header
 
@@ -303,7 +295,7 @@ class Book(BookSpools):
         kept = self.folder / "backups" / f"doctor-{stamp}" / path.relative_to(self.folder)
         self.files.make(kept.parent)
         if not os.path.lexists(kept):
-            self.files.copy(path, kept)
+            self.files.write(kept, self.files.pieces(path), durable=False)
         return kept
 
 

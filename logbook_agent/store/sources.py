@@ -8,10 +8,8 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import PROSE_BYTES
+from logbook_agent.store.layout import HEADER, PROSE_BYTES
 from logbook_agent.text.marked import digest
-
-HEADER = "header"
 
 
 def sources_of(book: Book) -> dict[str, str]:

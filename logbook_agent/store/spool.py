@@ -131,9 +131,6 @@ class Spool:
         """The whole name of the run that it belongs to."""
         return run_of_marker(self.folder.name) or self.folder.name
 
-    def make(self) -> None:
-        self.files.make()
-
     def drop(self) -> None:
         """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
         hidden: Path = self.folder.with_name(f".{self.folder.name}.taken")
@@ -204,7 +201,7 @@ class Spool:
 
     def reserve(self) -> None:
         """Allocate the disk space for the end of a run. Raises StoreError where there is none."""
-        self.files.allocate(RESERVED, _RESERVED_BYTES)
+        self.files.write(RESERVED, bytes(_RESERVED_BYTES))
 
     def write_end(self, end: End) -> None:
         """Write how the run ended, completely or not at all. On a full disk, the reserved space is used."""

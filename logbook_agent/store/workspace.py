@@ -17,9 +17,8 @@ from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.folder import is_inside
-from logbook_agent.store.processes import create_time
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.root import books
+from logbook_agent.store.root import books, prefix_of
 from logbook_agent.store.user_config import UserPlaces, places_of
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
@@ -153,17 +152,6 @@ class Workspace:
         """This moment to the microsecond, for the name of a backup."""
         return self.now().strftime("%Y%m%dT%H%M%S%f")
 
-    def owner(self) -> dict[str, object]:
-        """This process, as a reservation of an ID names it."""
-        pid = os.getpid()
-        return {
-            "host": os.uname().nodename,
-            "pid": pid,
-            "started": create_time(pid),
-            "root": str(self.root),
-            "at": self.stamp(),
-        }
-
     def learn_secrets(self, environ: Mapping[str, str], argv: Sequence[str]) -> None:
         """From here on, also hide the secrets among these variables and words wherever they are printed."""
         more = (*secrets_in(environ, self.config.secrets), *self.redactor.secrets_in_argv(argv))
@@ -200,14 +188,6 @@ def _named(there: list[Book], name: str) -> Book:
 
 def _list(there: list[Book]) -> str:
     return ", ".join(f"{b.topic} ({prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
-
-
-def prefix_of(book: Book) -> str | None:
-    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
-    try:
-        return book.header.prefix
-    except StoreError:
-        return None
 
 
 def naming(workspace: Workspace, book: Book | None) -> list[str]:
