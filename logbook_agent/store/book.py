@@ -256,10 +256,9 @@ class Book(BookSpools):
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
         for entry_id in ids:
-            known = functools.partial(kept.runs_known, entry_id)
             try:
                 whole = self.whole_name(entry_id)
-                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}", known)
+                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}")
                 summary = kept.get(entry_id, stamp)
                 if summary is None:
                     record = self.record(entry_id)
