@@ -276,6 +276,10 @@ class Store:
     def run_folder(self, entry_id: str, number: int) -> Path:
         return at(self.folder / "runs" / entry_id / f"{number:02}")
 
+    def marker(self, entry_id: str, number: int) -> str:
+        """What marks a run as going on: a file in `open/`, or a folder in the user's state."""
+        return "_".join(self.run_folder(entry_id, number).parts[-2:])
+
     def run_path(self, entry_id: str, number: int) -> Path:
         return self.run_folder(entry_id, number) / "run.json"
 

@@ -29,6 +29,7 @@ from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.plain import redacted
 
 _DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
@@ -120,7 +121,7 @@ def checked(request: AbRequest) -> AbRequest:
 def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis: AbAxis) -> Comparison:
     """The comparison of an axis that is asked for. Metrics that are not named are the primary ones of the
     logbook."""
-    names = tuple(map(workspace.redacted, axis.keys))
+    names = tuple(redacted(key, workspace.redactor) for key in axis.keys)
     if len(set(names)) < len(names):
         raise UsageError(
             f"two values of {axis.name} are the same text after secrets are redacted",
@@ -162,7 +163,7 @@ def with_request(workspace: Workspace, book: Book, entry: Entry, request: AbRequ
     def change(now: Entry) -> Entry:
         now = with_gates(with_budget(now, budget_pairs), request.gates, request.free)
         if request.setup is not None and now.comparison is not None and now.comparison.run is not None:
-            run = dataclasses.replace(now.comparison.run, setup=workspace.redacted(request.setup))
+            run = dataclasses.replace(now.comparison.run, setup=redacted(request.setup, workspace.redactor))
             now = dataclasses.replace(now, comparison=dataclasses.replace(now.comparison, run=run))
         return now
 

@@ -19,6 +19,7 @@ from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.commands.axis_words import ANY
+from logbook_agent.text.redaction.plain import redacted
 
 
 def invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
@@ -41,7 +42,7 @@ def invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoca
         needs=sides.needs,
         in_process=sides.in_process,
     )
-    return decode(Invocation, workspace.redacted(encode(found)))
+    return decode(Invocation, redacted(encode(found), workspace.redactor))
 
 
 def stated(comparison: Comparison, run: Invocation, code: Mapping[str, CodeFacts]) -> Comparison:

@@ -33,9 +33,8 @@ from logbook_agent.store.workspace import Workspace
 Design = Iterable[RunPlan]
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
-# What to do where the machine is busy, and what not to say twice in one invocation.
+# What to do where the machine is busy.
 ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
-_SAID_BUSY = "said that the machine is busy"
 
 
 class NotCounted(ToolError):
@@ -174,11 +173,8 @@ class Driver:
             self._say_if_busy(order.command)
 
     def _say_if_busy(self, command: Command) -> None:
-        """Before the first run of an invocation: that others use the machine, and what to do."""
-        if self.workspace.made.get(_SAID_BUSY):
-            return
+        """Before the first run: that others use the machine, and what to do."""
         busy = busy_text([command.contention_of(machine_now(self.workspace, self.book))])
-        self.workspace.made[_SAID_BUSY] = True
         if busy:
             self.display.progress(f"warning: this machine is busy ({busy}): {self.advice}")
 

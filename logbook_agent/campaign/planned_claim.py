@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.claims import Claims, ExecutedAt, PlanClaim, command_key, refused
 from logbook_agent.store.open_runs import going_runs
+from logbook_agent.store.processes import create_time, this_host
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
@@ -83,8 +85,15 @@ def check_executed(workspace: Workspace, book: Book, entry_id: str) -> None:
 
 
 def _claim(workspace: Workspace, entry_id: str) -> PlanClaim:
-    owner = workspace.owner()
-    return PlanClaim(entry=entry_id, **owner)  # type: ignore[arg-type]
+    pid = os.getpid()
+    return PlanClaim(
+        entry=entry_id,
+        host=this_host(),
+        pid=pid,
+        started=create_time(pid),
+        root=str(workspace.root),
+        at=workspace.stamp(),
+    )
 
 
 def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:

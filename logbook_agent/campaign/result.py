@@ -20,6 +20,7 @@ from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.store.book import Book
+from logbook_agent.store.layout import SWEEP_CSV, SWEEP_LOG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     """Every row of the plan's runs beside their records, in the order they were run."""
     numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
-    path = book.sweep_csv(entry_id)
+    path = book.entry_runs_folder(entry_id) / SWEEP_CSV
     book.files.write(path, to_csv(rows).encode(), durable=book.durable)
     return path
 
@@ -107,7 +108,7 @@ def write_log(book: Book, entry_id: str, varied: Sequence[str]) -> Path:
 
     They are copied from the logs of the runs, which hold no secrets any more, a piece at a time.
     """
-    path = book.sweep_log(entry_id)
+    path = book.entry_runs_folder(entry_id) / SWEEP_LOG
     book.files.write(path, _pieces(book, entry_id, varied), durable=False)
     return path
 

@@ -47,6 +47,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import length
 
 # Of what came out of a run, in the line that follows it.
@@ -161,7 +162,7 @@ class _Sweep:
         other, base = contenders
         before = self._entry.comparison
         axis, shared = sides_of(self._plan, base, other)
-        if len(set(map(self._workspace.redacted, axis.values))) < 2:
+        if len({redacted(value, self._workspace.redactor) for value in axis.values}) < 2:
             self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
             return
         request = comparing(self._recipe, axis)

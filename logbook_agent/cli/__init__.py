@@ -187,10 +187,9 @@ def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *,
 
 def draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
-    plotted = sys.modules.get("logbook_agent.pages.plotted")
     made = sys.modules.get("logbook_agent.cli.spaces")
     for space in made.take_spaces() if made is not None else ():
-        if plotted is not None and plotted.is_due(space) and (drawing := hook_module("plots")) is not None:
+        if space.due_plots and (drawing := hook_module("plots")) is not None:
             drawing.draw_due(space)
 
 

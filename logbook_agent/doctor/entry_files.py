@@ -43,7 +43,7 @@ def check_twins(examination: Examination) -> Iterator[Trouble]:
 
 def check_voids(examination: Examination) -> Iterator[Trouble]:
     """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
-    found = [void.id for void in examination.book.voids()]
+    found = examination.book.reservations.voids(examination.book.entry_ids())
     if found:
         said = f"{listed(found, 6)}: reserved by a command that died; not used again"
         yield Trouble("note", "void", None, said, items=tuple(found))

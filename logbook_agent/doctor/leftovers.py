@@ -19,10 +19,11 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.layout import LOG, SWEEP_LOG
+from logbook_agent.store.names import marker_name
 from logbook_agent.store.trouble import Trouble
+from logbook_agent.store.user_config import ROOT_NOTE, make_state
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
@@ -51,17 +52,16 @@ def _temporary_files(folder: str) -> Iterator[str]:
 
 
 def check_moved(examination: Examination) -> Iterator[Trouble]:
-    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path, and
-    are known by their random names, which the records hold."""
+    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path."""
     book = examination.book
-    if book.state_folder is None:
+    if book.state is None:
         return
     missing = {
-        run.spool
+        marker_name(run.name)
         for run in (found.run for found in every_run(book))
-        if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
+        if isinstance(run, Run) and run.exit is None and not book.is_marked(run)
     }
-    for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
+    for note in sorted(book.state.path.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
         before, folder = Folder(note.parent).text(note).strip(), note.parent / book.topic
         # What was moved before left links there.
         spools = [name for name in missing if (folder / name).is_dir() and not (folder / name).is_symlink()]
@@ -76,7 +76,7 @@ def _adopt(book: Book, folder: Path, spools: Iterable[str]) -> str:
     of whoever has it next."""
     for name in spools:
         Folder(folder.parent.parent).move_and_link(folder / name, book.spool_named(name).folder)
-    book.note_root()
+    make_state(book.state, book.root)
     return "moved"
 
 
@@ -178,6 +178,6 @@ def _logs(book: Book, sizes: Mapping[Path, int]) -> Iterator[Log]:
             first[run.entry] = min(ended, first.get(run.entry, ended))
             yield Log(path=path, entry=run.entry, run=run.run, bytes=sizes[path], ended=ended)
     for entry, ended in first.items():
-        path = book.sweep_log(entry)
+        path = book.entry_runs_folder(entry) / SWEEP_LOG
         if path in sizes:
             yield Log(path=path, entry=entry, run=None, bytes=sizes[path], ended=ended)

@@ -14,7 +14,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import is_marker_name
+from logbook_agent.store.names import run_of_marker
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.phrases import counted
@@ -69,10 +69,9 @@ def check_markers(examination: Examination) -> Iterator[Trouble]:
             message = f"marks a run as in progress, but {why}"
             yield Trouble("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
     for spool in book.spools():
-        name = spool.folder.name
         with contextlib.suppress(StoreError):
-            if book.run_of(name) is None and spool.is_used():
-                message = f"holds a run whose record is not here; it was started as {book.hint(name) or name}"
+            if book.run_called(spool.run_name) is None and spool.is_used():
+                message = f"holds the run {spool.run_name}, whose record is not here"
                 mend = "check out the branch that has its record, or delete the folder to give up what the run measured"
                 yield Trouble("warning", "spool", spool.folder, message, mend)
 
@@ -80,14 +79,15 @@ def check_markers(examination: Examination) -> Iterator[Trouble]:
 def _why_not(examination: Examination, name: str) -> str | None:
     """Why this marker marks nothing; None when it does, or when that cannot be told."""
     book = examination.book
-    if not is_marker_name(name):
+    run_name = run_of_marker(name)
+    if run_name is None:
         return "its name is not that of a run"
     try:
-        run = book.run_of(name)
+        run = book.run_called(run_name)
     except StoreError:
         return None
     if run is None:
-        return "no record names it"
+        return "there is no record of it"
     if not book.is_marked(run):
         return "the run has another kind of marker"
     return "the run has ended" if run.exit is not None else None

@@ -120,9 +120,9 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     before that, and so is a citation that names no number."""
     check_citations(workspace, [draft.title, *(field.text for field in draft.fields)])
     blocks_of(workspace, book).entry(record_of(draft, (), book.life))
-    entry_id, warning = book.reserve_id(workspace.owner())
-    if warning:
-        workspace.warnings.append(warning)
+    entry_id = book.reservations.reserve(book.names.ids)
+    if book.reservations.warning:
+        workspace.warnings.append(book.reservations.warning)
     return book.write_entry(dataclasses.replace(draft, id=entry_id))
 
 

@@ -39,7 +39,7 @@ def overview(
     workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
     here = OnMachine(
         view=str(book.view_path),
-        reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
+        reserved=_if_readable(workspace, lambda: book.reservations.voids(book.entry_ids())),
         runs=open_runs(book.outgoing()),
         series=open_series(book),
         claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),

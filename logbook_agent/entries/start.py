@@ -27,7 +27,8 @@ from logbook_agent.pages.cited import check_citations
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, naming, prefix_of
+from logbook_agent.store.root import create, prefix_of
+from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.times import zone_called
 
@@ -59,7 +60,13 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     header = header_of(workspace, request)
     # A template that does not fit is met before anything is written.
     Blocks(templates_of(workspace), header).header()
-    book = workspace.create(header)
+    book = create(
+        workspace.root,
+        header,
+        ignore_view=workspace.config.ignore_views,
+        redactor=lambda: workspace.redactor,
+        places=workspace.places,
+    )
     refresh(workspace, book)
     named = " ".join(["logbook edit", *naming(workspace, book), "--metric"])
     workspace.warnings += [

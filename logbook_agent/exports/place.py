@@ -127,19 +127,10 @@ def _manifest(folder: Path, files: Folder) -> object:
 @contextmanager
 def building(place: ExportPlace) -> Iterator[Path]:
     """A folder to be filled, which becomes the export when the block ends well; else nothing of it is left."""
-    for left in place.files.unfinished(place.path):
-        if isinstance(_manifest(left, place.files), dict):
-            place.files.remove_tree(left)
     with place.files.new_folder(place.path) as folder:
-        # From the first moment on it says whose it is, for whoever finds it after a crash.
-        _write_manifest(folder, place, {})
         yield folder
-        _write_manifest(folder, place, _digests(folder, place.files))
-
-
-def _write_manifest(folder: Path, place: ExportPlace, files: dict[str, str]) -> None:
-    data = {"schema": _SCHEMA, "as": place.form, "files": files}
-    place.files.write(folder / MANIFEST, json.dumps(data, indent=1, sort_keys=True) + "\n")
+        data = {"schema": _SCHEMA, "as": place.form, "files": _digests(folder, place.files)}
+        place.files.write(folder / MANIFEST, json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
 def _digests(folder: Path, files: Folder) -> dict[str, str]:

@@ -106,7 +106,8 @@ def _only_one(book: Book, wire: SendOptions) -> Iterator[None]:
     """One sync of a clone at a time. Raises SyncRunning."""
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(book.sync_lock())
+            book.files.make(book.open_folder)
+            held.enter_context(book.files.lock(book.open_folder / ".sync.lock", timeout_s=0))
         except Locked as error:
             raise SyncRunning(
                 f"another sync of {book.topic} is under way ({error.holder})",

@@ -195,11 +195,6 @@ class Entry:
         for gate in self.gates:
             parse_gate(gate)
 
-    @property
-    def touches(self) -> tuple[str, ...]:
-        """The entry and those whose pages say something of it."""
-        return (self.id, *(i for name in INVERSE if (i := getattr(self, name)) is not None))
-
     def text(self, label: str) -> str | None:
         """The text of the first field with this label (case-insensitive), or None."""
         wanted = label.casefold()

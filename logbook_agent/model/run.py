@@ -257,16 +257,14 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """runs/NAME/run.json, written by the tool alone. `name` is the whole name of the entry and that of the run, empty
-    until the run is written; neither it nor `entry` and `run` stand in the file. `ended` None: still running, or cut
-    off.
+    """runs/NAME/run.json, written by the tool alone. `name` is the whole name of the entry and that of the run, which
+    never changes; neither it nor `entry` and `run` stand in the file. `ended` None: still running, or cut off.
 
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
     the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
     tool whose results it has, as --read named them. `executor` names what started the worker;
     None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
-    machines, this one among them, that the user declared equal. `spool`: random name of the run's marker in open/,
-    which is there until the run's end is recorded.
+    machines, this one among them, that the user declared equal.
     """
 
     entry: str
@@ -287,7 +285,6 @@ class Run:
     executor: str | None = None
     pool: str | None = None
     job: str | None = None
-    spool: str | None = None
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)
     code: Code | None = None
@@ -308,16 +305,6 @@ class Run:
     artifacts: tuple[Artifact, ...] = ()
     curves: tuple[Curve, ...] = ()
     problems: tuple[Problem, ...] = ()
-
-    @property
-    def hint(self) -> str:
-        """Entry and number as text, such as `MOE-I8-003.02`."""
-        return f"{self.entry}.{self.run:02d}"
-
-    @property
-    def marker(self) -> str:
-        """The name of its marker or spool. Records of earlier versions name none: there it is the hint."""
-        return self.spool or self.hint
 
     @property
     def last_words(self) -> str:

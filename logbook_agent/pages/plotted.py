@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.features import hook_module
@@ -12,10 +13,10 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
+from logbook_agent.store.layout import PLOTS
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 
-_DUE = "plots that are due"
 # Of a picture: its first element.
 _START_BYTES = 4096
 
@@ -77,7 +78,7 @@ def _missing(book: Book, figure: NamedFigure) -> str:
     if figure.missing:
         return f"not drawn: {figure.missing}"
     try:
-        with book.files.open(book.plot_path(figure.key)) as file:
+        with book.files.open(plot_path(book, figure.key)) as file:
             start = file.read(_START_BYTES)
     except StoreError:
         return "not drawn"
@@ -89,6 +90,11 @@ def _picture(topic: str, figure: NamedFigure) -> str:
     if figure.missing:
         return f"{title}: not drawn: {md.escape(md.one_line(figure.missing))}"
     return f"![{title}]({topic}/plots/{figure.key}.svg)"
+
+
+def plot_path(book: Book, key: str) -> Path:
+    """Where the picture of a plot lies, if it was drawn."""
+    return book.folder / PLOTS / f"{key}.svg"
 
 
 def naming_plots(found: Findings) -> Iterator[Entry]:
@@ -104,15 +110,4 @@ def mark_due(workspace: Workspace, book: Book, ids: Iterable[str]) -> None:
     something is measured."""
     names = {*ids}
     if names or book.header.plots:
-        workspace.made.setdefault(_DUE, {}).setdefault(book.topic, set()).update(names)
-
-
-def is_due(workspace: Workspace) -> bool:
-    return _DUE in workspace.made
-
-
-def take_due(workspace: Workspace) -> dict[str, set[str]]:
-    """The IDs of the entries whose plots are due, by topic; afterwards nothing is due. The plots of the header of each
-    topic are due, too."""
-    due: dict[str, set[str]] = workspace.made.pop(_DUE, {})
-    return due
+        workspace.due_plots.setdefault(book.topic, set()).update(names)

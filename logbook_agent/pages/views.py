@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from logbook_agent.findings.read import Findings, read
@@ -18,6 +19,7 @@ from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.user_config import made_folder
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
 from logbook_agent.text.marked import Block
@@ -34,7 +36,7 @@ def changing(workspace: Workspace, book: Book) -> Iterator[None]:
     try:
         yield
     finally:
-        if book.changed or book.header_changed:
+        if book.changed:
             refresh(workspace, book)
 
 
@@ -46,7 +48,6 @@ def refresh(workspace: Workspace, book: Book) -> None:
     """
     changed = {*book.changed}
     book.changed.clear()
-    book.header_changed = False
     try:
         _write(workspace, book, changed)
     except (StoreError, UsageError) as error:
@@ -73,7 +74,7 @@ def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) ->
         mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
         text = marked.build(book.topic, blocks)
         if text != book.read_view():
-            book.write_view(text)
+            book.files.write(book.view_path, text, durable=book.durable, derived=True)
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
@@ -84,12 +85,24 @@ def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
         return {}
     if marked.is_generated(text):
         return marked.parse(text)
-    kept = book.keep_view(text)
+    kept = _keep(book, text)
     workspace.warnings.append(
         f"{book.view_path.name} was changed by hand or by a merge, and is rendered again from the entries;"
         f" the changed text is in {kept}"
     )
     return {}
+
+
+def _keep(book: Book, text: str) -> Path:
+    """Keep a view that something else than the tool has changed, in the user's state; where it is kept. Raises
+    UsageError where there is no place for it."""
+    state = made_folder(book.state, "the text of a view that was changed")
+    data = text.encode("utf-8", "replace")
+    kept = f".views/{book.topic}.{marked.digest(data)}.md"
+    state.make(".views", private=True)
+    if not state.has(kept):
+        state.write(kept, data, durable=book.durable, private=True)
+    return state.at(kept)
 
 
 def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | None = None) -> list[Block]:

@@ -68,7 +68,7 @@ def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
             hint=f"there: logbook cancel {run.entry}",
         )
     if life == "child" and run.child is not None:
-        last = end_group(run.child, run.spool)
+        last = end_group(run.child, run.name)
         how = f"`logbook cancel` ended the command ({signal.Signals(last).name})" if last else "the command ended"
         finish(workspace, book, workspace.moment(), run.entry, run.run, f"its tool was gone; {how}")
     elif run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):

@@ -64,7 +64,7 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         now=workspace.now,
         files=book.files.below(book.run_folder(plan.entry_id, number)),
     )
-    work = dataclasses.replace(work_of(workspace, book, plan, number, left_s), spool=recorder.spool)
+    work = work_of(workspace, book, plan, number, left_s)
     return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
 
 
@@ -101,11 +101,11 @@ class _Recorder(Shown):
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         super().__init__(display)
         self._book = book
-        self._run = beside_others(workspace, book, planned_run(workspace, plan, number))
+        self._run = beside_others(workspace, book, planned_run(workspace, book, plan, number))
 
     @property
     def spool(self) -> str:
-        return self._run.marker
+        return self._run.name
 
     def began(self, facts: Began) -> None:
         self._run = self._book.write_run(with_facts(self._run, facts))

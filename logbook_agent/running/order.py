@@ -20,7 +20,6 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import new_spool_name
 from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
@@ -72,6 +71,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
     return Work(
         entry=plan.entry_id,
         run=number,
+        mark=book.run_name(plan.entry_id, number),
         argv=command.argv,
         executable=command.executable,
         shell=command.shell,
@@ -108,13 +108,13 @@ def _pictured(book: Book, entry_id: str) -> tuple[str, ...]:
         return ()  # its damage is reported where it is rendered
 
 
-def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
+def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Run:
     """The record of a run before anything is known of where it runs."""
     command = plan.command
     return Run(
         entry=plan.entry_id,
         run=number,
-        spool=new_spool_name(),
+        name=book.run_name(plan.entry_id, number),
         label=command.label,
         repeat=plan.repeat,
         part=plan.part,

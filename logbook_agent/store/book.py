@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,14 +16,13 @@ from logbook_agent.model.errors import LogbookError, NotFound, RecordError, Stor
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
-from logbook_agent.store.book_runs import BookRuns
+from logbook_agent.store.book_spools import BookSpools
 from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
-from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.layout import VIEW_BYTES
+from logbook_agent.store.ids import Reservations, reservations_of
+from logbook_agent.store.layout import HEADER, VIEW_BYTES
 from logbook_agent.store.names import new_uid
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces, made_folder
-from logbook_agent.text.marked import digest
+from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 
-class Book(BookRuns):
+class Book(BookSpools):
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
     Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of
@@ -57,8 +54,6 @@ class Book(BookRuns):
         self.header_path = self.folder / "logbook.yaml"
         self.view_path = root / f"{topic}.md"
         self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
-        # Whether the header was written here and the view does not show it yet.
-        self.header_changed = False
         self._header: Header | None = None
         self._header_stamp = ""
 
@@ -101,11 +96,6 @@ class Book(BookRuns):
     def lock(self) -> AbstractContextManager[None]:
         return self.files.lock(self.folder / ".lock")
 
-    def sync_lock(self) -> AbstractContextManager[None]:
-        """Held for the length of a sync; raises StoreError at once when another one holds it."""
-        self.files.make(self.open_folder)
-        return self.files.lock(self.open_folder / ".sync.lock", timeout_s=0)
-
     # -- entries ---------------------------------------------------------------------------------
 
     def entry_path(self, entry_id: str) -> Path:
@@ -115,22 +105,15 @@ class Book(BookRuns):
         """IDs of all entries in order of their numbers."""
         return sorted_ids(self.names.ids, self.header.prefix)
 
-    def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
-        """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
-        place = reservations_of(self.root, self.header.prefix)
-        data = json.dumps(owner).encode()
-        found = reserve(place, self.header.prefix, self.names.ids, data)
-        return found, place.warning
+    @functools.cached_property
+    def reservations(self) -> Reservations:
+        """The IDs that were handed out, in all worktrees of this clone."""
+        return reservations_of(self.root, self.header.prefix)
 
     @property
     def claims(self) -> Claims:
         """Which planned entries are being executed, in all worktrees of this clone."""
-        return Claims(place=reservations_of(self.root, self.header.prefix))
-
-    def voids(self) -> list[Void]:
-        """IDs that were reserved here and never became an entry."""
-        place = reservations_of(self.root, self.header.prefix)
-        return voids(place, self.root, self.header.prefix, self.entry_ids())
+        return Claims(place=self.reservations)
 
     def has_entry(self, entry_id: str) -> bool:
         # A link that leads nowhere is an entry that cannot be read, not none.
@@ -159,8 +142,7 @@ class Book(BookRuns):
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound with the nearest IDs."""
-        if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
-            entry_id = self.resolve(entry_id)
+        entry_id = self.resolve(entry_id)
         with self._without_secrets():
             found = records.read_entry(self.files, self.entry_path(entry_id))
         return self._redacted(_naming(found, entry_id, self.names.id_of, self._present_run))
@@ -169,16 +151,12 @@ class Book(BookRuns):
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
         self.files.make(self.entries_folder)
-        if self.has_entry(entry.id):
-            with contextlib.suppress(StoreError):
-                self.changed.update(self.entry(entry.id).touches)
-        else:
+        if not self.has_entry(entry.id):
             self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
         records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
-        entry = dataclasses.replace(entry, name=self.whole_name(entry.id))
-        self.changed.update(entry.touches)
-        return entry
+        self.changed.add(entry.id)
+        return dataclasses.replace(entry, name=self.whole_name(entry.id))
 
     def change_entry(self, entry_id: str, change: Callable[[Entry], Entry]) -> Entry:
         """Rewrite an entry, starting from what is on disk now."""
@@ -193,7 +171,7 @@ class Book(BookRuns):
         self.files.make(self.folder)
         stored = _with_baseline_runs(header, self._whole_run)
         records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
-        self.header_changed = True
+        self.changed.add(HEADER)
         self._header, self._header_stamp = header, self._stamp_of_header()
         return header
 
@@ -212,7 +190,7 @@ class Book(BookRuns):
                 "its file was removed, but its runs are there",
                 "logbook doctor",
             )
-        elif reservations_of(self.root, self.header.prefix).files.has(entry_id):
+        elif self.reservations.files.has(entry_id):
             cause = "its ID is taken, but its file is not here: another worktree made it, or a command that just began"
             hint = "commit logbooks/ in that worktree, then type here: git merge BRANCH"
         elif not ids:
@@ -223,20 +201,6 @@ class Book(BookRuns):
             cause = f"{self.topic} holds {ids[0]}" + (f" to {ids[-1]}" if len(ids) > 1 else " alone")
             hint = f"list them with: logbook -L {self.topic} list"
         return NotFound(f"no entry {entry_id}", cause=cause, hint=hint)
-
-    # -- plots -----------------------------------------------------------------------------------
-
-    @property
-    def plots_folder(self) -> Path:
-        """Where the pictures lie that the view shows."""
-        return self.folder / "plots"
-
-    def plot_names(self) -> list[str]:
-        """The keys of the plots that are kept, in no order."""
-        return [name[:-4] for name in self.files.names(self.plots_folder) if name.endswith(".svg")]
-
-    def plot_path(self, key: str) -> Path:
-        return self.plots_folder / f"{key}.svg"
 
     # -- the whole -------------------------------------------------------------------------------
 
@@ -292,14 +256,14 @@ class Book(BookRuns):
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
         for entry_id in ids:
-            known = functools.partial(kept.runs_known, entry_id)
             try:
                 whole = self.whole_name(entry_id)
-                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}", known)
+                stamp = stamp_of(f"{entries}{whole}.yaml", f"{runs}{whole}")
                 summary = kept.get(entry_id, stamp)
                 if summary is None:
-                    summary, is_over = self._summary(entry_id, summarise)
-                    if is_over:
+                    record = self.record(entry_id)
+                    summary = summarise(record)
+                    if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
             except NotFound:
                 continue  # as above
@@ -314,11 +278,6 @@ class Book(BookRuns):
         kept.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 
-    def _summary(self, entry_id: str, summarise: Callable[[Record], Summary]) -> tuple[Summary, bool]:
-        """The summary of an entry, and whether all its runs are over. Its rows are let go with the record."""
-        record = self.record(entry_id)
-        return summarise(record), all(s.run.exit is not None for s in record.runs)
-
     def kept_summaries(self, version: str, secrets: Sequence[bytes]) -> KeptSummaries:
         """The summaries of this version that the cache has, without those that hold one of these secrets."""
         kept = KeptSummaries(self.cache, version)
@@ -330,27 +289,13 @@ class Book(BookRuns):
             return None
         return self.files.text(self.view_path, limit=VIEW_BYTES)
 
-    def write_view(self, text: str) -> None:
-        self.files.write(self.view_path, text, durable=self.durable, derived=True)
-
     def backup(self, path: Path, stamp: str) -> Path:
         """Keep a file as it is before something mends it, once for each `stamp`; where it is kept."""
         kept = self.folder / "backups" / f"doctor-{stamp}" / path.relative_to(self.folder)
         self.files.make(kept.parent)
         if not os.path.lexists(kept):
-            self.files.copy(path, kept)
+            self.files.write(kept, self.files.pieces(path), durable=False)
         return kept
-
-    def keep_view(self, text: str) -> Path:
-        """Keep a view that something else than the tool has changed, in the user's state; where it is kept. Raises
-        UsageError where there is no place for it."""
-        state = made_folder(self._state, "the text of a view that was changed")
-        data = text.encode("utf-8", "replace")
-        kept = f".views/{self.topic}.{digest(data)}.md"
-        state.make(".views", private=True)
-        if not state.has(kept):
-            state.write(kept, data, durable=self.durable, private=True)
-        return state.at(kept)
 
 
 def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[str, int], int]) -> Entry:

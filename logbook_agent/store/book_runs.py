@@ -1,74 +1,35 @@
-"""The runs of a logbook on disk: their records, and what marks those that go on.
-
-A run that has not ended has a marker in `open/`, or a spool in the user's state if a worker makes it. Its name is
-random and recorded in run.json. Both hold a hint: the entry and run that they were made for.
-"""
+"""The records of runs on disk: `runs/MOE-003.k3x9q/01.p2m4a/run.json`."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.entry import parse_id
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
-from logbook_agent.model.record import Life
-from logbook_agent.model.run_numbers import run_number, typed_run
+from logbook_agent.model.run_numbers import typed_run
 from logbook_agent.store import records
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CODE, LOG
-from logbook_agent.store.names import EntryNames, new_uid, run_names
-from logbook_agent.store.processes import life
-from logbook_agent.store.user_config import UserPlaces, made_folder
+from logbook_agent.store.layout import CODE
+from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names
+from logbook_agent.store.user_config import UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.spool import Heartbeat, Spool
 
-# What the folder of a detached series of runs is called, behind its entry.
-SERIES = ".series"
-# The file in the user's state that names the root it is for, and that of a spool with its hint.
-ROOT_NOTE, HINT = ".root", "run"
-_HINT_BYTES = 1000
 # Longer than a tick of the clock of any kernel.
 _TICK_NS = 20_000_000
 
 
-def new_spool_name() -> str:
-    """A name that no other marker or spool has."""
-    return secrets.token_hex(8)
-
-
-def is_marker_name(name: str) -> bool:
-    """Whether a marker or spool may be called this; those of earlier versions are called after entry and run."""
-    return records.is_spool_name(name) or (not name.startswith(".") and _place_of_hint(name) is not None)
-
-
-def _place_of_hint(text: str) -> tuple[str, int] | None:
-    """Entry and run of a hint such as `MOE-I8-003.02`; None for other text."""
-    entry_id, _, digits = text.strip().rpartition(".")
-    number = run_number(digits)
-    return None if number is None or parse_id(entry_id) is None else (entry_id, number)
-
-
-def make_state(state: Folder | None, root: Path) -> None:
-    """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
-    it, and StoreError where it cannot be made."""
-    state = made_folder(state, "the files of detached runs")
-    if not state.has(ROOT_NOTE):
-        state.write(ROOT_NOTE, os.path.realpath(root), durable=False)
-
-
 class BookRuns:
-    """The runs of one logbook. `Book` has its header, entries and view as well."""
+    """The records of a logbook's runs. `Book` has what goes on, its header, entries and view as well."""
 
     # Whether reads are without the secrets that somebody typed into the files.
     is_outgoing = False
@@ -93,9 +54,8 @@ class BookRuns:
         # Markers of runs that go on, and locks that others must see.
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
-        self._state = places.state
-        self.state_folder = None if places.state is None else places.state.at(topic)
-        # Entries that were written here and the view does not show yet, with those that they speak of.
+        self.state = places.state
+        # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
         # What was found in the folder of entries, and when that had changed last; and the folders of each entry's runs.
@@ -107,7 +67,10 @@ class BookRuns:
     @property
     def names(self) -> EntryNames:
         """The entries that there are now."""
-        changed_ns = self.entries_changed_ns()
+        try:
+            changed_ns = os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
+        except FileNotFoundError:
+            changed_ns = 0
         if self._names is None or self._names[0] != changed_ns:
             there = self.files.names(self.entries_folder)
             names = EntryNames(name[:-5] for name in there if name.endswith(".yaml"))
@@ -115,13 +78,6 @@ class BookRuns:
                 return names  # a second change within a tick of the clock could not be told from the first
             self._names = changed_ns, names
         return self._names[1]
-
-    def entries_changed_ns(self) -> int:
-        """When the folder of entries last changed: a file came, went or was replaced. 0 when there is none yet."""
-        try:
-            return os.stat(self.entries_folder).st_mtime_ns  # noqa: PTH116
-        except FileNotFoundError:
-            return 0
 
     def whole_name(self, entry_id: str) -> str:
         """What the file of an entry and the folder of its runs are called; of one that is not here, its ID."""
@@ -152,6 +108,10 @@ class BookRuns:
         if known is None or run not in known:
             known = self._list_runs(folder)
         return folder / (known.get(run) or f"{run:02d}")
+
+    def run_name(self, entry_id: str, run: int) -> str:
+        """The whole name of a run: `MOE-003.k3x9q/01.p2m4a`."""
+        return self.run_folder(entry_id, run).relative_to(self.runs_folder).as_posix()
 
     def _list_runs(self, folder: Path) -> Mapping[int, str]:
         found = self._run_names[folder] = run_names(self.files.names(folder))
@@ -194,23 +154,6 @@ class BookRuns:
             hint=f"name one of them: {entry_id}/{[*there][-1]}" if there else f"logbook show {entry_id}",
         )
 
-    def log_path(self, entry_id: str, run: int) -> Path:
-        """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
-        path = self.run_folder(entry_id, run) / LOG
-        if not os.path.lexists(path) and self.spools():
-            with contextlib.suppress(StoreError):
-                in_spool = self.spool(self.run(entry_id, run)).folder / LOG
-                return in_spool if os.path.lexists(in_spool) else path
-        return path
-
-    def sweep_csv(self, entry_id: str) -> Path:
-        """The rows of a sweep, beside the records of its runs."""
-        return self.entry_runs_folder(entry_id) / "sweep.csv"
-
-    def sweep_log(self, entry_id: str) -> Path:
-        """The logs of all runs of a sweep, one after another."""
-        return self.entry_runs_folder(entry_id) / "sweep.log"
-
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created."""
         folder = self.entry_runs_folder(entry_id)
@@ -231,14 +174,10 @@ class BookRuns:
     def write_runs(self, runs: Sequence[Run]) -> list[Run]:
         """`write_run` for many, together."""
         runs = [clean_run(run, self.redactor) for run in runs]
-        folders = [self.run_folder(run.entry, run.run) for run in runs]
-        for folder in folders:
-            self._share_code(folder)
-        records.write_runs(
-            self.files, [(f / "run.json", run) for f, run in zip(folders, runs, strict=True)], durable=self.durable
-        )
-        named = (f.relative_to(self.runs_folder).as_posix() for f in folders)
-        runs = [dataclasses.replace(run, name=name) for run, name in zip(runs, named, strict=True)]
+        for run in runs:
+            self._share_code(self.runs_folder / run.name)
+        found = [(self.runs_folder / run.name / "run.json", run) for run in runs]
+        records.write_runs(self.files, found, durable=self.durable)
         for run in runs:
             self._wrote(run)
         return runs
@@ -260,165 +199,31 @@ class BookRuns:
         self.changed.add(run.entry)
         # Where a worker makes the run, its spool marks it, until it is taken in.
         if run.executor is None:
-            marker = self.open_folder / run.marker
+            marker = self.open_folder / marker_name(run.name)
             if run.exit is None:
                 self.files.make(self.open_folder)
-                self.files.write(marker, run.hint, durable=False)
+                self.files.write(marker, b"", durable=False)
             else:
                 self.files.remove(marker)
 
-    def spool(self, run: Run) -> Spool:
-        """Where the worker of a run leaves what it finds."""
-        return self.spool_named(run.marker)
-
-    def make_spool(self, run: Run) -> Spool:
-        """Create the spool of a run, with its hint."""
-        spool = self.create_spool(self.spool(run))
-        self.write_hint(spool, run)
-        return spool
-
-    def create_spool(self, spool: Spool) -> Spool:
-        """Create the folder of a spool in the user's state. Raises UsageError where there is no place for it."""
-        self.note_root()
-        spool.make()
-        return spool
-
-    def note_root(self) -> None:
-        """Note in the user's state of which root it is. Raises UsageError where there is no place for it."""
-        make_state(self._state, self.root)
-
-    def write_hint(self, spool: Spool, run: Run) -> None:
-        """Write into a spool which run it belongs to."""
-        spool.files.write(HINT, run.hint, durable=False)
-
-    def run_of(self, marker: str) -> Run | None:
-        """The run whose record names this marker. None if there is none, for example because its record is on another
+    def run_called(self, name: str) -> Run | None:
+        """The run with this whole name; None where its record is not here, for example because that is on another
         branch. Raises StoreError if the record cannot be read."""
-        hint = self.hint(marker)
-        place = _place_of_hint(hint) or _place_of_hint(marker)
-        damage: StoreError | None = None
-        if place is not None and os.path.lexists(self.run_folder(*place) / "run.json"):
-            try:
-                run = self.run(self.names.id_of(place[0]), place[1])
-                if run.marker == marker:
-                    return run
-            except StoreError as error:
-                damage = error
-        names = self.names
-        for whole_name in sorted(self.files.names(self.runs_folder)):
-            for _, found in self.each_run(names.id_of(whole_name)):
-                if not isinstance(found, LogbookError) and found.marker == marker:
-                    return found
-        if damage is not None:
-            raise damage
-        return None
+        if not os.path.lexists(self.runs_folder / name / "run.json"):
+            return None
+        entry, _, own = name.partition("/")
+        numbers = {name: number for number, name in self._list_runs(self.runs_folder / entry).items()}
+        return self.run(self.names.id_of(entry), numbers[own]) if own in numbers else None
 
     def reread(self, run: Run) -> Run:
         """The current record of a run. Raises StoreError if it is gone."""
-        with contextlib.suppress(StoreError):
-            found = self.run(run.entry, run.run)
-            if found.marker == run.marker:
-                return found
-        moved = self.run_of(run.marker)
-        if moved is None:
+        found = self.run_called(run.name)
+        if found is None:
             raise StoreError(
                 f"the record of {run.entry} run {run.run} is gone",
                 cause="it was removed, or another branch was checked out while it ran",
                 hint="logbook doctor",
             )
-        return moved
-
-    def hint(self, marker: str) -> str:
-        """The run that a marker was made for, such as `MOE-I8-003.02`; empty if unknown."""
-        path = self.open_folder / marker
-        if not path.is_file():
-            path = self.spool_named(marker).folder / HINT
-        if not os.path.lexists(path):
-            return ""
-        with contextlib.suppress(StoreError):
-            return self.files_of(path).text(path, limit=_HINT_BYTES)
-        return ""
-
-    def spool_named(self, name: str) -> Spool:
-        """The spool of this name in the user's state; where there is no such folder, a spool that is not there."""
-        # Most commands meet none.
-        from logbook_agent.store.spool import Spool
-
-        state = self._state or Folder(Path(os.devnull))
-        return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
-
-    def files_of(self, path: Path) -> Folder:
-        """The way to a file of this logbook: through the root, or through the user's state."""
-        return self.files if self._state is None or not path.is_relative_to(self._state.path) else self._state
-
-    def _spool_names(self) -> list[str]:
-        return [] if self._state is None else sorted(self._state.names(self.topic))
-
-    def _marker_names(self) -> list[str]:
-        return self.files.names(self.open_folder)
-
-    def series(self, entry_id: str) -> Spool:
-        """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
-        return self.spool_named(f"{entry_id}{SERIES}")
-
-    def series_names(self) -> list[str]:
-        """The entries that such a series was started for, and what it left is still there."""
-        return [name.removesuffix(SERIES) for name in self._spool_names() if name.endswith(SERIES)]
-
-    def spools(self) -> list[Spool]:
-        """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
-        found = (self.spool_named(name) for name in self._spool_names() if is_marker_name(name))
-        return [spool for spool in found if spool.folder.is_dir() and not spool.folder.is_symlink()]
-
-    def life(self, run: Run) -> Life:
-        """Which processes of a run that has not ended are left."""
-        if run.executor is None:
-            return life(run)
-        spool = self.spool(run)
-        if spool.folder.is_dir():
-            return spool.life()
-        # Its spool may belong to another clone on this machine.
-        found = life(run)
-        return "lost" if found == "gone" else found
-
-    def has_begun(self, run: Run) -> bool:
-        """Whether it is known that the command of a run that goes on was started."""
-        if run.executor is None or run.child is not None:
-            return True
-        return self.spool(run).has_begun()
-
-    def heartbeat(self, run: Run) -> Heartbeat | None:
-        """The last sign of life of a worker; None where there is none, or it cannot be read."""
-        if run.executor is None:
-            return None
-        with contextlib.suppress(StoreError):
-            return self.spool(run).heartbeat()
-        return None
-
-    def engine_said(self, run: Run) -> str | None:
-        """What the engine of a run on another machine said of it last, such as why it waits; None where it said
-        nothing, or that cannot be read."""
-        if run.executor is None:
-            return None
-        with contextlib.suppress(StoreError):
-            spool = self.spool(run)
-            seen = spool.seen()
-            return (seen.said if seen is not None else None) or spool.trouble()
-        return None
-
-    def is_marked(self, run: Run) -> bool:
-        """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
-        file."""
-        return (run.executor is not None) == self.spool(run).folder.is_dir()
-
-    def open_runs(self) -> list[Run]:
-        """Runs that were started here and have not been finished, in no order; most of them are going on."""
-        found = []
-        for name in {*self._marker_names(), *self._spool_names()}:
-            if is_marker_name(name):
-                with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
-                    run = self.run_of(name)
-                    found += [run] if run is not None else []
         return found
 
     def runs(self, entry_id: str) -> tuple[Run, ...]:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from logbook_agent.model.run_numbers import run_number
 
@@ -124,20 +124,32 @@ def _stamps(folder: str) -> Iterator[str]:
 # -- what is said of entries ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """When (ns) an entry's files last changed, and their sizes; `runs` are (folder, time, size).
+class Stamp(NamedTuple):
+    """When an entry's files last changed, and their sizes, as text; and the newest of these times (ns).
 
     The time is that of the last change of any kind (ctime): a modification time can be set to anything.
     """
 
-    entry: tuple[int, int]
-    folder: int | None
-    runs: tuple[tuple[str, int, int], ...]
+    text: str
+    newest_ns: int
 
-    @property
-    def newest_ns(self) -> int:
-        return max(self.entry[0], self.folder or 0, *(run[1] for run in self.runs))
+
+def stamp_of(entry: str, runs: str) -> Stamp:
+    """The stamp of an entry's file and of the folder of its runs. Raises OSError when the entry's file is gone."""
+    state = os.lstat(entry)
+    found = [("", state.st_ctime_ns, state.st_size)]
+    try:
+        names = os.listdir(runs)  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    for name in sorted(name for name in names if run_number(name) is not None):
+        try:
+            state = os.lstat(f"{runs}/{name}/run.json")
+        except (FileNotFoundError, NotADirectoryError):
+            found.append((name, 0, 0))  # its record is still to come
+        else:
+            found.append((name, state.st_ctime_ns, state.st_size))
+    return Stamp(repr(found), max(changed_ns for _, changed_ns, _ in found))
 
 
 @dataclass(slots=True)
@@ -146,7 +158,7 @@ class KeptSummaries:
 
     cache: Cache
     version: str
-    known: dict[str, tuple[Stamp, Summary]] = field(default_factory=dict)
+    known: dict[str, tuple[str, Summary]] = field(default_factory=dict)
     # Before any file was looked at.
     began_ns: int = field(default_factory=time.time_ns)
 
@@ -159,54 +171,20 @@ class KeptSummaries:
                 with contextlib.suppress(ValueError, TypeError):  # what does not fit is made again
                     version, stamp, summary = json.loads(text)
                     if version == self.version:
-                        self.known[entry_id] = _stamp_in(stamp), summary
+                        self.known[entry_id] = stamp, summary
 
     def get(self, entry_id: str, stamp: Stamp) -> Summary | None:
         """The summary of an entry, unless its files changed."""
         found = self.known.get(entry_id)
-        return found[1] if found is not None and found[0] == stamp else None
-
-    def runs_known(self, entry_id: str, folder: int | None) -> tuple[str, ...] | None:
-        """The folders of an entry's runs, as long as the folder that holds them is the one that was seen."""
-        found = self.known.get(entry_id)
-        if found is None or folder is None or found[0].folder != folder:
-            return None
-        return tuple(run[0] for run in found[0].runs)
+        return found[1] if found is not None and found[0] == stamp.text else None
 
     def save(self, fresh: Mapping[str, tuple[Stamp, Summary]], ids: Iterable[str]) -> None:
         """Keep new summaries and forget entries that are gone."""
         keep = {
-            i: json.dumps([self.version, [s.entry, s.folder, s.runs], summary], ensure_ascii=False)
+            i: json.dumps([self.version, s.text, summary], ensure_ascii=False)
             for i, (s, summary) in fresh.items()
             if self.began_ns - s.newest_ns > RACY_NS
         }
         gone = set(self.known) - set(ids)
         if keep or gone:
             self.cache.keep(SUMMARIES, keep, gone)
-
-
-def _stamp_in(data: Any) -> Stamp:
-    entry, folder, runs = data
-    return Stamp(tuple(entry), folder, tuple(tuple(run) for run in runs))
-
-
-def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[str, ...] | None]) -> Stamp:
-    """The stamp of an entry's files. `known_runs(folder_mtime)` gives the folders of runs without listing the
-    folder when it has not changed, else None. Raises OSError when the entry's file is gone."""
-    state = os.lstat(entry)
-    try:
-        folder = os.lstat(runs).st_ctime_ns
-    except (FileNotFoundError, NotADirectoryError):
-        return Stamp((state.st_ctime_ns, state.st_size), None, ())
-    names = known_runs(folder)
-    if names is None:
-        names = tuple(sorted(e.name for e in os.scandir(runs) if run_number(e.name) is not None))
-    found = []
-    for name in names:
-        try:
-            run = os.lstat(f"{runs}/{name}/run.json")
-        except (FileNotFoundError, NotADirectoryError):
-            found.append((name, 0, 0))  # its record is still to come, which does not change the folder
-        else:
-            found.append((name, run.st_ctime_ns, run.st_size))
-    return Stamp((state.st_ctime_ns, state.st_size), folder, tuple(found))

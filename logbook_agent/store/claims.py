@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
-from logbook_agent.model.codec import encode
+from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PlannedCommand, sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import Record, digest
@@ -33,7 +32,7 @@ class PlanClaim:
     entry: str
     host: str
     pid: int
-    started: float | None
+    started: float | None = None
     root: str
     at: str
 
@@ -70,7 +69,7 @@ class PlanState:
     """The last claim of a plan (None: it has ended), and what was executed of it, by the digest of each command."""
 
     claim: PlanClaim | None = None
-    executed: Mapping[str, ExecutedAt] = field(default_factory=dict)
+    executed: dict[str, ExecutedAt] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +144,8 @@ class Claims:
         if not self._files.has(entry_id):
             return PlanState()
         try:
-            plain: Any = parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path)
-            claim, executed = plain["claim"], plain["executed"]
-            return PlanState(
-                claim=PlanClaim(**{**claim, "entry": entry_id}) if claim is not None else None,
-                executed={str(command): ExecutedAt(**one) for command, one in executed.items()},
-            )
-        except (KeyError, TypeError, AttributeError) as error:
+            return decode(PlanState, parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path))
+        except CodecError as error:
             raise StoreError(
                 f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
             ) from error
@@ -160,12 +154,8 @@ class Claims:
         if state == PlanState():
             self._files.remove(entry_id)
             return
-        plain = {
-            "claim": asdict(state.claim) if state.claim is not None else None,
-            "executed": {command: asdict(one) for command, one in state.executed.items()},
-        }
         # After a power cut no process of before lives; what was executed stays.
-        self._files.write(entry_id, json.dumps(plain), durable=bool(state.executed))
+        self._files.write(entry_id, json.dumps(encode(state)), durable=bool(state.executed))
 
 
 def command_key(command: PlannedCommand) -> str:

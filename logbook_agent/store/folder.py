@@ -10,13 +10,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import glob
 import hashlib
 import os
 import secrets
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +25,7 @@ from typing import BinaryIO, TypeAlias
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.file_errors import not_regular, outside, text_of, unreadable, writing
 from logbook_agent.store.layout import PROSE_BYTES
-from logbook_agent.store.opening import content, held, mode_of, open_folder, opened, sync, sync_folder, take
+from logbook_agent.store.opening import content, held, mode_of, open_folder, opened, sync, take
 
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path
@@ -149,37 +147,37 @@ class Folder:
         The last step is left out for a `derived` file: after a power cut its old content may stand, and is made anew. A
         new `private` file is for this user alone. A lone surrogate, which no record holds, is written as `?`.
         """
-        # The outer of the two: closing a file on a full disk fails, too.
-        with writing(self.path / name), contextlib.ExitStack() as stack:
-            path, file, temporary = self._beside(stack, name, data, private=private)
-            if durable:
-                os.fsync(file.fileno())
-            file.close()
-            temporary.replace(path)
-            if durable and not derived:
-                sync_folder(path.parent)
+        self._replace([(name, data)], durable=durable, derived=derived, private=private)
 
-    def write_together(self, files: Sequence[tuple[Name, bytes]]) -> None:
+    def write_together(self, files: Sequence[tuple[Name, bytes]], *, durable: bool = True) -> None:
         """`write` for many files, which wait for the disk together: that takes little longer than for one of them.
         All are on disk when it returns; when it raises StoreError, some may be."""
         for start in range(0, len(files), _TOGETHER):
-            self._write_some(files[start : start + _TOGETHER])
+            self._replace(files[start : start + _TOGETHER], durable=durable)
 
-    def _write_some(self, files: Sequence[tuple[Name, bytes]]) -> None:
-        if len(files) == 1:
-            self.write(*files[0])
-            return
+    def _replace(
+        self,
+        files: Sequence[tuple[Name, str | bytes | Iterable[bytes]]],
+        *,
+        durable: bool,
+        derived: bool = False,
+        private: bool = False,
+    ) -> None:
+        # The outer of the two: closing a file on a full disk fails, too.
         with writing(self.path / files[0][0]), contextlib.ExitStack() as stack:
-            written = [self._beside(stack, name, data) for name, data in files]
-            sync([(path, file.fileno()) for path, file, _ in written])
-            for path, _, temporary in written:
+            written = [self._beside(stack, name, data, private=private) for name, data in files]
+            if durable:
+                sync([(path, file.fileno()) for path, file, _ in written])
+            for path, file, temporary in written:
                 with writing(path):
+                    file.close()
                     temporary.replace(path)
-            folders = []
-            for path in {path.parent: path for path, *_ in written}.values():
-                folders.append((path, os.open(path.parent, os.O_RDONLY)))
-                stack.callback(os.close, folders[-1][1])
-            sync(folders)
+            if durable and not derived:
+                folders = []
+                for path in {path.parent: path for path, *_ in written}.values():
+                    folders.append((path, os.open(path.parent, os.O_RDONLY)))
+                    stack.callback(os.close, folders[-1][1])
+                sync(folders)
 
     def _beside(
         self, stack: contextlib.ExitStack, name: Name, data: str | bytes | Iterable[bytes], *, private: bool = False
@@ -216,21 +214,8 @@ class Folder:
         """The descriptor of a new file for output; never of an earlier one. Raises OSError, too."""
         return self._create(name, os.O_WRONLY | os.O_EXCL)
 
-    def allocate(self, name: Name, size_bytes: int) -> None:
-        """Create a file of zeros whose disk space is allocated."""
-        path, _ = self._replaceable(name)
-        with writing(path):
-            descriptor = self._create(path, os.O_WRONLY)
-            try:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(descriptor, 0, size_bytes)
-                else:
-                    os.write(descriptor, bytes(size_bytes))
-            finally:
-                os.close(descriptor)
-
     def fill(self, name: Name, data: bytes, *, new: Name | None = None) -> None:
-        """Write at the start of an allocated file, which needs no more disk space. With a `new` name, the file is then
+        """Write at the start of a longer file, which needs no more disk space. With a `new` name, the file is then
         cut to this length and renamed, so nobody reads half of it."""
         path, _ = self._replaceable(name)
         with writing(path):
@@ -286,20 +271,16 @@ class Folder:
 
     @contextmanager
     def new_folder(self, name: Name) -> Iterator[Path]:
-        """A folder to be filled, which then takes the place of whatever has this name: the caller has looked.
-
-        Until then it is called `.NAME.….tmp`, beside that, and is locked. After an exception it is gone, and what stood
-        there stands there still.
-        """
+        """A folder to be filled, which then takes the place of whatever has this name: the caller has looked. After an
+        exception what stood there stands there still. What a killed process left of one is removed."""
         path = self.check(name)
+        made, old = (path.with_name(f".{path.name}.logbook.{ending}") for ending in ("tmp", "old.tmp"))
+        for left in (made, old):
+            self.remove_tree(left)
         with writing(path):
-            made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-        old = made.with_name(f"{made.name.removesuffix('.tmp')}.old.tmp")
-        lock = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
+            made.mkdir()
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
             yield made
-            made.chmod(0o777 & ~_umask())
             with writing(path):
                 if os.path.lexists(path):
                     path.rename(old)
@@ -309,17 +290,8 @@ class Folder:
                 old.rename(path)
             raise
         finally:
-            os.close(lock)
-            shutil.rmtree(made, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
-
-    def unfinished(self, name: Name) -> list[Path]:
-        """Folders that `new_folder` left when its process was killed, without those that are being filled."""
-        path, found = self.check(name), []
-        for made in sorted(path.parent.glob(f".{glob.escape(path.name)}.*.tmp")):
-            with contextlib.suppress(OSError), open_folder(made) as lock:
-                found += [made] if take(lock) else []
-        return found
+            for left in (made, old):
+                self.remove_tree(left)
 
     # -- removing and moving ---------------------------------------------------------------------
 
@@ -382,14 +354,6 @@ class Folder:
         else:
             other.write(path, self.pieces(old))
             self.remove(old)
-
-    def copy(self, name: Name, new: Name) -> None:
-        """Copy a regular file, with the time of its last change."""
-        with self.open(name) as file:
-            state = os.fstat(file.fileno())
-            self.write(new, iter(lambda: file.read(_PIECE_BYTES), b""), durable=False)
-        with contextlib.suppress(OSError):
-            os.utime(self.path / new, ns=(state.st_atime_ns, state.st_mtime_ns))
 
     # -- locks -----------------------------------------------------------------------------------
 
@@ -456,10 +420,3 @@ def append_named(path: Path, text: str) -> None:
 def is_inside(path: Path, folder: Path) -> bool:
     """Whether `path` lies in `folder` or is it, all links resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it; the tool is single-threaded where it writes records.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

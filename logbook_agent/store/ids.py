@@ -4,27 +4,54 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.model.entry import bare_id, format_id, id_number, sorted_ids
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.processes import is_alive
 from logbook_agent.store.repository import repository_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservations:
-    """The folder where IDs of one prefix are reserved. `warning`: worktrees cannot share it."""
+    """The folder where IDs of one `prefix` are reserved, for logbooks in `root`. `warning`: worktrees cannot share
+    it."""
 
     files: Folder
+    root: Path
+    prefix: str
     warning: str | None = None
+
+    def reserve(self, taken: Iterable[str]) -> str:
+        """The next free ID after every one in `taken` and every reservation; it is never given out again. The
+        reservation names the root that its entry will be in."""
+        self.files.make()
+        data = json.dumps({"root": str(self.root)}).encode()
+        number = max(highest(taken, self.prefix), highest(self.files.names(), self.prefix)) + 1
+        while not self.files.create(format_id(self.prefix, number), data):
+            number += 1
+        return format_id(self.prefix, number)
+
+    def voids(self, taken: Iterable[str]) -> list[str]:
+        """IDs that were reserved from `root` and have no entry. (Other worktrees keep their entries, so what they
+        reserved is no business of this one.)"""
+        have = set(map(bare_id, taken))
+        left = [name for name in sorted_ids(self.files.names(), self.prefix) if name not in have]
+        return [name for name in left if self._root_of(name) in (None, str(self.root))]
+
+    def _root_of(self, name: str) -> object:
+        """The root that an ID was reserved from; None when its process was killed before it wrote that."""
+        try:
+            found = parse_json(self.files.text(name, limit=SETTINGS_BYTES), self.files.at(name))
+        except StoreError:
+            return None
+        return found.get("root") if isinstance(found, dict) else None
 
 
 def reservations_of(root: Path, prefix: str) -> Reservations:
@@ -33,7 +60,7 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
     Inside a git work tree that is the common git folder, so that worktrees of one clone never hand out
     the same ID; elsewhere, or when that folder is read-only, `<root>/.ids/`.
     """
-    own = Reservations(files=Folder(root).below(f".ids/{prefix}"))
+    own = Reservations(files=Folder(root).below(f".ids/{prefix}"), root=root, prefix=prefix)
     place = repository_of(root)
     if place is None:
         return own
@@ -43,7 +70,7 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
     try:
         shared.make()
         if os.access(shared.path, os.W_OK):
-            return Reservations(files=shared)
+            return dataclasses.replace(own, files=shared)
     except StoreError as error:
         refused = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         if refused not in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -54,61 +81,8 @@ def reservations_of(root: Path, prefix: str) -> Reservations:
 
 def highest(names: Iterable[str], prefix: str) -> int:
     """The highest number among the IDs of `prefix`; -1 when there is none (the first ID is 000)."""
-    start = f"{prefix}-"
-    candidates = [bare_id(name) for name in names if name.startswith(start)]
-    longest = max(map(len, candidates), default=0)
-    top = max((name for name in candidates if len(name) == longest), default="")
-    number = id_number(top, prefix)
-    if number is not None or not candidates:
-        return -1 if number is None else number
-    # Something that is no ID stands in the way.
-    found = sorted_ids(candidates, prefix)
+    found = sorted_ids(names, prefix)
     return -1 if not found else id_number(found[-1], prefix) or 0
-
-
-def reserve(place: Reservations, prefix: str, taken: Iterable[str], owner: bytes) -> str:
-    """The next free ID after every one in `taken` and every reservation; it is never given out again.
-
-    `owner` (who reserves, as JSON) is kept in the reservation, so that one whose owner died is known.
-    """
-    place.files.make()
-    number = max(highest(taken, prefix), highest(place.files.names(), prefix)) + 1
-    while not place.files.create(format_id(prefix, number), owner):
-        number += 1
-    return format_id(prefix, number)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Void:
-    """An ID that was reserved here for an entry that was never written."""
-
-    id: str
-    at: str | None = None
-
-
-def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) -> list[Void]:
-    """Reservations made from `root` that have no entry and whose owner is gone. (Other worktrees keep their
-    entries, so what they reserved is no business of this one.)"""
-    have = set(map(bare_id, taken))
-    found = []
-    for name in sorted(place.files.names(), key=lambda n: id_number(n, prefix) or 0):
-        if name in have or id_number(name, prefix) is None:
-            continue
-        owner = _owner(place.files, name)
-        if owner.get("root") not in (None, str(root)) or is_alive(owner):
-            continue
-        at = owner.get("at")
-        found.append(Void(id=name, at=at if isinstance(at, str) else None))
-    return found
-
-
-def _owner(files: Folder, name: str) -> dict[str, Any]:
-    """The process that reserved an ID; empty when it was killed before it wrote that."""
-    try:
-        found = parse_json(files.text(name, limit=SETTINGS_BYTES), files.at(name))
-    except StoreError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _one_name(path: str) -> str:

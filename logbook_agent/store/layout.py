@@ -10,8 +10,14 @@ SETTINGS_BYTES = 2**20
 PROSE_BYTES = 16 * 2**20
 RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
+# What the block of the header is called in the view; the others are called after their entries.
+HEADER = "header"
 # What the log of a run is called, beside its record and in its spool.
 LOG = "output.log"
+# The rows of a sweep and the logs of all its runs, beside these.
+SWEEP_CSV, SWEEP_LOG = "sweep.csv", "sweep.log"
+# The folder of the pictures that the view shows.
+PLOTS = "plots"
 # The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones
 # stay out of git.
 CURVES_PART, CURVES, CURVES_LARGE = "curves.part", "curves.points", "curves.large.points"

@@ -73,6 +73,17 @@ def _renamed_value(key: str, value: Any, name: Callable[[str], str]) -> Any:
     return renamed(value, name)
 
 
+def marker_name(run_name: str) -> str:
+    """What the marker or spool of a run is called, by the run's whole name: `MOE-003.k3x9q_01.p2m4a`."""
+    return run_name.replace("/", "_")
+
+
+def run_of_marker(name: str) -> str | None:
+    """The whole name of the run that a marker or spool belongs to; None for any other name."""
+    entry, _, run = name.partition("_")
+    return f"{entry}/{run}" if parse_id(entry) is not None and run_number(run) is not None else None
+
+
 def run_names(names: Iterable[str]) -> Mapping[int, str]:
     """The folders of an entry's runs by their numbers, in order; other names are left out."""
     found: defaultdict[int, list[str]] = defaultdict(list)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Literal
 
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
@@ -17,10 +19,20 @@ def open_runs(book: Book) -> list[UnfinishedRun]:
     for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
         if run.exit is not None:
             continue
-        beat, said = book.heartbeat(run), book.engine_said(run)
+        beat, said = book.heartbeat(run), _engine_said(book, run)
         at, last = (beat.at, beat.last) if beat is not None else (None, None)
         found.append(UnfinishedRun(run=run, state=run_state(run, book.life), heartbeat=at, last=last, said=said))
     return found
+
+
+def _engine_said(book: Book, run: Run) -> str | None:
+    """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
+    that cannot be read."""
+    with contextlib.suppress(StoreError):
+        spool = book.spool(run)
+        seen = spool.seen()
+        return (seen.said if seen is not None else None) or spool.trouble()
+    return None
 
 
 def going_runs(book: Book) -> list[UnfinishedRun]:

@@ -105,17 +105,13 @@ def held(path: Path, descriptor: int) -> Locked:
 
 def sync(opened: Sequence[tuple[Path, int]]) -> None:
     """fsync them at the same time: the file system then writes its journal once for many."""
+    if len(opened) == 1:
+        with writing(opened[0][0]):
+            os.fsync(opened[0][1])
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_SYNCS) as pool:
         for (path, _), done in [(one, pool.submit(os.fsync, one[1])) for one in opened]:
             with writing(path):
                 done.result()
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
-from logbook_agent.model.run_numbers import run_number
+from logbook_agent.model.run_numbers import UID, run_number
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
@@ -37,12 +37,14 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 _read: dict[Path, tuple[Stamp, Any]] = {}
 # What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
 _BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
-_SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_ID = re.compile(rf"{PREFIX.pattern}-(?:\d{{3}}|[1-9]\d{{3,}})(?:\.{UID.pattern})?", re.ASCII)
+# A file in `code/` of the logbook, or, from earlier versions, in the folder of the run.
+_KEPT = re.compile(r"(?:(?!\.\.?/)[^/\0]+/)?(?!\.\.?\Z)[^/\0]+")
 _MOST_PID = 2**31 - 1
 # A file system has names of 255 bytes, of which an ID, a number and an ending need some.
-_MOST_CHARS = 200
+_MOST_CHARS, _MOST_PATH = 200, 512
 # What a larger file holds takes more memory than it takes time to read again.
 _KEPT_BYTES = 2**21
 
@@ -107,6 +109,7 @@ def run_of(text: str, path: Path) -> Run:
     if isinstance(data, dict):
         entry, run = path.parts[-3:-1]
         data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
+        data.pop("spool", None)  # of earlier versions: what a run is called, its marker and spool are, too
     return _decode(Run, data, path, text, check_run)
 
 
@@ -115,12 +118,12 @@ def write_header(
 ) -> None:
     _check_readable(path, header, lambda header: check_header(header, path.parent.name))
     text = dump_yaml(renamed(_stored(header), whole_name))
-    _write(files, path, text.encode(), PROSE_BYTES, durable=durable)
+    files.write(path, _checked(path, text.encode(), PROSE_BYTES), durable=durable)
 
 
 def write_entry(files: Folder, path: Path, entry: Entry, *, durable: bool = True) -> None:
     _check_readable(path, entry, check_entry)
-    _write(files, path, dump_yaml(_stored(entry)).encode(), PROSE_BYTES, durable=durable)
+    files.write(path, _checked(path, dump_yaml(_stored(entry)).encode(), PROSE_BYTES), durable=durable)
 
 
 def _stored(record: Any) -> dict[str, Any]:
@@ -131,30 +134,14 @@ def _stored(record: Any) -> dict[str, Any]:
     return {"format": FORMAT, **data}
 
 
-def write_run(files: Folder, path: Path, run: Run, *, durable: bool = True) -> None:
-    _write(files, path, _run_bytes(path, run), RUN_BYTES, durable=durable)
-
-
 def write_runs(files: Folder, runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
-    """`write_run` for many of one logbook, together."""
-    if not durable:
-        for path, run in runs:
-            write_run(files, path, run, durable=False)
-        return
-    written = [(path, _run_bytes(path, run)) for path, run in runs]
-    for path, data in written:
-        _check_size(path, data, RUN_BYTES)
-    files.write_together(written)
-
-
-def _run_bytes(path: Path, run: Run) -> bytes:
-    _check_readable(path, run, check_run)
-    return json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
-
-
-def _write(files: Folder, path: Path, data: bytes, limit: int, *, durable: bool) -> None:
-    _check_size(path, data, limit)
-    files.write(path, data, durable=durable)
+    """Write runs of one logbook, together."""
+    written = []
+    for path, run in runs:
+        _check_readable(path, run, check_run)
+        text = json.dumps(_stored(run), ensure_ascii=False, indent=1, allow_nan=False)
+        written.append((path, _checked(path, text.encode() + b"\n", RUN_BYTES)))
+    files.write_together(written, durable=durable)
 
 
 def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:
@@ -169,14 +156,15 @@ def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:
         ) from error
 
 
-def _check_size(path: Path, data: bytes, limit: int) -> None:
-    """Nothing is written that could not be read again."""
+def _checked(path: Path, data: bytes, limit: int) -> bytes:
+    """The content of a file, if it could be read again."""
     if len(data) > limit:
         raise StoreError(
             f"{place_of(path)} would have {len(data)} bytes",
             cause=f"a file of this kind holds at most {limit // 2**20} MiB",
             hint="keep large texts in separate files, and name those",
         )
+    return data
 
 
 def dump_yaml(data: Any) -> str:
@@ -258,34 +246,30 @@ def check_format(data: Any, path: Path) -> None:
 
 def check_header(header: Header, folder: str) -> None:
     """Raise CodecError unless the topic is the name of the logbook's folder, and the prefix makes IDs."""
-    _check("topic", header.topic, _is_topic, "lowercase letters, digits, - and _")
+    _check("topic", header.topic, TOPIC, "lowercase letters, digits, - and _")
     if header.topic != folder:
         raise CodecError(f"expected {folder}, the name of its folder, got {header.topic}", ".topic")
-    _check("prefix", header.prefix, _is_prefix, "capital letters and digits, in words joined by -")
+    _check("prefix", header.prefix, PREFIX, "capital letters and digits, in words joined by -")
 
 
 def check_entry(entry: Entry) -> None:
     """Raise CodecError for a name that is none."""
-    _check("id", entry.id, _is_name, "PREFIX-NNN")
+    _check("id", entry.id, _NAME, "PREFIX-NNN")
     if not entry.opened:
         raise CodecError("missing: write when it began, such as 2026-02-10T10:43:00+00:00", ".opened")
     for key in RELATIONS:
         target = getattr(entry, key)
         if target is not None:
-            _check(key, target, _is_id, "the ID of an entry, PREFIX-NNN")
+            _check(key, target, _ID, "the ID of an entry, PREFIX-NNN")
     if entry.commit is not None:
-        _check("commit", entry.commit, _is_commit, "the SHA of a commit")
+        _check("commit", entry.commit, _COMMIT, "the SHA of a commit")
     if entry.recipe is not None:
-        _check("recipe.name", entry.recipe.name, _is_name, "the name of a recipe")
+        _check("recipe.name", entry.recipe.name, _NAME, "the name of a recipe")
 
 
 def check_run(run: Run) -> None:
-    """Raise CodecError for a name, a number or a process that is none, and for a measurement of nothing."""
-    _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
-    if not 0 < run.run <= _MOST_PID:
-        raise CodecError(f"expected a number of 1 or more, got {run.run}", ".run")
-    if run.spool is not None:
-        _check("spool", run.spool, is_spool_name, "16 hexadecimal digits")
+    """Raise CodecError for a name or a process that is none, and for a measurement of nothing."""
+    _check("entry", run.entry, _NAME, "the ID of an entry, PREFIX-NNN")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
             raise CodecError(f"expected a process ID, got {process.pid}", f".{key}", ".pid")
@@ -294,40 +278,10 @@ def check_run(run: Run) -> None:
             if not measurement.samples:
                 raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
     for kept in run.code.kept if run.code is not None else ():
-        _check("code", kept, _is_kept, "kept files beside the record")
+        _check("code", kept, _KEPT, "kept files beside the record", most=_MOST_PATH)
 
 
-def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) -> None:
-    if not is_one(name):
+def _check(place: str, name: str, wanted: re.Pattern[str], what: str, *, most: int = _MOST_CHARS) -> None:
+    if len(name) > most or wanted.fullmatch(name) is None:
         shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
-        raise CodecError(f"expected {wanted}, got {shown}", f".{place}")
-
-
-def is_spool_name(text: str) -> bool:
-    return _SPOOL_NAME.fullmatch(text) is not None
-
-
-def _is_topic(text: str) -> bool:
-    return len(text) <= _MOST_CHARS and TOPIC.fullmatch(text) is not None
-
-
-def _is_prefix(text: str) -> bool:
-    return len(text) <= _MOST_CHARS and PREFIX.fullmatch(text) is not None
-
-
-def _is_name(text: str) -> bool:
-    return len(text) <= _MOST_CHARS and _NAME.fullmatch(text) is not None
-
-
-def _is_id(text: str) -> bool:
-    return len(text) <= _MOST_CHARS and parse_id(text) is not None
-
-
-def _is_commit(text: str) -> bool:
-    return _COMMIT.fullmatch(text) is not None
-
-
-def _is_kept(text: str) -> bool:
-    """A file in `code/` of the logbook, or, from earlier versions, in the folder of the run."""
-    steps = text.split("/")
-    return len(steps) <= 2 and "\0" not in text and not any(step in ("", ".", "..") for step in steps)
+        raise CodecError(f"expected {what}, got {shown}", f".{place}")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import StoreError, Taken
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
@@ -32,7 +31,7 @@ def create(
                 cause=f"{(path := book.header_path.relative_to(root.parent))} is there",
                 hint=f"continue it with: logbook -L {header.topic} status; its goal and metrics are in {path}",
             )
-        if _has_prefix(book, header.prefix):
+        if prefix_of(book) == header.prefix:
             raise Taken(
                 f"the prefix {header.prefix} is taken by {book.topic}",
                 cause="IDs are unique in a root, so each logbook needs its own prefix",
@@ -45,10 +44,6 @@ def create(
             cause="a file with that name was put there by hand",
             hint="choose another topic, or move that file away",
         )
-    # An earlier logbook of this place and topic was deleted: a series of its runs is not one of ours.
-    for series in map(book.series, book.series_names()):
-        if not series.is_held():
-            series.drop()
     book.files.make()
     write_git_files(book.files, header.topic, ignore_view=ignore_view, durable=durable)
     book.write_header(header)
@@ -64,13 +59,9 @@ def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: Us
     return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
 
 
-def _has_prefix(book: Book, prefix: str) -> bool:
-    """Whether a logbook has this prefix; where its header cannot be read, the names of its entries tell."""
+def prefix_of(book: Book) -> str | None:
+    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
     try:
-        return book.header.prefix == prefix
+        return book.header.prefix
     except StoreError:
-        pass
-    try:
-        return bool(sorted_ids(book.names.ids, prefix))
-    except StoreError:
-        return False
+        return None

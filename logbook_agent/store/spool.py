@@ -1,7 +1,6 @@
 """The spool: a folder in the user's state, in which a worker leaves the results of a run until they are collected into
-the logbook. Its name is random and recorded in run.json, so an entry that gets another number keeps it.
+the logbook. It is called after the run.
 
-run              entry and number that the run had when the spool was made: a hint (store/book_runs.py)
 worker.lock      held by the client that submits the run, later by its worker; names both
 work.json        the work, if the worker does not get it in another way
 began.json       facts recorded before the command started, later also its process
@@ -35,6 +34,7 @@ from logbook_agent.model.run import Process
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
+from logbook_agent.store.names import run_of_marker
 from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
@@ -126,8 +126,10 @@ class Spool:
     def folder(self) -> Path:
         return self.files.path
 
-    def make(self) -> None:
-        self.files.make()
+    @property
+    def run_name(self) -> str:
+        """The whole name of the run that it belongs to."""
+        return run_of_marker(self.folder.name) or self.folder.name
 
     def drop(self) -> None:
         """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
@@ -199,7 +201,7 @@ class Spool:
 
     def reserve(self) -> None:
         """Allocate the disk space for the end of a run. Raises StoreError where there is none."""
-        self.files.allocate(RESERVED, _RESERVED_BYTES)
+        self.files.write(RESERVED, bytes(_RESERVED_BYTES))
 
     def write_end(self, end: End) -> None:
         """Write how the run ended, completely or not at all. On a full disk, the reserved space is used."""

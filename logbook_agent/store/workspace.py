@@ -14,21 +14,16 @@ from typing import Any
 
 from logbook_agent.model.entry import parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
-from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import make_state
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.folder import is_inside
-from logbook_agent.store.processes import create_time
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.root import books, create
+from logbook_agent.store.root import books, prefix_of
 from logbook_agent.store.user_config import UserPlaces, places_of
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
-
-_ARRIVED = "arrived at"
 
 
 def utc_now() -> datetime:
@@ -41,7 +36,7 @@ def checkouts_folder(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - nobody else's
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Workspace:
     """Folder, environment, options and clock of one invocation; `warnings` are told at its end."""
 
@@ -57,8 +52,10 @@ class Workspace:
     # What is done with a logbook before the first use of it in this invocation; where that fails, it is a warning.
     arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
-    # What other rooms make once for an invocation, by a name of theirs.
-    made: dict[Any, Any] = field(default_factory=dict)
+    # The folders of the logbooks that were used, and by their topics the entries that a view was rendered of since
+    # their plots were drawn.
+    arrived: set[Path] = field(default_factory=set)
+    due_plots: dict[str, set[str]] = field(default_factory=dict)
 
     @cached_property
     def config(self) -> Config:
@@ -86,13 +83,9 @@ class Workspace:
     def book(self, entry_id: str | None = None) -> Book:
         """The logbook that -L, an entry's prefix, $LOGBOOK or the configuration names, or the only one; also one whose
         header is damaged."""
-        return self.choose(self.logbook_option, entry_id)
-
-    def choose(self, option: str | None, entry_id: str | None = None) -> Book:
-        """The same for another value of -L."""
-        book = self.named(option, entry_id)
-        if self.arrive is not None and (_ARRIVED, book.topic) not in self.made:
-            self.made[_ARRIVED, book.topic] = True
+        book = self.named(self.logbook_option, entry_id)
+        if self.arrive is not None and book.folder not in self.arrived:
+            self.arrived.add(book.folder)
             try:
                 self.arrive(self, book)
             except StoreError as error:
@@ -100,7 +93,7 @@ class Workspace:
         return book
 
     def named(self, option: str | None, entry_id: str | None = None) -> Book:
-        """The same, without what `arrive` does."""
+        """The same for another value of -L, without what `arrive` does."""
         there = self.books()
         if not there:
             raise NotFound(
@@ -137,18 +130,9 @@ class Workspace:
         """This user's folders for the root."""
         return places_of(self.root, self.environ)
 
-    def make_state(self) -> None:
-        """Make the folder for the spools of runs, unless it is there. Raises UsageError, and StoreError."""
-        make_state(self.places.state, self.root)
-
     def books(self) -> list[Book]:
         """All logbooks of the root."""
         return books(self.root, redactor=lambda: self.redactor, places=self.places)
-
-    def create(self, header: Header) -> Book:
-        """A new logbook in the root."""
-        ignore = self.config.ignore_views
-        return create(self.root, header, ignore_view=ignore, redactor=lambda: self.redactor, places=self.places)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -168,29 +152,14 @@ class Workspace:
         """This moment to the microsecond, for the name of a backup."""
         return self.now().strftime("%Y%m%dT%H%M%S%f")
 
-    def owner(self) -> dict[str, object]:
-        """This process, as a reservation of an ID names it."""
-        pid = os.getpid()
-        return {
-            "host": os.uname().nodename,
-            "pid": pid,
-            "started": create_time(pid),
-            "root": str(self.root),
-            "at": self.stamp(),
-        }
-
     def learn_secrets(self, environ: Mapping[str, str], argv: Sequence[str]) -> None:
         """From here on, also hide the secrets among these variables and words wherever they are printed."""
         more = (*secrets_in(environ, self.config.secrets), *self.redactor.secrets_in_argv(argv))
         self.redactor = self.redactor.knowing(more)
 
-    def redacted(self, plain: Any) -> Any:
-        """Plain data in which no text holds a secret."""
-        return redacted(plain, self.redactor)
-
     def redacted_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """A config as records have it."""
-        return self.redacted({"config": dict(config)})["config"]  # type: ignore[no-any-return]
+        return redacted({"config": dict(config)}, self.redactor)["config"]  # type: ignore[no-any-return]
 
 
 def _inside(root: Path, bounds: Path) -> Path:
@@ -219,14 +188,6 @@ def _named(there: list[Book], name: str) -> Book:
 
 def _list(there: list[Book]) -> str:
     return ", ".join(f"{b.topic} ({prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
-
-
-def prefix_of(book: Book) -> str | None:
-    """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
-    try:
-        return book.header.prefix
-    except StoreError:
-        return None
 
 
 def naming(workspace: Workspace, book: Book | None) -> list[str]:

@@ -267,6 +267,7 @@ ASKS = {
     "running/execution.py",
     "running/prepare.py",
     "store/book_runs.py",
+    "store/book_spools.py",
     "text/commands/launchers.py",
     "text/commands/script.py",
 }

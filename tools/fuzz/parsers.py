@@ -133,7 +133,7 @@ class Readers:
         contents = book.contents()
         assert all(error.message for error in contents.damaged)
         book.open_runs()
-        book.voids()
+        book.reservations.voids(book.entry_ids())
         book.summaries(lambda record: summary_of(record, contents.header))
 
     def _results(self, document: Document) -> None:

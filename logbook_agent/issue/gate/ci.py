@@ -121,7 +121,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
         # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
         asked = asked_of(space, checkout, trees, request.job)
         root = _root(space)
-        inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, made={})
+        inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
         gate = _Gate(
             space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout, job=asked

@@ -125,11 +125,9 @@ def _builtin(folder: Path) -> Environment:
     return made
 
 
+@functools.lru_cache(maxsize=4)
 def templates_of(workspace: Workspace) -> Templates:
     """The templates of an invocation."""
-    templates: Templates | None = workspace.made.get("templates")
-    if templates is None:
-        config = workspace.config
-        own = config.folder / config.templates if config.folder is not None and config.templates else None
-        templates = workspace.made["templates"] = Templates(own, redact=lambda text: workspace.redactor.text(text))
-    return templates
+    config = workspace.config
+    own = config.folder / config.templates if config.folder is not None and config.templates else None
+    return Templates(own, redact=lambda text: workspace.redactor.text(text))

@@ -80,7 +80,7 @@ class _KeptHere(KeptSummaries):
         there = set(ids)
         KeptSummaries.save(self, fresh, there)
         self.known = {i: found for i, found in self.known.items() if i in there}
-        self.known.update({i: found for i, found in fresh.items() if _is_old(found[0].newest_ns)})
+        self.known.update({i: (s.text, summary) for i, (s, summary) in fresh.items() if _is_old(s.newest_ns)})
 
 
 def _is_old(changed_ns: int) -> bool:

@@ -12,7 +12,6 @@ from logbook_agent.cli.output import say
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.pages.plotted import take_due
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure
@@ -163,9 +162,9 @@ def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, ob
 def draw_due(space: Workspace) -> None:
     """Draw again the plots of the views that a command has rendered. The records stand already, so trouble with a
     picture is a warning."""
-    for topic, entry_ids in take_due(space).items():
+    for topic, entry_ids in space.due_plots.items():
         try:
-            book = space.choose(topic)
+            book = space.named(topic)
             keep_due(book, read(space, book), sorted(entry_ids))
         except LogbookError as error:
             say(f"warning: plots of {topic} were not drawn: {error.message}; fix that, then type: logbook plot")

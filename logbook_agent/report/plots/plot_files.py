@@ -9,10 +9,12 @@ from pathlib import Path
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.pages.plotted import plot_path
 from logbook_agent.report.figures.catalogue import figures, named, named_of_thread, of_thread
 from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.plots.svg import is_ours, svg
 from logbook_agent.store.book import Book
+from logbook_agent.store.layout import PLOTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
     written."""
     kept = []
     for figure in found:
-        path = book.plot_path(figure.key)
+        path = plot_path(book, figure.key)
         try:
             text = svg(figure)
         except CannotDraw as error:
@@ -40,20 +42,25 @@ def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
             continue
         changed = _content(book, figure.key) != text
         if changed:
-            book.files.make(book.plots_folder)
+            book.files.make(path.parent)
             book.files.write(path, text, durable=book.durable, derived=True)
         kept.append(KeptPlot(figure=figure, path=path, changed=changed))
     return kept
 
 
+def _names(book: Book) -> set[str]:
+    """The keys of the plots that are kept."""
+    return {name[:-4] for name in book.files.names(book.folder / PLOTS) if name.endswith(".svg")}
+
+
 def _content(book: Book, key: str) -> str | None:
-    return book.files.text(book.plot_path(key)) if key in book.plot_names() else None
+    return book.files.text(plot_path(book, key)) if key in _names(book) else None
 
 
 def keep_due(book: Book, findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
     """Draw again the plots that these entries and the header name, and those of theirs that are kept; plots without a
     figure are removed."""
-    names, drawn = set(book.plot_names()), []
+    names, drawn = _names(book), []
     for entry_id in entry_ids:
         wanted = {figure.key: figure for figure in named(findings, findings.entry(entry_id))}
         own = {name for name in names if _is_of(name, entry_id)}
@@ -74,7 +81,7 @@ def keep_all(book: Book, findings: Findings) -> list[KeptPlot]:
     """Draw every figure of a logbook; of the others none stays."""
     found = figures(findings)
     drawn = keep(book, found)
-    _remove(book, set(book.plot_names()) - {figure.key for figure in found})
+    _remove(book, _names(book) - {figure.key for figure in found})
     return drawn
 
 
@@ -87,4 +94,4 @@ def _remove(book: Book, keys: Iterable[str]) -> None:
     for key in sorted(keys):
         with suppress(StoreError):  # neither is what cannot be read
             if is_ours(_content(book, key) or ""):
-                book.files.remove(book.plot_path(key))
+                book.files.remove(plot_path(book, key))

@@ -19,6 +19,7 @@ from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.names import run_of_marker
 from logbook_agent.store.spool import SENT, Spool
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
@@ -62,7 +63,7 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
             executor_named(workspace, executor).look(spools)
     taken = take_in_all(workspace, book, spools, drops=False)
     told = [
-        f"not collected: {book.hint(folder.name) or folder.name}: {error.said}"
+        f"not collected: {run_of_marker(folder.name)}: {error.said}"
         for folder, error in taken.errors.items()
         if not isinstance(error, LogGrows)
     ]
@@ -80,7 +81,7 @@ def _by_executor(book: Book) -> dict[str, list[Spool]]:
     for spool in book.spools():
         executor = None
         with contextlib.suppress(LogbookError):
-            if spool.has(SENT) and (run := book.run_of(spool.folder.name)) is not None:
+            if spool.has(SENT) and (run := book.run_called(spool.run_name)) is not None:
                 executor = run.executor
         together.setdefault(executor or "", []).append(spool)
     return together

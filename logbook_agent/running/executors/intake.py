@@ -23,7 +23,6 @@ from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_end, with_facts
 from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
-from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
@@ -149,15 +148,13 @@ def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> 
 
 def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None, taken: TakenIn) -> list[_Arrived]:
     """How far a run is, if there is anything to be taken in. Raises LogbookError."""
-    run = book.run_of(spool.folder.name)
+    run = book.run_called(spool.run_name)
     if run is None:
         # A client that is about to write the record, or was cut off before it could; else it lies on another branch.
         is_abandoned = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
         if is_abandoned and not spool.is_held() and not spool.is_used():
             spool.drop()
         return []
-    if spool.read(HINT) != run.hint:
-        book.write_hint(spool, run)
     executor = executor_of(workspace, run)
     if stage is None:
         found = executor.follow(spool)
@@ -302,7 +299,7 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
         book.changed.add(run.entry)
         spool.drop()
         return
-    place = book.folder / "backups" / f"late-{run.hint}-{workspace.moment()}"
+    place = book.folder / "backups" / f"late-{spool.folder.name}-{workspace.moment()}"
     book.files.make(place.parent)
     spool.files.transfer(spool.folder, book.files, place)
     spool.drop()

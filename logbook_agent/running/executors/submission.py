@@ -138,9 +138,9 @@ def _submission(
     number, left_s = reserve(workspace, book, plan)
     work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
     work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
-    run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
-    work = dataclasses.replace(work, spool=run.marker)
-    spool = book.make_spool(run)
+    run = planned_run(workspace, book, plan, work.run)
+    run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name))
+    spool = book.create_spool(book.spool(run))
     claim = stack.enter_context(spool.claimed())
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")

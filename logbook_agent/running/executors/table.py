@@ -3,6 +3,7 @@ in the table of features, by its kind."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -132,9 +133,6 @@ def _declared(section: Section, name: str, table: Mapping[str, object], file: Pa
     )
 
 
-_MADE = "the executor named"
-
-
 def executor_of(workspace: Workspace, run: Run) -> Executor:
     """The executor that made, or makes, a run. Raises StoreError where none did, or this version does not have it."""
     if run.executor is None:
@@ -142,17 +140,13 @@ def executor_of(workspace: Workspace, run: Run) -> Executor:
     return executor_named(workspace, run.executor)
 
 
+@functools.lru_cache(maxsize=64)
 def executor_named(workspace: Workspace, name: str) -> Executor:
-    """The executor of this name. Raises UsageError for one that the settings do not have."""
+    """The executor of this name, one for all that is asked in an invocation: it remembers whether its machine answers.
+    Raises UsageError for one that the settings do not have."""
     if name == LOCAL:
         return Local(workspace.environ)
-    # One for all that is asked in an invocation: it remembers whether its machine answers.
-    key = (_MADE, name)
-    if key not in workspace.made:
-        declared = Declared(name=TYPED, kind=TYPED, table={}) if name == TYPED else named(workspace, name)
-        workspace.made[key] = _made(workspace, declared)
-    found: Executor = workspace.made[key]
-    return found
+    return _made(workspace, Declared(name=TYPED, kind=TYPED, table={}) if name == TYPED else named(workspace, name))
 
 
 def pool_of(workspace: Workspace, name: str) -> str | None:

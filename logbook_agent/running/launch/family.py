@@ -21,8 +21,8 @@ from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.store.processes import HAS_PROC, alive, of_process
 
-# The variable that marks a command and all that it starts, with the name of the run's spool.
-MARK = "LOGBOOK_SPOOL"
+# The variable that marks a command and all that it starts, with the whole name of the run.
+MARK = "LOGBOOK_MARK"
 _PR_SET_CHILD_SUBREAPER = 36
 # More than the variables of a process may take, by default.
 _ENVIRON_BYTES = 4 << 20

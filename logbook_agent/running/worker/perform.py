@@ -266,7 +266,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         **work.env,
         "LOGBOOK_ENTRY_ID": work.entry,
         "LOGBOOK_RUN": str(work.run),
-        MARK: work.spool,
+        MARK: work.mark,
         "LOGBOOK_RESULT_FILE": str(result_file),
     }
     executable = work.executable or resolve(work.argv, env, Path(work.cwd))
@@ -279,7 +279,7 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         timeout_s=work.limit_s,
         stall_s=work.stall_s,
         keeps=place.turn.keeps,
-        mark=work.spool,
+        mark=work.mark,
     )
 
 

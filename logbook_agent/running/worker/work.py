@@ -41,7 +41,7 @@ class Work:
     `hidden`: the places whose values are secrets and left out (`argv.3`, `env.HF_TOKEN`), each with the variable that
     holds the value where the worker runs. So sealed work can be written to any disk.
 
-    `spool` is the name of the run's spool, which marks the processes of the command.
+    `mark` is the whole name of the run, which marks the processes of the command.
 
     `read`: the format and file of a benchmark tool whose results are read, too, as --read names them.
 
@@ -81,7 +81,7 @@ class Work:
     secret_names: tuple[str, ...] = ()
     secret_rules: tuple[Rule, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
-    spool: str = ""
+    mark: str = ""
     tree: str = ""
     keep: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()

@@ -31,10 +31,10 @@ _CASES = frozenset({"config", "labels", "part", "question"})
 _DIGEST_DIGITS = 4
 _SHOWN = re.compile(r"\[redacted:(?P<kind>[a-z0-9-]+)\]|\$(?P<name>[A-Za-z_]\w*)", re.ASCII)
 # What files are called and found by.
-_NEEDED = ("id", "entry", "topic", "prefix", "opened")
+_NEEDED = ("id", "name", "entry", "topic", "prefix", "opened")
 # The digests by which codes, plans and files are told apart: the tool made them, and they stay whatever a rule takes
 # for a secret.
-_DIGESTS = ("spool", "commit", "identity", "sources", "diff_sha256", "diff_kept", "synced", "sha256", "kept", "digest")
+_DIGESTS = ("commit", "identity", "sources", "diff_sha256", "diff_kept", "synced", "sha256", "kept", "digest")
 _DIGEST = re.compile(r"(?:code/)?[0-9a-f]{12,64}(?![0-9A-Za-z])")
 
 

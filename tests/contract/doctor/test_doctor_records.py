@@ -64,14 +64,14 @@ def test_the_text(three: Cli, book: Path) -> None:
     entry = at(book / ENTRY)
     entry.write_text("format: 2\ntitle: [open\nopened: x\n")
     (book / "open").mkdir(exist_ok=True)
-    (book / "open/MOE-000.01").write_text("")
+    (book / "open/MOE-000_01").write_text("")
     answer = three("doctor", "--fix")
     assert answer.code == 1
     assert answer.out == (
         f"error: logbooks/moe/entries/{entry.name}:3: entries/{entry.name}, line 3, column 7:"
         " did not find expected ',' or ']'\n"
         "  next:  correct that line; text of several lines is safest as a block: `text: |`\n"
-        "mended: logbooks/moe/open/MOE-000.01: marks a run as in progress, but no record names it\n"
+        "mended: logbooks/moe/open/MOE-000_01: marks a run as in progress, but there is no record of it\n"
         "  done:  removed\n"
         "moe: 1 mended, 1 error\n"
     )

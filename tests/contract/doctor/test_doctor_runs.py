@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found, edit_json
+from tests.seams import Store
 from tests.stored import at
 
 pytestmark = pytest.mark.slow
@@ -103,11 +103,11 @@ def test_a_copied_run_is_another_run(three: Cli, book: Path) -> None:
 
 def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "open").mkdir(exist_ok=True)
-    ended = json.loads(at(book / "runs/MOE-000/01/run.json").read_text())["spool"]
-    for name in (str(ended), "MOE-000.07", "junk"):
+    names = Store(book.parents[1]).marker("MOE-000", 1), "MOE-000_07.p2m4a", "junk"
+    for name in names:
         (book / "open" / name).write_text("")
     out = three("doctor").out
-    assert all(f"open/{name}" in out for name in (ended, "MOE-000.07", "junk"))
+    assert all(f"open/{name}" in out for name in names)
     healthy()
     assert list((book / "open").iterdir()) == []
 
@@ -162,7 +162,7 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     path = at(book / "runs/MOE-001/01/run.json")
     edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None, tool={"pid": 2**22 + 1}, child=None)
     (book / "open").mkdir(exist_ok=True)
-    (book / "open/MOE-001.01").write_text("")
+    (book / "open" / Store(book.parents[1]).marker("MOE-001", 1)).write_text("")
     at(book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
     assert three("list", "--json").data[1]["state"] == "interrupted"
     before = path.read_text()

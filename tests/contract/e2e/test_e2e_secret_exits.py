@@ -67,7 +67,7 @@ _NEEDED = (
         "host",
         "stream",
     ),
-    *("code", "tool", "child", "exit", "executor", "spool", "metrics", "devices", "software", "contention", "plots"),
+    *("code", "tool", "child", "exit", "executor", "metrics", "devices", "software", "contention", "plots"),
 )
 
 
@@ -130,7 +130,7 @@ def _damage(matrix: Matrix, there: Path) -> None:
     run.parent.mkdir(parents=True)
     plain = json.loads(at(there / "runs/MOE-000/01/run.json").read_text())
     duration = matrix.plant("duration of a run", matrix.words[:1])[0]
-    run.write_text(json.dumps({**plain, "duration_s": duration, "spool": None}))
+    run.write_text(json.dumps({**plain, "duration_s": duration}))
 
 
 def said(*commands: str) -> Callable[[Cli, Path, Matrix], list[str]]:

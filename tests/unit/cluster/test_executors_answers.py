@@ -69,7 +69,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     spools = [Spool(files=Folder(tmp_path / f"open/A-000.0{n}", tmp_path)) for n in (1, 2)]
     for spool in spools:
-        spool.make()
+        spool.files.make()
         spool.write_sent(Sent(folder=_FOLDER))
     for head in _heads():
         machine = Answering(head=head)
@@ -120,7 +120,7 @@ class Waiting:
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path))
-    spool.make()
+    spool.files.make()
     spool.write_sent(Sent(folder=_FOLDER))
     login = Waiting()
     secret = "hf_" + "Zk4" * 12

@@ -34,6 +34,7 @@ def add(book: Book, rows: Sequence[Row]) -> None:
         Run(
             entry=name,
             run=1,
+            name=book.run_name(name, 1),
             argv=("bench", "--n", "0"),
             cwd=".",
             started=AT,

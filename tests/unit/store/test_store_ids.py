@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,15 +12,14 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.ids import Reservations, highest, reservations_of, reserve, voids
-from logbook_agent.store.processes import create_time
+from logbook_agent.store.ids import Reservations, highest, reservations_of
 
 Git = Callable[..., str]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Reservations:
-    return Reservations(files=Folder(tmp_path / "ids", tmp_path))
+    return Reservations(files=Folder(tmp_path / "ids", tmp_path), root=tmp_path, prefix="MOE")
 
 
 def test_the_highest_is_by_number(tmp_path: Path) -> None:
@@ -33,36 +30,28 @@ def test_the_highest_is_by_number(tmp_path: Path) -> None:
 
 
 def test_an_id_follows_all_entries_and_reservations(place: Reservations) -> None:
-    assert reserve(place, "MOE", [], b"{}") == "MOE-000"
+    assert place.reserve([]) == "MOE-000"
     # Somebody else's ID, of which only the reservation is known here.
     (place.files.path / "MOE-004").touch()
-    assert reserve(place, "MOE", ["MOE-002.k3x9q"], b"{}") == "MOE-005"
-    assert reserve(place, "MOE", ["MOE-007"], b"{}") == "MOE-008"
-    assert reserve(place, "MOE", [], b"mine") == "MOE-009"
-    assert (place.files.path / "MOE-009").read_bytes() == b"mine"
+    assert place.reserve(["MOE-002.k3x9q"]) == "MOE-005"
+    assert place.reserve(["MOE-007"]) == "MOE-008"
+    assert json.loads((place.files.path / "MOE-008").read_text()) == {"root": str(place.root)}
 
 
 def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> None:
-    """Those of another worktree, and those whose command goes on, may still get one."""
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    mine = {"root": str(tmp_path), "pid": gone.pid, "started": 1000.0, "at": "2026-02-10"}
-    alive = {**mine, "pid": os.getpid(), "started": create_time(os.getpid())}
+    """Those of another worktree may still get one."""
     owners = {
-        "MOE-000": mine,
-        "MOE-001": mine,
-        "MOE-002": {**mine, "root": "/elsewhere"},
-        "MOE-003": alive,
-        "MOE-004": {**mine, "host": "another-host"},
-        "MOE-1000": {},
-        "MOE-999": {**alive, "started": 1000.0},
-        "README": mine,
+        "MOE-000": tmp_path,
+        "MOE-001": tmp_path,
+        "MOE-002": "/elsewhere",
+        "MOE-999": tmp_path,
+        "README": tmp_path,
     }
     place.files.path.mkdir()
-    for name, owner in owners.items():
-        (place.files.path / name).write_text(json.dumps(owner))
-    found = voids(place, tmp_path, "MOE", ["MOE-000"])
-    assert [(v.id, v.at) for v in found] == [("MOE-001", "2026-02-10"), ("MOE-999", "2026-02-10"), ("MOE-1000", None)]
+    for name, root in owners.items():
+        (place.files.path / name).write_text(json.dumps({"root": str(root)}))
+    (place.files.path / "MOE-1000").touch()
+    assert place.voids(["MOE-000"]) == ["MOE-001", "MOE-999", "MOE-1000"]
 
 
 @pytest.mark.parametrize(
@@ -81,5 +70,7 @@ def test_a_git_folder_that_cannot_be_written(
             reservations_of(root, "MOE")
         return
     found = reservations_of(root, "MOE")
-    assert dataclasses.replace(found, warning=None) == Reservations(files=Folder(root / ".ids/MOE", root))
+    assert dataclasses.replace(found, warning=None) == Reservations(
+        files=Folder(root / ".ids/MOE", root), root=root, prefix="MOE"
+    )
     assert found.warning == f"{folder}/.git is read-only: IDs are not shared with other worktrees of this clone"

@@ -25,8 +25,6 @@ ACTS: dict[str, Callable[[str | Path, Path], object]] = {
     "remove tree": lambda path, top: Folder(top).remove_tree(path),
     "move to": lambda path, top: Folder(top).move("here", path),
     "move from": lambda path, top: Folder(top).move(path, "gone"),
-    "copy to": lambda path, top: Folder(top).copy("here", path),
-    "copy from": lambda path, top: Folder(top).copy(path, "copied"),
 }
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store import folder
 from logbook_agent.store.folder import Folder
 
 Wanted = list[tuple[Path, bytes]]
+
+
+def umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def synced(monkeypatch: pytest.MonkeyPatch, wanted: Wanted) -> list[tuple[bool, int]]:
@@ -36,7 +41,7 @@ def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert sorted(seen) == [(False, 0)] * 3 + [(True, 3)] * 2
     assert [path.read_bytes() for path, _ in wanted] == [b"1", b"2", b"3"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["b", "one", "three", "two"]
-    assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~folder._umask()}
+    assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~umask()}
 
 
 @pytest.mark.parametrize(
@@ -83,4 +88,4 @@ def test_the_permissions_of_a_file_that_is_replaced_stay(tmp_path: Path, mode: i
     Folder(tmp_path).write("one", "new")
     Folder(tmp_path).write_together([("one", b"1"), ("two", b"2"), ("three", b"3")])
     modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("one", "two", "three")]
-    assert modes == [mode, mode, 0o666 & ~folder._umask()]
+    assert modes == [mode, mode, 0o666 & ~umask()]

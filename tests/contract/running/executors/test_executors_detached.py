@@ -212,14 +212,15 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     for number in (0, 1):
         script = f"echo $PPID > worker{number}; echo RESULT tflops=7; until [ -e go ]; do sleep 0.02; done"
         assert started("run", "--detach", "--", "sh", "-c", script).code == 0
-    spool = Store(folder).state_folder / runs_of(folder)[0].spool
+    marker = Store(folder).marker("MOE-000", 1)
+    spool = Store(folder).state_folder / marker
     (folder / "go").touch()
     for number in (0, 1):
         gone(folder, f"worker{number}")
     (spool / "final.json").write_text("{")
     listed = started("list", "--json")
     assert {one["id"]: one["state"] for one in listed.data} == {"MOE-000": "lost", "MOE-001": "finished"}
-    assert "MOE-000.01" in json.loads(listed.out)["warnings"][0]
+    assert marker.replace("_", "/") in json.loads(listed.out)["warnings"][0]
     told = started("doctor")
     assert (told.code, "logbook doctor --fix" in told.out) == (1, True)
     assert started("doctor", "--fix").code == 0

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.running.executors.conftest import Place, exit_of, is_gone, samples, sh, wait_for
-from tests.seams import Facts
+from tests.seams import Facts, Store
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place, cli
 def test_a_folder_in_the_logbook_is_no_place_of_a_run(local: Place) -> None:
     """A branch may bring one, under the name that the record of a run tells."""
     run, _, _ = begun(local)
-    forged = local.folder / "logbooks/moe/open" / run.spool
+    forged = local.folder / "logbooks/moe/open" / Store(local.folder).marker(run.entry, run.run)
     forged.mkdir(parents=True)
     for file in ("final.json", "claim.json", "output.log"):
         (forged / file).write_text(

@@ -16,7 +16,7 @@ from logbook_agent.store.spool import Spool
 
 def test_an_end_is_written_when_the_disk_has_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spool = Spool(files=Folder(tmp_path / "MOE-000.01", tmp_path))
-    spool.make()
+    spool.files.make()
     end = End(ended="2026-02-10T10:43:00+00:00", duration_s=1.0, exit=Exit(code=0))
     refused = [StoreError("no space left")] * 3
     write = Spool.write_end
