@@ -7,7 +7,6 @@ from pathlib import Path
 from logbook_agent.agents.installing import HOSTS, install
 from logbook_agent.cli.declared import argument, option
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 
 
@@ -43,4 +42,4 @@ def agents_command(
         "files": [{"path": path, "state": state} for path, state in states.items()],
         "hosts": [{"name": name, "command": command} for name, command in HOSTS.items()],
     }
-    emit("agents", data, "\n".join(lines), as_json=common.as_json)
+    common.emit("agents", data, "\n".join(lines))

@@ -11,7 +11,6 @@ from pathlib import Path
 from logbook_agent.agents.mcp.tool_table import tools
 from logbook_agent.cli.declared import flag
 from logbook_agent.cli.options import Common
-from logbook_agent.cli.output import emit
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
@@ -37,7 +36,7 @@ def mcp_command(
     if allow_run:
         check_allowed(space)
     if common.as_json:
-        emit("mcp", {"tools": [tool.listed() for tool in tools(allow_run=allow_run)]}, "", as_json=True)
+        common.emit("mcp", {"tools": [tool.listed() for tool in tools(allow_run=allow_run)]})
         return
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(
