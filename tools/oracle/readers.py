@@ -126,9 +126,8 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
             if sentence(answer, f) not in said:
                 yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
     record = Logbook.open(root=folder / "logbooks").record(c.entry)
-    for reader, text in (("Python", repr(record)), ("notebook", plain(record._repr_html_()))):
-        if (shown["result"] or "?") not in text:
-            yield f"{reader} lacks {shown['result']!r}: {text[:300]}"
+    if (shown["result"] or "?") not in repr(record):
+        yield f"Python lacks {shown['result']!r}: {repr(record)[:300]}"
     yield from _plots(cli, answer)
 
 
