@@ -176,7 +176,7 @@ def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
 def _write(book: Book, blocks: Iterable[Block]) -> None:
     text = marked.build(book.topic, blocks)
     if text != book.read_view():
-        book.files.write(book.view_path, text, durable=book.durable, derived=True)
+        book.files.write(book.view_path, text, durable=book.durable)
 
 
 # -- the view as it stands -----------------------------------------------------------------------------
