@@ -36,7 +36,7 @@ def to_wandb(runs: Sequence[TrackedRun], topic: str, folder: Path, final: Path) 
     this machine: host, code and packages are those of the row, among the config.
     """
     work = folder / _WORK
-    Folder(folder).make_new(work)
+    Folder(folder).make(work)
     settings = {
         "WANDB_MODE": "offline",
         "WANDB_ERROR_REPORTING": "false",
@@ -53,7 +53,7 @@ def to_wandb(runs: Sequence[TrackedRun], topic: str, folder: Path, final: Path) 
             wandb.teardown()
     for made in sorted((work / "wandb").glob("offline-run-*")):
         place = folder / made.name
-        Folder(folder).make_new(place)
+        Folder(folder).make(place)
         for file in made.glob("run-*.wandb"):
             Folder(folder).move(file, place / file.name)
     # Logs and settings of the library.

@@ -74,7 +74,7 @@ def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) ->
         mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
         text = marked.build(book.topic, blocks)
         if text != book.read_view():
-            book.files.write(book.view_path, text, durable=book.durable, derived=True)
+            book.files.write(book.view_path, text, durable=book.durable)
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:

@@ -12,19 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from logbook_agent.model.entry import RELATIONS, Entry, bare_id, id_number, parse_id, sorted_ids, typed_id
-from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, UsageError
+from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, RunStatus, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.book_spools import BookSpools
-from logbook_agent.store.cache import Cache, KeptSummaries, Stamp, stamp_of
+from logbook_agent.store.cache import KeptSummaries, Stamp, stamp_of
 from logbook_agent.store.claims import Claims
 from logbook_agent.store.ids import Reservations, reservations_of
 from logbook_agent.store.layout import HEADER, VIEW_BYTES
 from logbook_agent.store.names import new_uid
-from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record
-from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -41,28 +39,15 @@ class Book(BookSpools):
     kept, without state no worker can be started.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        topic: str,
-        *,
-        durable: bool = True,
-        redactor: Callable[[], Redactor] = by_shape,
-        places: UserPlaces = NO_PLACES,
-    ) -> None:
-        super().__init__(root, topic, durable=durable, redactor=redactor, places=places)
-        self.header_path = self.folder / "logbook.yaml"
-        self.view_path = root / f"{topic}.md"
-        self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
-        self._header: Header | None = None
-        self._header_stamp = ""
+    _header: Header | None = None
+    _header_stamp: records.Stamp | None = None
 
     @property
     def header(self) -> Header:
         """As it was read last: others may have changed it since."""
         if self._header is None:
             # Taken first: what is found under it may be newer than that, but never older.
-            self._header_stamp = self._stamp_of_header()
+            self._header_stamp = records.file_stamp(self.header_path)
             with self._without_secrets():
                 header = records.read_header(self.files, self.header_path, self.names.id_of)
             self._header = self._redacted(_with_baseline_runs(header, self._present_run))
@@ -79,14 +64,6 @@ class Book(BookSpools):
 
     def _redacted(self, record: _R) -> _R:
         return clean_record(record, self.redactor) if self.is_outgoing else record
-
-    def _stamp_of_header(self) -> str:
-        """Changes with the file of the header; empty while there is none."""
-        try:
-            found = self.header_path.lstat()
-        except OSError:
-            return ""  # whoever reads it says what is wrong
-        return f"{found.st_ctime_ns} {found.st_size}"
 
     def reread_header(self) -> Header:
         """The header as it stands on disk now."""
@@ -172,7 +149,7 @@ class Book(BookSpools):
         stored = _with_baseline_runs(header, self._whole_run)
         records.write_header(self.files, self.header_path, stored, self.whole_name, durable=self.durable)
         self.changed.add(HEADER)
-        self._header, self._header_stamp = header, self._stamp_of_header()
+        self._header, self._header_stamp = header, records.file_stamp(self.header_path)
         return header
 
     def change_header(self, change: Callable[[Header], Header]) -> Header:
@@ -222,7 +199,7 @@ class Book(BookSpools):
                 # Runs that are here already are not read again: one may have a million rows.
                 is_whole = {run.run for run in own} == {*self.run_numbers(entry_id)}
                 record = self._record_of(entry_id, own) if is_whole else self.record(entry_id)
-            except (RecordError, StoreError):
+            except StoreError:
                 record = self._record_of(entry_id, own)
             found |= {(s.run.entry, s.run.run): s for s in record.runs}
         return [found[run.entry, run.run] for run in runs if (run.entry, run.run) in found]
@@ -237,7 +214,7 @@ class Book(BookSpools):
                 good.append((known or {}).get(entry_id) or self.record(entry_id))
             except NotFound:
                 continue  # it was removed since it was listed
-            except (RecordError, StoreError) as error:
+            except StoreError as error:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
@@ -265,16 +242,13 @@ class Book(BookSpools):
                     summary = summarise(record)
                     if all(s.run.exit is not None for s in record.runs):
                         fresh[entry_id] = (stamp, summary)
-            except NotFound:
+                found.append(summary)
+            except (NotFound, FileNotFoundError):
                 continue  # as above
             except OSError as error:
-                if self.has_entry(entry_id):
-                    damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
-                continue  # else it was removed since it was listed
-            except (RecordError, StoreError) as error:
+                damaged.append(StoreError(f"cannot read {self.entry_path(entry_id)}: {error.strerror}"))
+            except StoreError as error:
                 damaged.append(error)
-                continue
-            found.append(summary)
         kept.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.run_numbers import typed_run
 from logbook_agent.store import records
+from logbook_agent.store.cache import Cache
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE
 from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names
-from logbook_agent.store.user_config import UserPlaces
+from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
-from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -39,9 +40,9 @@ class BookRuns:
         root: Path,
         topic: str,
         *,
-        durable: bool,
-        redactor: Callable[[], Redactor],
-        places: UserPlaces,
+        durable: bool = True,
+        redactor: Callable[[], Redactor] = by_shape,
+        places: UserPlaces = NO_PLACES,
     ) -> None:
         self._redactor = redactor
         self.root = root
@@ -50,11 +51,14 @@ class BookRuns:
         self.topic = topic
         self.durable = durable
         self.folder = root / topic
+        self.header_path = self.folder / "logbook.yaml"
+        self.view_path = root / f"{topic}.md"
         self.runs_folder = self.folder / "runs"
         # Markers of runs that go on, and locks that others must see.
         self.open_folder = self.folder / "open"
         # Spools, and what else is this user's alone.
         self.state = places.state
+        self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
         # The entries that were written here, or the header, and the view does not show yet.
         self.changed: set[str] = set()
         self.entries_folder = self.folder / "entries"
@@ -157,11 +161,10 @@ class BookRuns:
     def new_run(self, entry_id: str) -> int:
         """The next run number of an entry; its folder is created."""
         folder = self.entry_runs_folder(entry_id)
-        self.files.make(folder)
         while True:
             number = max(map(int, self._list_runs(folder)), default=0) + 1
             own = folder / f"{number:02d}.{new_uid()}"
-            self.files.make_new(own)
+            self.files.make(own)
             # Another process may have taken the number at the same moment: whoever sees another's folder tries again.
             if number in self._list_runs(folder):
                 return number

@@ -133,21 +133,15 @@ class Folder:
     # -- writing ---------------------------------------------------------------------------------
 
     def write(
-        self,
-        name: Name,
-        data: str | bytes | Iterable[bytes],
-        *,
-        durable: bool = True,
-        derived: bool = False,
-        private: bool = False,
+        self, name: Name, data: str | bytes | Iterable[bytes], *, durable: bool = True, private: bool = False
     ) -> None:
         """Replace a file and keep its permissions: a temporary file of its own beside it, fsync, rename, fsync of the
         folder. After an error the old content stands, and no temporary file is left.
 
-        The last step is left out for a `derived` file: after a power cut its old content may stand, and is made anew. A
-        new `private` file is for this user alone. A lone surrogate, which no record holds, is written as `?`.
+        Not `durable`: for what can be made again, because a power cut may leave it empty. A new `private` file is for
+        this user alone. A lone surrogate, which no record holds, is written as `?`.
         """
-        self._replace([(name, data)], durable=durable, derived=derived, private=private)
+        self._replace([(name, data)], durable=durable, private=private)
 
     def write_together(self, files: Sequence[tuple[Name, bytes]], *, durable: bool = True) -> None:
         """`write` for many files, which wait for the disk together: that takes little longer than for one of them.
@@ -156,12 +150,7 @@ class Folder:
             self._replace(files[start : start + _TOGETHER], durable=durable)
 
     def _replace(
-        self,
-        files: Sequence[tuple[Name, str | bytes | Iterable[bytes]]],
-        *,
-        durable: bool,
-        derived: bool = False,
-        private: bool = False,
+        self, files: Sequence[tuple[Name, str | bytes | Iterable[bytes]]], *, durable: bool, private: bool = False
     ) -> None:
         # The outer of the two: closing a file on a full disk fails, too.
         with writing(self.path / files[0][0]), contextlib.ExitStack() as stack:
@@ -172,7 +161,7 @@ class Folder:
                 with writing(path):
                     file.close()
                     temporary.replace(path)
-            if durable and not derived:
+            if durable:
                 folders = []
                 for path in {path.parent: path for path, *_ in written}.values():
                     folders.append((path, os.open(path.parent, os.O_RDONLY)))
@@ -237,16 +226,6 @@ class Folder:
         folder = self._folder(name)
         with writing(folder):
             folder.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-
-    def make_new(self, name: Name) -> bool:
-        """Create a folder unless something of its name exists; False when it does."""
-        path = self.check(name)
-        with writing(path):
-            try:
-                path.mkdir()
-            except FileExistsError:
-                return False
-        return True
 
     def make_shared(self) -> None:
         """Create this folder, in which each user of the machine may make files, and none may touch those of others."""

@@ -68,7 +68,7 @@ def read_entry(files: Folder, path: Path) -> Entry:
 
 def _once(path: Path, load: Callable[[], T]) -> T:
     """What `load` makes of a file. A file that this process has read and that did not change is not read again."""
-    stamp = _stamp(path)
+    stamp = file_stamp(path)
     known = _read.get(path)
     if known is not None and known[0] == stamp:
         return cast(T, known[1])
@@ -80,7 +80,7 @@ def _once(path: Path, load: Callable[[], T]) -> T:
     return value
 
 
-def _stamp(path: Path) -> Stamp | None:
+def file_stamp(path: Path) -> Stamp | None:
     """Changes whenever the file does; None where it cannot be looked at."""
     try:
         state = path.lstat()

@@ -34,7 +34,7 @@ def opened(places: UserPlaces, port: int) -> tuple[socket.socket, Access]:
     if places.state is not None:
         text = json.dumps({"port": access.port, "token": access.token, "session": access.session})
         places.state.make(private=True)
-        places.state.write(_FILE, text.encode(), derived=True, private=True)
+        places.state.write(_FILE, text.encode(), durable=False, private=True)
     return listening, access
 
 

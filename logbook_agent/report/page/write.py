@@ -73,7 +73,7 @@ def write_report(
     files.make()
     if folder is None:
         if not files.has(".gitignore"):
-            files.write(".gitignore", "*\n", derived=True)
+            files.write(".gitignore", "*\n", durable=False)
     else:
         for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
             check_replaceable(target / name, files, "--out")
@@ -99,7 +99,7 @@ def write_report(
             damaged.append(workspace.redactor.text(f"{book.topic}: {error.message}"))
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     text = index_document(workspace, found, damaged)
-    files.write(INDEX, text, derived=True)
+    files.write(INDEX, text, durable=False)
     left_out += len(damaged)
     return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out, binaries=tuple(binaries))
 
@@ -130,7 +130,7 @@ def _write_page(
         file_href=copies.href if copies is not None else kept_nowhere,
     )
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
-    files.write(path, pieces, derived=True)
+    files.write(path, pieces, durable=False)
     return path, len(made.damaged)
 
 
@@ -148,7 +148,7 @@ def _copies(book: Book, redactor: Redactor, files: Folder) -> Callable[[str, int
         if not _is_newer(copy, log):
             files.make(folder)
             pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.files_of(log), redactor))
-            files.write(copy, pieces, durable=False, derived=True)
+            files.write(copy, pieces, durable=False)
         return f"{book.topic}/{_LOGS}/{name}"
 
     return href
@@ -179,7 +179,7 @@ class _FileCopies:
         # What is a secret may have changed since.
         if leaving.is_text or not copy.is_file() or copy.stat().st_size != len(leaving.data):
             self._files.make(folder)
-            self._files.write(copy, leaving.data, durable=False, derived=True)
+            self._files.write(copy, leaving.data, durable=False)
         if not leaving.is_text and copy not in self.binaries:
             self.binaries.append(copy)
         return f"{self._book.topic}/{_FILES}/{leaving.name}"

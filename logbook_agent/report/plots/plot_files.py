@@ -43,7 +43,7 @@ def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
         changed = _content(book, figure.key) != text
         if changed:
             book.files.make(path.parent)
-            book.files.write(path, text, durable=book.durable, derived=True)
+            book.files.write(path, text, durable=False)
         kept.append(KeptPlot(figure=figure, path=path, changed=changed))
     return kept
 

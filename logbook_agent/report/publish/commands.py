@@ -108,7 +108,7 @@ def _published(
 ) -> str | None:
     """Where the pages are now; None for a branch that had them."""
     if path is not None:
-        Folder(path.parent).write(path, files[0].content.decode(), derived=True)
+        Folder(path.parent).write(path, files[0].content.decode(), durable=False)
         return space.shown(path)
     if hub is not None:
         return upload(files, hub, space.root.name)

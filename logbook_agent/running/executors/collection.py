@@ -105,7 +105,7 @@ def _note_trouble(workspace: Workspace, executor: str, took_s: float, why: str) 
         return
     told = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": why[:_SAID_CHARS]}
     Folder(path.parent).make(private=True)
-    Folder(path.parent).write(path, json.dumps(told).encode(), derived=True, private=True)
+    Folder(path.parent).write(path, json.dumps(told).encode(), durable=False, private=True)
 
 
 def _note_of(workspace: Workspace, executor: str) -> Path | None:

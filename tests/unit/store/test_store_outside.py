@@ -19,7 +19,6 @@ ACTS: dict[str, Callable[[str | Path, Path], object]] = {
     "log": lambda path, top: Folder(top).create_log(path),
     "lock": lambda path, top: Folder(top).lock(path).__enter__(),
     "folder": lambda path, top: Folder(top).make(path),
-    "new folder": lambda path, top: Folder(top).make_new(path),
     "remove": lambda path, top: Folder(top).remove(path),
     "remove folder": lambda path, top: Folder(top).remove_folder(path),
     "remove tree": lambda path, top: Folder(top).remove_tree(path),

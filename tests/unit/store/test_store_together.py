@@ -48,7 +48,6 @@ def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("how", "syncs"),
     [
         ({}, [(False, 0), (True, 1)]),
-        ({"derived": True}, [(False, 0)]),
         ({"durable": False}, []),
     ],
 )
