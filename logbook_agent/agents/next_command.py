@@ -13,6 +13,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
+_NOTHING = "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
 # By entry, how another worktree is ahead: a name of the answer, and its text.
 _AtWork: TypeAlias = Mapping[str, tuple[str, str]]
 
@@ -41,7 +42,9 @@ def next_command(
         "steps": [_data(step, at_work) for step in shown],
         **({"left_out": left_out} if left_out else {}),
     }
-    emit("next", data, _text(shown, at_work, left_out), as_json=common.as_json, warnings=space.warnings)
+    is_met = bool(findings.header.stop_criteria) and findings.header.closing is None
+    rest = "all stop criteria are met: logbook close --help" if is_met else _NOTHING
+    emit("next", data, _text(shown, at_work, left_out) or rest, as_json=common.as_json, warnings=space.warnings)
     return 0
 
 
@@ -60,8 +63,6 @@ def _data(step: OpenStep, at_work: _AtWork) -> dict[str, str]:
 
 
 def _text(shown: Sequence[OpenStep], at_work: _AtWork, left_out: int) -> str:
-    if not shown:
-        return "nothing is left to do here: set stop criteria, or write a next action: logbook edit --help"
     lines = [line for number, step in enumerate(shown, 1) for line in _lines(number, step, at_work)]
     return "\n".join([*lines, *([f"and {left_out} more"] if left_out else [])])
 

@@ -7,7 +7,7 @@ import dataclasses
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.entries.judging import check_gates
+from logbook_agent.entries.judging import check_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, code_hash
@@ -54,8 +54,9 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
 
 
 def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
-    """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options.
-    Raises UsageError where it has no place for the axis, or cannot be run again."""
+    """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options,
+    and with the gates of its entry and the labels that may differ there. Raises UsageError where it has no place for
+    the axis, or cannot be run again."""
     reference, axis = request.like or "", request.axis.partition("=")[0]
     exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry_id, _, number = reference.partition("/")
@@ -80,7 +81,8 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
         found = dataclasses.replace(found, argv=argv)
     prepared = entry.comparison.run.setup if entry.comparison is not None and entry.comparison.run is not None else None
     made = as_made(workspace, request.run, found, reference)
-    return dataclasses.replace(request, run=made, setup=request.setup or prepared)
+    judged = with_gates(entry, request.gates, request.free)
+    return dataclasses.replace(request, run=made, setup=request.setup or prepared, gates=judged.gates, free=judged.free)
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:

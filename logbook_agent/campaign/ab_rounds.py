@@ -338,7 +338,7 @@ class Rounds:
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= BLOCK_PAIRS and (is_replicated or answer.sittings < 2)
             said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-            why = f"enough pairs, but the answer stays open: it needs {said}" if said else "settled"
+            why = f"the answer stays open: it needs {said}" if said else "settled"
             return (Stop.SETTLED, why) if is_new or resumed or enough else None
         return None
 
@@ -408,7 +408,7 @@ class Rounds:
         asked = self._stated(self._entry).question.metrics
         if reported and not {*asked} & {*reported}:
             why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
-        problems = dict.fromkeys(str(p) for run in runs for p in run.problems)
+        problems = dict.fromkeys(str(p) for run in runs for p in run.problems if p.grade != "noted")
         return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
 
     def _line(self, answer: Answer) -> str:

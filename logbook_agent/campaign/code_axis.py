@@ -150,6 +150,10 @@ def checked_out(
                 cause="they have the same files outside of the logbooks, documents left out",
                 hint=hint,
             )
+        if stated is None and (differed := [one.path for one in evaluator if one.differed]):
+            workspace.warnings.append(
+                f"{listed(differed)} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
+            )
         sides = zip(codes, trees, identities, strict=True)
         fresh = [_label(checkout, code, tree.commit, identity) for code, tree, identity in sides]
         labels = stated.question.values if stated is not None else fresh

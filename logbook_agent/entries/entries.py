@@ -19,7 +19,7 @@ from logbook_agent.entries.drafts import (
     with_place_for_result,
     with_relations,
 )
-from logbook_agent.entries.judging import NOTHING, Judging, still_held, with_judging
+from logbook_agent.entries.judging import NOTHING, Judging, with_judging
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
@@ -206,7 +206,6 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
             **relations,
         )
         new = with_judging(record, new, request.judging, workspace.stamp(), book.run_named)
-        workspace.warnings += still_held(book.header.gates, request.judging.free)
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
         new = with_next_after(record, new)
         if new == old:

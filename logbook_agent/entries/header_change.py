@@ -101,7 +101,10 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
         since = {gate: since[gate] for gate in lists["gates"] if since[gate]}
         return dataclasses.replace(header, **texts, **lists, gates_since=since)
 
-    return change_header(workspace, book, change, what=wanted.what, reason=reason)
+    judged = with_gates(book.header, added["gates"], added["free"], wanted.drop)
+    gone = {*book.header.gates, *book.header.free} - {*judged.gates, *judged.free, *wanted.drop}
+    what = ", ".join([wanted.what, *(f"without {text}" for text in sorted(gone))])
+    return change_header(workspace, book, change, what=what, reason=reason)
 
 
 def change_header(

@@ -68,15 +68,6 @@ def _changed(before: Sequence[str], added: Sequence[str], dropped: Sequence[str]
     return tuple(dict.fromkeys([*(text for text in before if text.replace(" ", "") not in gone), *added]))
 
 
-def still_held(gates: Sequence[str], free: Sequence[str]) -> list[str]:
-    """What is said of labels that may differ in an entry, where a gate of the logbook asks for the same."""
-    return [
-        f"the gate {gate!r} of the logbook still holds; to drop it: logbook edit --drop {quote(gate)} --reason WHY"
-        for gate in gates
-        if parse_gate(gate).op == SAME and parse_gate(gate).name in free
-    ]
-
-
 def check_gates(record: Record, gates: Sequence[str]) -> None:
     """Raises UsageError for a new gate on a metric that decides the pairs of an entry: whoever has seen them could
     choose the answer by its limit."""

@@ -63,7 +63,10 @@ def tried_before(
     lines = [f"tried before: {t}" for t in negative] + [f"measured before: {t}" for t in others]
     if len(lines) <= _LINES:
         return lines
-    return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
+    more = len(lines) - _LINES + 1
+    # That list holds what failed or had no gain.
+    place = ": logbook list --tried" if len(negative) >= _LINES - 1 else ""
+    return [*lines[: _LINES - 1], f"and {more} more entries{place}"]
 
 
 def _found(

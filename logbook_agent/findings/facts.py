@@ -102,8 +102,14 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _per_run("devices", [devices_text(r) for r in measured], measured)
     lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(measured)) else []
     lines += _software_lines(measured)
-    lines += _order_lines(record.entry)
+    lines += [*_judged_lines(record.entry), *_order_lines(record.entry)]
     return md.items(lines) if lines else ""
+
+
+def _judged_lines(entry: Entry) -> list[str]:
+    """What judges the rows beside the gates of the logbook."""
+    said = [*map(md.inline_code, entry.gates), *(f"{md.escape(name)} may differ" for name in entry.free)]
+    return [f"gates: {', '.join(said)}"] if said else []
 
 
 def _order_lines(entry: Entry) -> list[str]:

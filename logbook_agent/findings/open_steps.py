@@ -43,7 +43,8 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     closing = thread.header.closing
     if closing is not None:
         return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
-    first = next(open_steps(thread, answers), None)
+    # A second sitting is due after a while: no page changes by itself.
+    first = next((step for step in open_steps(thread, answers) if step.kind != "replication"), None)
     return (first.entry, first.text) if first is not None else ("", "")
 
 

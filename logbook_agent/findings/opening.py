@@ -144,9 +144,10 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     found = settled(answers, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     asked = {_codes(a) for a in answers}
-    over = {entry for a in answers for entry in a.earlier}  # a later entry asks the same
-    over |= {a.entry for a in answers if thread.is_given_up(a.entry)}
-    return tuple(_synopsis(records, thread, a, now, asked, is_over=a.entry in over) for a in in_order.values())
+    # Nothing more is made for what somebody decided, or a later entry asks again.
+    over = {a.entry: "" for a in answers if thread.is_given_up(a.entry)}
+    over |= {entry: f"{a.entry} asks it again" for a in answers for entry in a.earlier}
+    return tuple(_synopsis(records, thread, a, now, asked, over=over.get(a.entry)) for a in in_order.values())
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:
@@ -156,12 +157,18 @@ def _codes(answer: Answer) -> tuple[str, ...]:
 
 
 def _synopsis(
-    records: Records, thread: Thread, answer: Answer, now: datetime, asked: Container[tuple[str, ...]], *, is_over: bool
+    records: Records,
+    thread: Thread,
+    answer: Answer,
+    now: datetime,
+    asked: Container[tuple[str, ...]],
+    *,
+    over: str | None,
 ) -> Synopsis:
-    """The synopsis of a comparison, beside those that were `asked`: the codes of each. `is_over`: nothing more is made
-    for it."""
+    """The synopsis of a comparison, beside those that were `asked`: the codes of each. `over`: why nothing more is made
+    for it, where that is to be said; None where something is."""
     lacks, stated = needed(answer), records.entry(answer.entry).comparison
-    is_left = lacks is not None and not is_over
+    is_left = lacks is not None and over is None
     command = go_on(records, answer) if is_left else ""
     if lacks == Lacks("side", name=answer.question.base) and stated is not None and is_left:
         axis, *codes = _codes(answer)
@@ -174,11 +181,11 @@ def _synopsis(
         is_settled=any(f.is_found for f in answer.findings),
         lacks=lacks.what if lacks is not None else "",
         confidence=answer.confidence,
-        why=why_open(answer),
+        why=(over if lacks is not None else None) or why_open(answer),
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
-        replicate="" if is_over else replicate(records, answer, now),
+        replicate="" if over is not None else replicate(records, answer, now),
     )
 
 
@@ -296,8 +303,7 @@ def failures(
     failed, negative = list[Failed](), list[Failed]()
     for s in reversed(thread.summaries):
         how, text = "" if s["id"] in found else _how_it_failed(s), stated.get(s["id"])
-        is_discarded = thread.standing[s["id"]].discarded_by is not None
-        if s["state"] != VOID and (how or text) and not is_discarded:
+        if s["state"] != VOID and (how or text) and not thread.is_over(s):
             (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
     return tuple(failed), tuple(negative)
 

@@ -140,7 +140,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     yield _newest("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
     yield _Section(key="baseline", value=_baseline(header))
     yield _newest("metrics", [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics])
-    yield _newest("gates", header.gates)
+    yield _newest("gates", [*header.gates, *(f"{name} may differ" for name in header.free)])
     yield _newest("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))
     yield _newest("reserved", reversed(here.reserved))
     yield _Section(key="view", value=here.view)

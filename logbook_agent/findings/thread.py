@@ -189,9 +189,10 @@ class Thread:
     def open(self) -> list[Summary]:
         """Entries that wait for something, in the order of urgency, without those that a finished entry completes or
         somebody discarded."""
-        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_over(s)]
+        return [s for state in OPEN for s in self.summaries if s["state"] == state and not self.is_over(s)]
 
-    def _is_over(self, summary: Summary) -> bool:
+    def is_over(self, summary: Summary) -> bool:
+        """Whether a finished entry completes this one, or somebody discarded it."""
         standing = self.standing[summary["id"]]
         is_done = any(self.by_id[i]["state"] in _DONE for i in standing.completed_by)
         return summary["state"] != "running" and (is_done or standing.discarded_by is not None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
-from logbook_agent.model.gates import WITHHELD, Gate, fails, gates_of, judged
+from logbook_agent.model.gates import SAME, WITHHELD, Gate, fails, gates_of, judged
 from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
@@ -206,8 +206,9 @@ def record_of(
     since: Mapping[str, str] | None = None,
 ) -> Record:
     """An entry with its runs as they are judged, by the gates of the logbook and its own, with their states. `since`:
-    when gates were added to the logbook."""
-    parsed = gates_of(gates, entry.gates, since=since)
+    when gates were added to the logbook. A label that may differ in the entry is judged by no gate of the logbook."""
+    own = {f"{SAME} {name}" for name in entry.free}
+    parsed = gates_of([gate for gate in gates if gate not in own], entry.gates, since=since)
     accepted = {run for one in entry.accepted for run in one.runs}
     statuses = tuple(RunStatus(run=r, state=run_state(r, life)) for r in judged(runs, parsed, accepted))
     free = tuple(dict.fromkeys((*free, *entry.free)))

@@ -45,8 +45,9 @@ def change_lines(changes: Sequence[AnswerChange]) -> Iterator[str]:
     lost: dict[str, list[str]] = {}
     for one in changes:
         if one.after == Outcome.OPEN.value:
-            lost.setdefault(one.why, []).append(one.entry)
+            what = "pair that counts" if one.before == one.after else "answer"
+            lost.setdefault(f"no {what} now: {one.why}", []).append(one.entry)
         else:
             yield f"{one.entry} was {one.before}, and is {one.after} now: {one.why}"
-    for why, entries in lost.items():
-        yield f"{listed(entries, _SHOWN)} {'has' if len(entries) == 1 else 'have'} no answer now: {why}"
+    for what, entries in lost.items():
+        yield f"{listed(entries, _SHOWN)} {'has' if len(entries) == 1 else 'have'} {what}"

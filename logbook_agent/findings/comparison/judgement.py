@@ -230,7 +230,7 @@ def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
         return Lacks("values")
     done = len(_finished(p))
     if judged.pairs < _FORECAST_PAIRS:
-        return Lacks("pairs", BLOCK_PAIRS - (0 if done else len(p.pairs)))
+        return Lacks("pairs", BLOCK_PAIRS - (len(p.pairs) - done) % BLOCK_PAIRS)
     if judged.needed > _MOST_PAIRS:
         return Lacks("pairs")
     return Lacks("pairs", next((n for n in _ORDERS if n >= judged.needed - done), _MOST_PAIRS))

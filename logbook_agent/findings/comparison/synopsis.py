@@ -10,6 +10,7 @@ from typing import TypeAlias
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import last_to_settle, missing_pairs
+from logbook_agent.findings.comparison.judgement import sittings
 from logbook_agent.model.comparison import BLOCK_PAIRS
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.text.phrases import counted, listed
@@ -130,7 +131,14 @@ def _of_one(answer: Answer, found: _Case) -> str:
     alike = [f.metric for f in found if f is not first and is_same(f, first)]
     others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
     others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
-    return "; ".join([f"{words.claim(answer, first)} ({words.basis(first, answer.sittings)})", *_some(others)])
+    return "; ".join([f"{words.claim(answer, first)} ({words.basis(first, _sittings(answer, first))})", *_some(others)])
+
+
+def _sittings(answer: Answer, f: Finding) -> int:
+    """The sittings of the pairs that decided: of the first look, if no second sitting settles it as well."""
+    if not f.is_settled or f.is_replicated or len(answer.times) != f.pairs:
+        return answer.sittings
+    return len(sittings(answer.times[: f.judged]))
 
 
 def _beside(f: Finding, first: Finding) -> str:

@@ -80,11 +80,9 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     for answer, f in _findings(asked, facts, base, side, metric):
         if by := facts.discarded.get(answer.entry):
             discarded = f"{answer.entry} was discarded by {by}"
-        elif answer.question.minimum_effect <= asked.min_effect and (
-            f.is_settled or f.setting not in latest or not latest[f.setting][1].is_settled
-        ):
+        elif f.is_settled or f.setting not in latest or not latest[f.setting][1].is_settled:
             latest[f.setting] = answer, f
-    good = [one for one in latest.values() if _outcome(one[1], asked.min_effect) in asked.outcomes]
+    good = [one for one in latest.values() if _outcome(*one, asked.min_effect) in asked.outcomes]
     entries = [answer.entry for answer, _ in latest.values()]
     if len(good) >= asked.cases:
         return met("; ".join(map(_said, good[: asked.cases])), entries)
@@ -99,13 +97,17 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     if not finding.is_settled:
         return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
     wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
-    return unmet(count + _said(others[0]) + wanted, entries)
+    is_coarse = answer.question.minimum_effect > asked.min_effect
+    command = _missing(asked, facts, base, side, metric if metric not in primary else None)[1] if is_coarse else ""
+    return unmet(count + _said(others[0]) + wanted, entries, command=command)
 
 
-def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
+def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome:
     """The outcome for another minimum effect: an effect below it is no difference if the interval says so, else
     open."""
-    if not finding.is_settled or abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY:
+    is_same = finding.outcome is Outcome.NO_DIFFERENCE
+    is_beyond = abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY
+    if not finding.is_settled or (answer.question.minimum_effect <= minimum_effect if is_same else is_beyond):
         return finding.outcome
     is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
     return Outcome.NO_DIFFERENCE if is_small else Outcome.OPEN

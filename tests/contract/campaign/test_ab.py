@@ -74,7 +74,7 @@ def test_every_reader_says_the_same(settled: Cli, folder: Path) -> None:
     assert ready("list", "quant_mode", "--json").data[0]["result"] == whole
     record = Logbook.open().record("MOE-000")
     assert whole in repr(record)
-    assert whole in in_a_cell(record)
+    assert said in in_a_cell(record)
 
 
 @pytest.mark.slow

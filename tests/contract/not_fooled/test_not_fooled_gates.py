@@ -225,7 +225,7 @@ def test_pairs_are_not_advised_before_the_decision_on_a_checksum(sides: Callable
     assert answer["command"].endswith("--max-pairs 6")
     # The latest word on a label counts.
     changed = cli("edit", "T-000", "--gate", "same checksum")
-    assert "T-000 has no answer now: gate same checksum: it is b, not a" in changed.out
+    assert "T-000 has no pair that counts now: gate same checksum: it is b, not a" in changed.out
     [answer] = cli("status", "--json").data["answers"]
     assert "command" not in answer
     assert "a change of Q=2" in answer["why"]
