@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypedDict
 
 from logbook_agent.features import hook_module
@@ -14,7 +15,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NAMED_KINDS
-from logbook_agent.model.header import STEP, Baseline, BaselineMove, Criterion, Header, Metric
+from logbook_agent.model.header import STEP, Baseline, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import known, with_unit
@@ -98,10 +99,13 @@ class Blocks:
                 "superseded_by": list(thread.superseded_by(summary["id"])),
             }
 
+        closing = self._header.closing
         values = {
             "decisions": [line(s, s["decision"]) for s in thread.decisions],
             "negative_results": [line(s, s["negative"]) for s in thread.negative],
-            "closing": _closing_values(self._header),
+            "closing": {**asdict(closing), "at": minute(closing.at, self._header.zone)}
+            if closing is not None
+            else None,
         }
         return self._templates.render("footer.md.j2", values)
 
@@ -173,18 +177,6 @@ def _criterion_text(criterion: Criterion) -> str:
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
 
-def _closing_values(header: Header) -> dict[str, object] | None:
-    closing = header.closing
-    if closing is None:
-        return None
-    return {
-        "at": minute(closing.at, header.zone),
-        "conclusion": closing.conclusion,
-        "limitations": list(closing.limitations),
-        "next_steps": list(closing.next_steps),
-    }
-
-
 def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
     """A baseline on one line: case, numbers, entry; `none` where there was none."""
     if baseline is None:
@@ -197,34 +189,6 @@ def baseline_text(baseline: Baseline | None, metrics: Sequence[Metric]) -> str:
     ]
     found = [assignments(baseline.config), *numbers, baseline.entry or ""]
     return md.one_line("; ".join(t for t in found if t)) or "a baseline without case and numbers"
-
-
-def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
-    return {
-        "at": minute(move.at, header.zone),
-        "reason": md.one_line(move.reason),
-        "before": baseline_text(move.before, header.metrics),
-    }
-
-
-class NumberValues(TypedDict):
-    """A number of the baseline: its case, and each metric with its value."""
-
-    case: str
-    metrics: list[str]
-
-
-class BaselineValues(TypedDict):
-    """The baseline of a header for templates."""
-
-    date: str | None
-    code_refs: list[str]
-    case: str
-    numbers: list[NumberValues]
-    entry: str | None
-    source: str | None
-    confidence: str | None
-    text: str | None
 
 
 class HeaderValues(TypedDict):
@@ -243,7 +207,7 @@ class HeaderValues(TypedDict):
     constraints: list[str]
     device_hours: str | None
     links: list[dict[str, str]]
-    baseline: BaselineValues | None
+    baseline: dict[str, Any] | None
     baseline_moves: list[dict[str, str]]
     stop_criteria: list[str]
     matrix: list[dict[str, object]]
@@ -285,7 +249,14 @@ def header_values(header: Header) -> HeaderValues:
             "confidence": baseline.confidence,
             "text": baseline.text,
         },
-        "baseline_moves": [_move_values(move, header) for move in header.baseline_moves],
+        "baseline_moves": [
+            {
+                "at": minute(move.at, header.zone),
+                "reason": md.one_line(move.reason),
+                "before": baseline_text(move.before, header.metrics),
+            }
+            for move in header.baseline_moves
+        ],
         "stop_criteria": [_criterion_text(c) for c in header.stop_criteria],
         "matrix": [{"axis": a.axis, "values": list(a.values), "text": a.text} for a in header.matrix],
         "command_templates": [{"label": c.label, "command": c.command} for c in header.command_templates],

@@ -12,8 +12,8 @@ from typing import Literal
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.trust import NOT_COMPARED
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import LogbookError, StoreError, UsageError
-from logbook_agent.model.record import digest
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.record import GOING, digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
@@ -52,9 +52,7 @@ def refresh(workspace: Workspace, book: Book) -> None:
         _write(workspace, book, changed)
     except (StoreError, UsageError) as error:
         again = shlex.join(["logbook", *naming(workspace, book), "render"])
-        workspace.warnings.append(
-            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {again}"
-        )
+        workspace.warnings.append(f"recorded, but the view was not updated: {error.said}; correct that, then: {again}")
 
 
 def render(workspace: Workspace, book: Book) -> None:
@@ -140,7 +138,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
                     continue
             record = found.record(entry_id)
         except StoreError as error:
-            workspace.warnings.append(f"not rendered: {_brief(error)}")
+            workspace.warnings.append(f"not rendered: {error.said}")
             continue
         later, compared = found.later(record.entry), found.compared(record.entry)
         text = blocks.entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
@@ -189,10 +187,6 @@ def view_problem(workspace: Workspace, book: Book) -> ViewProblem | None:
 
 def _is_running(book: Book, entry_id: str) -> bool:
     try:
-        return book.record(entry_id).state in ("running", "submitted", "orphaned")
+        return book.record(entry_id).state in GOING
     except StoreError:
         return False
-
-
-def _brief(error: LogbookError) -> str:
-    return f"{error.message} ({error.cause})" if error.cause else error.message

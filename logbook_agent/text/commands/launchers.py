@@ -23,6 +23,7 @@ ENV_TEMPLATE = "-e {key}={value}"
 _PLACEHOLDER = re.compile(r"(?<!\$)\{(name|env|command)\}")
 _ANY_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w+)\}")
 _ENV_PLACEHOLDER = re.compile(r"\{(key|value)\}")
+KEYS = ("template", "target", "env_template")
 _EXAMPLE = "template = 'ssh {name} {command}'"
 
 
@@ -75,9 +76,7 @@ def _launcher(name: str, given: object) -> Launcher:
     try:
         launcher = decode(Launcher, {"name": name, **given} if isinstance(given, Mapping) else given)
     except CodecError as error:
-        raise UsageError(
-            f"{where}: {error}", cause="a launcher has template, target, env_template", hint=_EXAMPLE
-        ) from None
+        raise UsageError(f"{where}: {error}", cause=f"a launcher has {', '.join(KEYS)}", hint=_EXAMPLE) from None
     _check(launcher, where)
     return launcher
 

@@ -257,7 +257,7 @@ def _compared(text: str, named: re.Match[str], kind: str) -> Span | None:
     first = max(0, named.start() - 1100)
     if not text[first : named.start()].rstrip().endswith("="):
         return None
-    opening = max(map(text[: named.start()].rstrip("=! \"'`\\").rfind, "\"'`"))
+    opening = max(map(text[: named.start()].rstrip(f"=! \"'`\\{PART}").rfind, "\"'`"))
     m = _COMPARED.search(text, max(first, opening), named.start()) if opening >= 0 else None
     if m is None or not is_secret_value(named[0], kind, m["value"]):
         return None

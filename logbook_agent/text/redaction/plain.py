@@ -12,7 +12,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError
 from logbook_agent.model.run import noted
 from logbook_agent.model.values import is_number
-from logbook_agent.text.redaction.names import OF_MANY, VARIABLE, is_secret_value, mark, secret_kind
+from logbook_agent.text.redaction.names import OF_MANY, VARIABLE, is_reference, is_secret_value, mark, secret_kind
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, is_looked_for
 
@@ -103,16 +103,23 @@ class _Cleaner:
                 done[key] = m[0] + self.clean(value[m.end() :], below)
                 continue
             case = is_case or key in _CASES
-            done[self._key(key, value)] = self.clean(value, below, is_case=case)
+            own_key, safe = self._pair(key, value)
+            done[self.clean(own_key)] = self.clean(safe, below, is_case=case)
         return done
 
-    def _key(self, key: Any, value: Any) -> Any:
-        """The key, without what only the whole shows to be a secret: `key=value` may have been one text once."""
-        if not isinstance(key, str) or not isinstance(value, str) or key.isidentifier():
-            return self.clean(key)
-        whole = self._redactor.text(f"{key}={value}")
-        head, is_whole, _ = whole.partition("=")
-        return self.clean(key if whole.startswith(f"{key}=") or not is_whole else head)
+    def _pair(self, key: Any, value: Any) -> tuple[Any, Any]:
+        """A key and its value, without what only both together show to be a secret: they may have been one text,
+        `KEY=VALUE` or `KEY:VALUE`. Names are what they are, but for the scheme of an address."""
+        if not isinstance(key, str) or not isinstance(value, str) or is_reference(value):
+            return key, value
+        if not key.isidentifier() or value.startswith("//"):
+            for sign in "=:":
+                whole = f"{key}{sign}{value}"
+                if (safe := self._redactor.text(whole)) != whole:
+                    self._learn(self._redactor.found(whole))
+                    is_kept = safe.startswith(f"{key}{sign}")
+                    return (key, _distinct(safe[len(key) + 1 :], value)) if is_kept else (safe, "")
+        return key, value
 
     def _is_named(self, name: str, value: Any) -> bool:
         """Whether a value beside a name is short enough to be the secret that it names."""

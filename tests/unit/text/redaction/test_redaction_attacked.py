@@ -56,6 +56,11 @@ def test_hidden(text: str) -> None:
         {"header": "Api-Key", "value": VALUE},
         {"name": "HF_TOKEN", "default": VALUE},
         ["--token", VALUE, 3],
+        ["if", f'"{VALUE}"', "==", "db_password:"],
+        # One text that was cut at its first = or :, as --config cuts it.
+        {"config": {"https": f"//me:{VALUE}@example.org/x"}},
+        {"config": {"Cookie: a": f"1; b={VALUE}"}},
+        {"config": {"curl -u admin": VALUE}},
     ],
 )
 def test_hidden_in_data(plain: Any) -> None:
