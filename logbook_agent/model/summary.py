@@ -43,9 +43,9 @@ class EntryLine(TypedDict):
 
 class Trial(TypedDict):
     """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
-    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
-    tells it from the other cases of the entry; `words` are those of its command that no config explains, `accepted`:
-    somebody let its runs count, `problems` are those of the runs."""
+    in the comparison of the entry, `config`, and `apart`, what else tells it from the other cases of the entry; `words`
+    are those of its command that no config explains, `accepted`: somebody let its runs count, `problems` are those of
+    the runs."""
 
     key: str
     unit: str | None
@@ -55,7 +55,6 @@ class Trial(TypedDict):
     case: str
     label: str | None
     config: dict[str, str]
-    config_left_out: int
     apart: dict[str, str]
     words: str
     accepted: bool
