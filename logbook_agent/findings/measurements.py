@@ -25,9 +25,6 @@ from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
 from logbook_agent.text.phrases import listed
 
-# So many problems of a case are kept.
-_PROBLEMS = 2
-
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
     """The config of each of the baseline's numbers; of the baseline alone when it states none."""
@@ -107,7 +104,7 @@ def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
         values=[value for _, value, _ in own],
         runs=[case.run for case in found],
         accepted=all(case.accepted for case in found),
-        problems=[*dict.fromkeys(problem for case in found for problem in case.problems)][:_PROBLEMS],
+        problems=[*dict.fromkeys(problem for case in found for problem in case.problems)],
         side=part.side if part is not None else None,
         case=part.case if part is not None else "",
         label=first.label if len(labels) == 1 else None,

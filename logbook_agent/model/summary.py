@@ -79,8 +79,8 @@ class TriedItem(TypedDict):
     """One thing that was tried and did not work out: in which `run` (None: none) and all `runs` that came out so, its
     `outcome` and why, the words of the `command`, and the part of the `config` that tells it from others as `case`.
 
-    `left_out`: how many others of the entry are not kept. The keys from `metric` on are of a comparison, and `since` is
-    a later run of the same command that finished; `also`: what the entry of the command was marked with."""
+    The keys from `metric` on are of a comparison, and `since` is a later run of the same command that finished; `also`:
+    what the entry of the command was marked with."""
 
     entry: str
     run: int | str | None
@@ -94,7 +94,6 @@ class TriedItem(TypedDict):
     env: dict[str, str]
     commit: str | None
     runs: NotRequired[list[int | str]]
-    left_out: NotRequired[int]
     metric: NotRequired[str]
     delta: NotRequired[float | None]
     change: NotRequired[str]
