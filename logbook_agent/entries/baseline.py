@@ -202,7 +202,7 @@ def _only(record: Record, reference: str) -> Record:
 def _counts(group: Repeats, metrics: Sequence[str]) -> bool:
     """Whether a case was measured by a run that finished."""
     first = group.cases[0]
-    return first.state == "finished" and first.row.failed is None and any(n in first.row.metrics for n in metrics)
+    return first.is_good and any(n in first.row.metrics for n in metrics)
 
 
 def _median(group: Repeats, metric: Metric) -> float | None:

@@ -114,7 +114,7 @@ class Level:
 
 def level_in(own: Sequence[Case], metric: str) -> Level | None:
     """Where the level changed between the finished runs of a case, by the value of each."""
-    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
+    good = [case for case in own if case.is_good and metric in case.row.metrics]
     values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
     ordered = sorted((run, value) for run, value in values if value is not None)
     if not all(math.isfinite(value) for _, value in ordered):
@@ -172,13 +172,13 @@ class Noise:
 def noise_of(record: Record, declared: Sequence[Metric]) -> list[Noise]:
     """The noise of each primary metric of each case of an entry, from its finished runs; else of each metric that they
     have."""
-    finished = [case for case in counting(cases(record)) if case.state == "finished"]
-    names = dict.fromkeys(name for case in finished for name in case.row.metrics)
+    good = [case for case in counting(cases(record)) if case.is_good]
+    names = dict.fromkeys(name for case in good for name in case.row.metrics)
     metrics = [m for m in declared if m.primary] or [metric_named(name, declared) for name in names]
     durations = [s.run.duration_s for s in record.runs if s.counts and s.run.duration_s is not None]
     run_s = median(durations) if durations else None
     found: list[Noise] = []
-    groups = repeats(finished)
+    groups = repeats(good)
     names_apart = varied(group.cases[0].row.config for group in groups)
     for group, metric in ((group, metric) for group in groups for metric in metrics):
         if values := group.values(metric.name):

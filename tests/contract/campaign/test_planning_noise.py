@@ -63,8 +63,11 @@ def test_what_no_scatter_follows_from(ready: Cli) -> None:
     assert "of 4 runs, which scatter by 60%" in few.out
     nothing = ready("run", "--noise", "--repeat", "6", "--", "true")
     assert nothing.out.splitlines()[1].endswith(f"logbook show {nothing.out.partition(':')[0]}")
+    below = ready("run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC", "tflops=-1").data
+    assert [one["settles"] for one in below["noise"]] == [[]]
+    # A zero is withheld, until somebody accepts it.
     zero = ready("run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC", "tflops=0").data
-    assert [one["settles"] for one in zero["noise"]] == [[]]
+    assert zero["noise"] == []
 
 
 def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
