@@ -118,7 +118,7 @@ def _side(answer: Answer, citation: Citation) -> Cited:
 
 def _one_case(rows: Sequence[Case], citation: Citation, reference: str) -> Repeats:
     """The finished rows of the one case that a citation names."""
-    good = [c for c in rows if c.state in ("finished", None) and value_of(c.row, citation.metric) is not None]
+    good = [case for case in rows if case.is_good and value_of(case.row, citation.metric) is not None]
     if not good:
         there = [name for c in rows for name in (*c.row.metrics, *c.row.observations)]
         raise _no_metric(citation, f"{reference} has no", "its finished rows have", there)

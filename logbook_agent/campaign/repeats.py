@@ -300,7 +300,6 @@ def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
 
 # How often the command is run, unless a number is given.
 NOISE_RUNS = 12
-_FORECASTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,9 +326,7 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
             hint=f"--repeat {NOISE_RUNS}",
         )
     made = run(workspace, request, display, tell=display.progress)
-    return NoiseResult(
-        made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))
-    )
+    return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))
 
 
 def _check_kind(entry: Entry) -> None:

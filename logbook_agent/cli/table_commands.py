@@ -30,7 +30,7 @@ class TableOptions:
 
     metrics = METRICS("A metric or observation; repeatable. [declared]")
     pivot = option("--pivot KEY", "Config key, label, entry, commit or env:NAME whose values become columns.")
-    values = repeated("--value V", "Only these pivot values, in this order; repeatable.")
+    values = repeated("--value V", "Only these pivot values, the base first, then in this order; repeatable.")
     first_last = flag("--first-last", "Only the first and last pivot column.")
     delta = flag("--delta", "Change of each pivot column from the base in percent, else of each row.")
     ratio = flag("--ratio", "Ratio of each pivot column to the base, else of each row.")

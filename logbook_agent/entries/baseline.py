@@ -12,7 +12,7 @@ from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases, without_zeros
 from logbook_agent.findings.measurements import is_case, unit_of, value_in
 from logbook_agent.findings.read import read
-from logbook_agent.findings.references import resolved
+from logbook_agent.findings.references import names_run, resolved
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header, Metric
@@ -188,9 +188,8 @@ def _measured(
 
 def _only(record: Record, reference: str) -> Record:
     """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names. Raises UsageError when there are none."""
-    rest = reference[len(entry_of(reference)) :]
-    runs = tuple(s for s in record.runs if not rest or rest in (f"/{s.run.run}", f":{s.run.label}"))
-    if not runs and rest:
+    runs = tuple(s for s in record.runs if names_run(reference, s.run))
+    if not runs and reference != record.id:
         there = [f"{record.id}/{s.run.run}" for s in record.runs]
         raise UsageError(
             f"no run {reference}",
@@ -203,7 +202,7 @@ def _only(record: Record, reference: str) -> Record:
 def _counts(group: Repeats, metrics: Sequence[str]) -> bool:
     """Whether a case was measured by a run that finished."""
     first = group.cases[0]
-    return first.state == "finished" and first.row.failed is None and any(n in first.row.metrics for n in metrics)
+    return first.is_good and any(n in first.row.metrics for n in metrics)
 
 
 def _median(group: Repeats, metric: Metric) -> float | None:

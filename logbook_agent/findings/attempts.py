@@ -22,8 +22,6 @@ from logbook_agent.text.shell_words import planned_words
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
 _FAILED = ("failed", "timeout", "stalled")
 _REASON_CHARACTERS = 200
-# Of one entry; what is beyond is counted by `left_out` of the last one kept.
-_MOST_ITEMS = 100
 
 
 def command_key(argv: Sequence[str]) -> str:
@@ -82,10 +80,7 @@ def items_of(record: Record) -> list[TriedItem]:
             same = repr([item[k] for k in ("outcome", "command", "config", "env")])
             item["runs"] = [*found.pop(same, {"runs": []})["runs"], encode(status.run.run)]
             found[same] = item
-    kept = list(found.values())[-_MOST_ITEMS:]
-    if len(found) > len(kept):
-        kept[0]["left_out"] = len(found) - len(kept)
-    return kept + _marked(record)
+    return [*found.values(), *_marked(record)]
 
 
 def _marked(record: Record) -> list[TriedItem]:

@@ -9,7 +9,7 @@ equal to its base, or was marked as a negative result is not the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -24,12 +24,15 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical, varied
+from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import listed
 
 # What an entry measured of a case, with the entry.
 Tried: TypeAlias = tuple[Summary, Trial]
 # So many problems of a case are shown.
 _PROBLEMS = 2
+# Of a value so many characters are shown.
+_VALUE_CHARS = 200
 # So many are shown where there is room for few.
 SHOWN = 12
 # So many entries that settled the same are named.
@@ -64,7 +67,6 @@ class BestCase:
     run: int
     label: str | None
     config: dict[str, str]
-    config_left_out: int
     apart: dict[str, str]
     problem: dict[str, str]
     flags: dict[str, str]
@@ -131,8 +133,7 @@ class _Ranking:
         problems: dict[object, list[str]] = {}
         for key, config in self._config.items():
             named = tuple((name, canonical(config[name])) for name in self._names if name in config)
-            whole = not self._cases[key][0][1]["config_left_out"]
-            problems.setdefault((named or words.get(key)) if whole else key, []).append(key)
+            problems.setdefault(named or words.get(key), []).append(key)
         self._problems = [_Problem(keys, varied(map(self._config.__getitem__, keys))) for keys in problems.values()]
         between = varied(self._config[problem.keys[0]] for problem in self._problems)
         self._between = [name for name in between if name in self._names]
@@ -253,11 +254,10 @@ class _Ranking:
             entries=tuple(dict.fromkeys(summary["id"] for summary, _ in own)),
             run=own[0][1]["runs"][0],
             label=labels.pop() if len(labels) == 1 else None,
-            config=dict(config),
-            config_left_out=first["config_left_out"],
-            apart=dict(first["apart"]),
-            problem={name: config[name] for name in self._between if name in config},
-            flags={name: config[name] for name in problem.flags if name in config},
+            config=_brief(config, config),
+            apart=_brief(first["apart"], first["apart"]),
+            problem=_brief(config, self._between),
+            flags=_brief(config, problem.flags),
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),
             against=self._against(key),
@@ -311,6 +311,11 @@ class _Ranking:
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
         return _NOT_COMPARED if is_same else _ELSEWHERE
+
+
+def _brief(config: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The values of some names, each cut where it is too long for a line."""
+    return {name: cut_line(config[name], _VALUE_CHARS) for name in names if name in config}
 
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:

@@ -16,6 +16,8 @@ from logbook_agent.model.record import Record
 LIMIT_BYTES = 8000
 # Of so many rows, what a command reports beside metrics and config is shown even where it differs.
 _FEW_ROWS = 3
+# Of so many commands each is said once, and a run has its number, from 0.
+_FEW_COMMANDS = 4
 # The facts of a run that are said once where all runs have the same.
 _OF_RUNS = ("label", "command", "exit", "commit", "busy", "discarded")
 
@@ -81,7 +83,11 @@ def _size(data: object) -> int:
 def _shared(runs: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What all runs and all rows have in common, but for medians; nothing of a single one."""
     facts = [{name: run[name] for name in _OF_RUNS if _is_news(run[name])} for run in runs]
-    return {name: value for parts in (facts, rows) if len(parts) > 1 for name, value in _common(parts).items()}
+    found = _common(facts) if len(runs) > 1 else {}
+    commands = list(dict.fromkeys(run["command"] for run in runs))
+    if 1 < len(commands) <= _FEW_COMMANDS:
+        found["commands"] = commands
+    return found | (_common(rows) if len(rows) > 1 else {})
 
 
 def _is_news(value: object) -> bool:
@@ -110,6 +116,7 @@ def _run(run: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """A run without what is shared. How a command ended well is in its log."""
     left_out = ("rows", "tail", "log") if run["state"] == "finished" else ("rows",)
     line = {name: run[name] for name in run if _is_news(run[name]) and name not in left_out}
+    line |= {"command": shared["commands"].index(run["command"])} if "commands" in shared else {}
     return {**_without(line, shared), "rows": [{"config": {}} | _without(row, shared) for row in run["rows"]]}
 
 

@@ -23,6 +23,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
+from logbook_agent.model.values import varied
 from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.times import duration
 
@@ -113,7 +114,7 @@ class Level:
 
 def level_in(own: Sequence[Case], metric: str) -> Level | None:
     """Where the level changed between the finished runs of a case, by the value of each."""
-    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
+    good = [case for case in own if case.is_good and metric in case.row.metrics]
     values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
     ordered = sorted((run, value) for run, value in values if value is not None)
     if not all(math.isfinite(value) for _, value in ordered):
@@ -168,30 +169,31 @@ class Noise:
     settles: tuple[Settles, ...]
 
 
-def noise_of(record: Record, declared: Sequence[Metric], *, forecasts: int = 0) -> list[Noise]:
+def noise_of(record: Record, declared: Sequence[Metric]) -> list[Noise]:
     """The noise of each primary metric of each case of an entry, from its finished runs; else of each metric that they
-    have. The first `forecasts` also say what an A/B would settle, which takes most of a second each."""
-    finished = [case for case in counting(cases(record)) if case.state == "finished"]
-    names = dict.fromkeys(name for case in finished for name in case.row.metrics)
+    have."""
+    good = [case for case in counting(cases(record)) if case.is_good]
+    names = dict.fromkeys(name for case in good for name in case.row.metrics)
     metrics = [m for m in declared if m.primary] or [metric_named(name, declared) for name in names]
     durations = [s.run.duration_s for s in record.runs if s.counts and s.run.duration_s is not None]
     run_s = median(durations) if durations else None
     found: list[Noise] = []
-    for group, metric in ((group, metric) for group in repeats(finished) for metric in metrics):
+    groups = repeats(good)
+    names_apart = varied(group.cases[0].row.config for group in groups)
+    for group, metric in ((group, metric) for group in groups for metric in metrics):
         if values := group.values(metric.name):
-            scatter = noise_floor([[value] for value in values])
-            is_forecast = len(found) < forecasts and scatter is not None
+            scatter, config = noise_floor([[value] for value in values]), group.cases[0].row.config
             units = (case.row.metrics[metric.name].unit for case in group.cases if metric.name in case.row.metrics)
             found.append(
                 Noise(
                     metric=metric.name,
                     unit=metric.unit or next((unit for unit in units if unit is not None), None),
-                    case=group.apart,
+                    case={**{n: show(config[n]) for n in names_apart if n in config}, **group.apart},
                     runs=len(values),
                     median=median(values),
                     scatter=scatter,
                     run_s=run_s,
-                    settles=_forecast(values) if is_forecast else (),
+                    settles=_forecast(values) if scatter is not None else (),
                 )
             )
     return found

@@ -48,6 +48,11 @@ class Case:
     accepted: bool = False
     shuffled: bool = False
 
+    @property
+    def is_good(self) -> bool:
+        """Whether its run finished and it did not fail, so that its numbers count."""
+        return self.state in ("finished", None) and self.row.failed is None
+
 
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.

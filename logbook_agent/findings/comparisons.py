@@ -11,7 +11,7 @@ from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
 from logbook_agent.findings.comparison.answers import answer_for, apart, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.references import Contrast
+from logbook_agent.findings.references import Contrast, names_run
 from logbook_agent.findings.trust import Compared, Trust
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import entry_of, parse_id
@@ -160,11 +160,8 @@ def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
     sides: list[set[str]] = []
     for reference in asked.references:
         record = records[entry_of(reference)]
-        rest = reference[len(record.id) :]
-        of = [
-            s.run for s in record.runs if rest in ("", f"/{s.run.run}", f":{s.run.label}") and s.run.rows and s.counts
-        ]
-        if rest and not all(run.part for run in of):
+        of = [s.run for s in record.runs if names_run(reference, s.run) and s.run.rows and s.counts]
+        if reference != record.id and not all(run.part for run in of):
             return False
         sides.append({run.part.side for run in of if run.part})
     if all(reference in records for reference in asked.references):

@@ -138,8 +138,10 @@ def _residue(axis: str, sides: Sequence[Sequence[Item]]) -> dict[str, tuple[str,
     within = {name for own in of for name in residue(own)}
     firsts = [items[0] for items in sides]
     for item, text in zip(firsts, differing([item.case for item in firsts]), strict=True):
-        item.place.setdefault(COMMAND, text)
-        item.place.setdefault(CWD, item.case.cwd)
+        # Of a config key with one of these names, the residue tells them by a mark.
+        for name, value in ((COMMAND, text), (CWD, item.case.cwd)):
+            item.place.setdefault(name, value)
+            item.place[f"@{name}"] = value
     names = residue([case for own in of for case in own])
     return {
         name: tuple(show(item.place.get(name)) for item in firsts)

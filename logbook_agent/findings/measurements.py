@@ -25,11 +25,6 @@ from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
 from logbook_agent.text.phrases import listed
 
-CONFIG_CHARS = 1200
-_APART_CHARS = 300
-# So many problems of a case are kept.
-_PROBLEMS = 2
-
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
     """The config of each of the baseline's numbers; of the baseline alone when it states none."""
@@ -99,8 +94,6 @@ def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
     is config that nobody declared."""
     first, beyond = own[0][0], group.apart
     said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
-    whole = {**first.row.config, **said}
-    config = _bounded(whole, CONFIG_CHARS)
     found = [case for case, *_ in own]
     labels = {case.label for case in found}
     # A sweep measures a case before it is compared.
@@ -111,13 +104,12 @@ def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
         values=[value for _, value, _ in own],
         runs=[case.run for case in found],
         accepted=all(case.accepted for case in found),
-        problems=[*dict.fromkeys(problem for case in found for problem in case.problems)][:_PROBLEMS],
+        problems=[*dict.fromkeys(problem for case in found for problem in case.problems)],
         side=part.side if part is not None else None,
         case=part.case if part is not None else "",
         label=first.label if len(labels) == 1 else None,
-        config=config,
-        config_left_out=len(whole) - len(config),
-        apart=_bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS),
+        config={name: spelt(value) for name, value in {**first.row.config, **said}.items()},
+        apart={name: value for name, value in beyond.items() if name not in said},
         words=_words(first),
     )
 
@@ -146,18 +138,6 @@ def row_counts(record: Record) -> tuple[int, int]:
     bad = {run.run for run in plan_runs(runs) if ended_badly(run)} if record.entry.recipe is not None else set()
     failed = [row.failed is not None or run.run in bad for run in runs for row in run.rows]
     return len(failed), sum(failed)
-
-
-def _bounded(config: Mapping[str, Scalar], room: int) -> dict[str, str]:
-    """The first keys with their values as text; a key that is too long ends it."""
-    found: dict[str, str] = {}
-    for name, value in config.items():
-        text = spelt(value)
-        room -= len(name) + len(text) + 2
-        if room < 0:
-            break
-        found[name] = text
-    return found
 
 
 _SHOWN = 5

@@ -15,7 +15,7 @@ from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Scalar
+from logbook_agent.model.run import Run, Scalar
 from logbook_agent.text.phrases import listed
 
 
@@ -71,7 +71,7 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
     without rows."""
     # Together, so that one code has one name on all sides.
     found = counting(cases(*(records[entry] for entry in asked.entries)))
-    sides = [[case for case in found if is_of(reference, case)] for reference in asked.references]
+    sides = [[c for c in found if c.entry == entry_of(name) and names_run(name, c)] for name in asked.references]
     for reference, side in zip(asked.references, sides, strict=True):
         if not side:
             raise _no_rows(reference, records[entry_of(reference)])
@@ -90,13 +90,9 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
     return sides
 
 
-def is_of(reference: str, case: Case) -> bool:
-    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
-    entry = entry_of(reference)
-    rest = reference[len(entry) :]
-    if case.entry != entry or not rest:
-        return case.entry == entry
-    return rest[1:] == (str(case.run) if rest.startswith("/") else case.label)
+def names_run(reference: str, run: Run | Case) -> bool:
+    """Whether `ID`, `ID/RUN` or `ID:LABEL` names this run of its entry, or a row of it."""
+    return reference[len(entry_of(reference)) :] in ("", f"/{run.run}", f":{run.label}")
 
 
 def _no_rows(reference: str, record: Record) -> UsageError:

@@ -158,8 +158,7 @@ def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
 def case_text(best: BestCase) -> str:
     """Label, the keys of the problem and of the case in front of its other config, and whatever else tells it apart."""
     config: Mapping[str, str] = {**best.problem, **best.flags, **best.config, **best.apart}
-    left = [f"and {counted(best.config_left_out, 'more key')}"] if best.config_left_out else []
-    return ", ".join(text for text in (best.label, " ".join([assignments(config), *left])) if text)
+    return ", ".join(text for text in (best.label, assignments(config)) if text)
 
 
 # Of one entry, so that a comment about several has room for them.

@@ -43,9 +43,9 @@ class EntryLine(TypedDict):
 
 class Trial(TypedDict):
     """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
-    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
-    tells it from the other cases of the entry; `words` are those of its command that no config explains, `accepted`:
-    somebody let its runs count, `problems` are those of the runs."""
+    in the comparison of the entry, `config`, and `apart`, what else tells it from the other cases of the entry; `words`
+    are those of its command that no config explains, `accepted`: somebody let its runs count, `problems` are those of
+    the runs."""
 
     key: str
     unit: str | None
@@ -55,7 +55,6 @@ class Trial(TypedDict):
     case: str
     label: str | None
     config: dict[str, str]
-    config_left_out: int
     apart: dict[str, str]
     words: str
     accepted: bool
@@ -80,8 +79,8 @@ class TriedItem(TypedDict):
     """One thing that was tried and did not work out: in which `run` (None: none) and all `runs` that came out so, its
     `outcome` and why, the words of the `command`, and the part of the `config` that tells it from others as `case`.
 
-    `left_out`: how many others of the entry are not kept. The keys from `metric` on are of a comparison, and `since` is
-    a later run of the same command that finished; `also`: what the entry of the command was marked with."""
+    The keys from `metric` on are of a comparison, and `since` is a later run of the same command that finished; `also`:
+    what the entry of the command was marked with."""
 
     entry: str
     run: int | str | None
@@ -95,7 +94,6 @@ class TriedItem(TypedDict):
     env: dict[str, str]
     commit: str | None
     runs: NotRequired[list[int | str]]
-    left_out: NotRequired[int]
     metric: NotRequired[str]
     delta: NotRequired[float | None]
     change: NotRequired[str]

@@ -65,8 +65,7 @@ class Rows:
     count for nothing."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
-        good = [c for c in cases if c.row.failed is None and c.state in ("finished", None)]
-        self.frame: Frame = frame_of(without_zeros(good))
+        self.frame: Frame = frame_of(without_zeros([case for case in cases if case.is_good]))
 
     def missing(self, names: Iterable[str]) -> Computed | None:
         """The state of a predicate about these names where nothing was measured, or no row has one of them; else

@@ -14,12 +14,12 @@ from logbook_agent.findings.tables.spec import TableSpec
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
     """The columns before the metrics: every one that varies and keeps unlike rows apart. Cases that share them and the
     pivot are repeats; without `by_origin`, also those of several entries or labels."""
-    entry, label, state, command = (frame.pseudo[name] for name in ("entry", "label", "state", "command"))
+    entry, label, state = (frame.pseudo[name] for name in ("entry", "label", "state"))
+    command, cwd = frame.pseudo[COMMAND], frame.pseudo[CWD]
     for item, words in zip(frame.items, differing([i.case for i in frame.items], frame.config), strict=True):
-        item.place[command] = words
-        item.place.setdefault(CWD, item.case.cwd)
+        item.place.update({command: words, cwd: item.case.cwd})
     pivot = [] if spec.pivot is None else [spec.pivot]
-    hidden = {COMMAND, CWD, *pivot, *spec.implied}
+    hidden = {command, cwd, *pivot, *spec.implied}
     axes = [name for name in residue(item.case for item in frame.items) if name not in hidden]
     # Config and devices first.
     axes.sort(key=lambda name: name not in frame.config and name != frame.pseudo["devices"])

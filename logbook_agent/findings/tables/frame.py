@@ -15,7 +15,7 @@ from logbook_agent.model.values import is_number as _is_number
 from logbook_agent.text.phrases import listed
 
 ABSENT = "—"
-_PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")
+_PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command", "cwd")
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
 PARTLY_KNOWN = ("package:", "file:", "host")
 

@@ -35,7 +35,6 @@ from logbook_agent.text.phrases import counted
 SPREAD = "bars: lowest to highest run"
 # Runs of one case are drawn one by one from this many on.
 _FEWEST_RUNS = 3
-_FINISHED = ("finished", None)
 _NO_ORDERS: Mapping[str, Sequence[str]] = {}
 _Cell: TypeAlias = tuple[Sequence[Item], Reading]
 
@@ -58,7 +57,7 @@ class EntryRows:
 def rows_of(record: Record) -> EntryRows | None:
     """The measured rows of an entry; None where it has none."""
     every = counting(cases(without_mended(record)))
-    good = [c for c in every if c.state in _FINISHED and c.row.failed is None]
+    good = [case for case in every if case.is_good]
     if not good:
         return None
     frame = frame_of(good)

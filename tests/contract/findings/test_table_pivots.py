@@ -63,3 +63,11 @@ def test_digits_in_the_name_of_a_metric_are_part_of_the_name(cli: Cli) -> None:
     columns, values = table(cli, "--pivot", "mode", "--delta")
     assert (columns, values) == (["p99_ms (ms) @ a", "p99_ms (ms) @ b", "delta p99_ms"], [4, 3, -0.25])
     assert cli("status", "--json").data["best"][0]["value"] == 3
+
+
+def test_a_config_key_may_be_called_command(started: Cli) -> None:
+    for name in ("status", "list"):
+        words = ("--", "echo", "RESULT tflops=1", name)
+        assert started("run", "--config", f"command={name}", *words).code == 0
+    columns, values = table(started, "MOE-000", "MOE-001")
+    assert (columns, values) == (["entry", "command", "tflops"], ["MOE-000", "status", 1.0])

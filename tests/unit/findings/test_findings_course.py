@@ -18,7 +18,7 @@ def test_the_course_of_the_best_ends_with_what_bests_says() -> None:
         draw = random.Random(number)
         trials = [
             {"key": key, "unit": None, "values": [float(draw.randint(0, 4)) for _ in range(draw.randint(1, 3))],
-             "config": {}, "label": draw.choice([None, "a"]), "runs": [1], "config_left_out": 0,
+             "config": {}, "label": draw.choice([None, "a"]), "runs": [1],
              "accepted": False, "problems": [], "apart": {"k": key}, "words": "",
              "side": None, "case": ""}
             for key in draw.sample("abcdefgh", draw.randint(1, 3))
