@@ -151,7 +151,7 @@ def checked_out(
                 hint=hint,
             )
         if stated is None and (differed := [one.path for one in evaluator if one.differed]):
-            workspace.warnings.append(
+            display.progress(
                 f"{listed(differed)} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
             )
         sides = zip(codes, trees, identities, strict=True)

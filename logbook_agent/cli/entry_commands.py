@@ -171,10 +171,10 @@ def _edit_header(common: Common, change: ScopeChange, others: Sequence[str], rea
     space = common.space()
     book = space.book()
     before = _answers(space, book)
-    entry = change_scope(space, book, change, reason)
+    entry, what = change_scope(space, book, change, reason)
     changes = answer_changes(before, _answers(space, book))
     data = {name: encode(getattr(book.header, name)) for name in ("title", "goal", *LISTS)}
-    lines = [f"changed {book.topic}: {change.what} ({entry.id})", *change_lines(changes)]
+    lines = [f"changed {book.topic}: {what} ({entry.id})", *change_lines(changes)]
     if change.gates and any(one.after == Outcome.OPEN for one in changes):
         dropped = command_line([word for gate in change.gates for word in ("--drop", gate)])
         lines.append(f"to take the gate back: logbook edit {dropped} --reason WHY")

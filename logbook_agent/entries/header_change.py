@@ -65,9 +65,9 @@ class ScopeChange:
         return one_line(", ".join(said))
 
 
-def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: str | None) -> Entry:
-    """Change the scope of a logbook, and render its view again; returns the decision. Raises UsageError where the
-    change does not fit, changes nothing, or has no reason."""
+def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: str | None) -> tuple[Entry, str]:
+    """Change the scope of a logbook, and render its view again; returns the decision, and what changed. Raises
+    UsageError where the change does not fit, changes nothing, or has no reason."""
     if not wanted.what:
         raise UsageError(
             "no entry given",
@@ -104,7 +104,7 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
     judged = with_gates(book.header, added["gates"], added["free"], wanted.drop)
     gone = {*book.header.gates, *book.header.free} - {*judged.gates, *judged.free, *wanted.drop}
     what = ", ".join([wanted.what, *(f"without {text}" for text in sorted(gone))])
-    return change_header(workspace, book, change, what=what, reason=reason)
+    return change_header(workspace, book, change, what=what, reason=reason), what
 
 
 def change_header(

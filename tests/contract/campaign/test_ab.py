@@ -78,6 +78,14 @@ def test_every_reader_says_the_same(settled: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_no_page_changes_by_itself(settled: Cli, clock: FixedClock) -> None:
+    assert settled("render", "--check").code == 0
+    clock.tick(11)  # a second sitting would replicate it now
+    assert [step["kind"] for step in settled("next", "--json").data["steps"]] == ["replication"]
+    assert settled("render", "--check").code == 0
+
+
+@pytest.mark.slow
 def test_typed_again_it_adds_pairs_to_its_entry_and_a_second_sitting_replicates_it(
     settled: Cli, folder: Path, clock: FixedClock
 ) -> None:

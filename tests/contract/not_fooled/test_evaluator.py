@@ -49,6 +49,7 @@ def test_the_named_files_of_the_base_measure_both_sides(ready: Cli, git: Git, fo
         git("reset", "-q", "--soft", "main")
     answer = ready("ab", "--code", "main", other, "--json", *COMMAND)
     assert -0.11 < change(answer) < -0.09
+    assert "tools/bench.sh of main measures both sides" in answer.err
     assert answer.data["answer"]["evaluator"] == ["tools/bench.sh"]
     note = "Measured with tools/bench.sh of main on both sides."
     view = (folder / "logbooks/speed.md").read_text()

@@ -256,6 +256,21 @@ def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
     cli(*AXIS, "--new", "--free", "checksum", *COMMAND)
     assert outcomes(cli, "T-001") == {"time_s": "better"}
     assert "gates" not in Store(Path.cwd(), "t").header
+    # What is made like an entry is judged like it.
+    for number, (like, expected) in enumerate((("T-000", "open"), ("T-001", "better")), 2):
+        assert cli(*AXIS, "--new", "--like", like).code in (0, 1)
+        assert outcomes(cli, f"T-00{number}") == {"time_s": expected}
+
+
+def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
+    cli(*AXIS, "--free", "checksum", *COMMAND)
+    assert outcomes(cli) == {"time_s": "better"}
+    assert "gates: checksum may differ" in cli("show", "T-000").out
+    # Freed for the whole logbook, the gate goes, and is named.
+    said = cli("edit", "--free", "checksum", "--reason", "int8 rounds otherwise")
+    assert "checksum may differ, without same checksum" in said.out
+    assert "checksum may differ" in cli("status", "--json").data["gates"]
 
 
 # -- numbers that nobody declared ---------------------------------------------------------------------------

@@ -74,6 +74,17 @@ def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(star
     assert computed(started)[0][0] == "unmet"
 
 
+def test_a_comparison_for_larger_effects_settles_what_it_can(started: Cli) -> None:
+    ask(started, "compared: {axis: mode, values: [base, new], settled: true, outcomes: [better]}")
+    ask(started, "compared: {axis: mode, values: [base, worse], settled: true}")
+    ab(started, "base,new", "--min-effect", "2%")
+    assert computed(started)[0][0] == "met", "an effect above 2% is one above 1%"
+    ab(started, "base,worse", "--min-effect", "50%")
+    state, reason = computed(started)[1]
+    assert (state, "no difference of 50% or more" in reason) == ("unmet", True)
+    assert commands(started)[1].startswith("logbook ab --axis mode=base,worse --like ")
+
+
 def test_each_point_of_a_sweep_is_compared_with_its_control(started: Cli) -> None:
     """The stop criterion of the seeds' top-k sweep: `settled`, each top-k asks for its own comparison."""
     sweep = "axis: topk, values: [1, 2], where: {mode: new}, controls: {mode: base}"
