@@ -1,12 +1,14 @@
 """A project's own templates: in Jinja's sandbox, from regular files of their folder alone, and within limits.
 
 A template that never ends or grows without end is stopped: a timer of processor time raises in the main thread, and the
-system refuses memory beyond a limit.
+system refuses memory beyond a limit. Where Python itself hears no timer, as in a comparison of nested lists, a second
+timer ends the process.
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import resource
 import signal
@@ -28,6 +30,7 @@ from logbook_agent.text import markdown as md
 _FILE_BYTES = 2**20
 _MOST_ITEMS = 2**20
 _MOST_BITS = 2**14
+_GRACE_S = 10.0  # of processor time, until the process is ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +143,18 @@ class _Limits:
 
     def __enter__(self) -> None:
         signal.signal(signal.SIGPROF, self._stop)
+        # It says on stderr where that was; what the signal does by itself is to end the process.
+        faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
         with contextlib.suppress(OSError, ValueError):  # macOS, or a stricter limit of the user's
             mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
             resource.setrlimit(resource.RLIMIT_AS, (mapped + self._more_bytes, self._memory[1]))
         signal.setitimer(signal.ITIMER_PROF, self._cpu_s)  # once: whenever it comes, no second one follows
+        signal.setitimer(signal.ITIMER_VIRTUAL, self._cpu_s + _GRACE_S)
 
     def __exit__(self, *_: object) -> None:
         resource.setrlimit(resource.RLIMIT_AS, self._memory)
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGPROF, self._handler)
 
     @staticmethod

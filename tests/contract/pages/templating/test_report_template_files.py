@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +81,31 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     (folder / "logbook.toml").unlink()
     assert started("render").code == 0
     assert "MOE-000" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_what_python_cannot_interrupt_ends_the_command_and_loses_no_run(started: Cli, folder: Path) -> None:
+    """A comparison of nested lists runs in C, where no timer is heard."""
+    lists = "[[0] * 1000000] * 1000000"
+    (folder / "templates").mkdir()
+    (folder / "templates/entry.md.j2").write_text(
+        f"{{% if entry.state == 'failed' %}}{{{{ {lists} == {lists} }}}}{{% endif %}}"
+    )
+    (folder / "logbook.toml").write_text('templates = "templates"\n')
+    words = [
+        sys.executable,
+        "-m",
+        "logbook_agent",
+        "run",
+        "--title",
+        "T",
+        "--",
+        "sh",
+        "-c",
+        "echo RESULT tflops=2; exit 3",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == -signal.SIGVTALRM
+    assert "templates/entry.md.j2" in done.stderr
+    run = json.loads(next(folder.glob("logbooks/moe/runs/MOE-000.*/*/run.json")).read_text())
+    assert run["exit"]["code"] == 3
+    assert run["rows"][0]["metrics"]["tflops"]["samples"] == [2.0]
