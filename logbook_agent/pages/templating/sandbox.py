@@ -1,8 +1,7 @@
 """A project's own templates: in Jinja's sandbox, from regular files of their folder alone, and within limits.
 
-A template that never ends or grows without end is stopped: a timer of processor time raises in the main thread, and the
-system refuses memory beyond a limit. Where Python itself hears no timer, as in a comparison of nested lists, a second
-timer ends the process.
+A template that never ends or grows without end is stopped by a timer of processor time, which raises in the main
+thread. (A limit of the system on memory would fail other threads of this process, too.)
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import faulthandler
 import os
 import resource
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ _FILE_BYTES = 2**20
 _MOST_ITEMS = 2**20
 _MOST_BITS = 2**14
 _GRACE_S = 10.0  # of processor time, until the process is ended
+_LOOK_S, _PAGE = 0.05, os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,29 +135,45 @@ def _up_to(most: int, pieces: Iterator[str]) -> Iterator[str]:
 
 
 class _Limits:
-    """Raises inside: _LimitError once this much processor time is used, and MemoryError beyond so much more memory. (No
-    generator: where memory is out, nothing more than the old limit is to be had at the end.)"""
+    """Raises _LimitError inside once so much processor time is used, or MemoryError once so much more memory is held;
+    looks at both every 50 ms. Where Python itself hears no timer, as in a comparison of nested lists, a second one ends
+    the process; what one operation asks for beyond four times the memory is refused."""
 
     def __init__(self, cpu_s: float, more_bytes: int) -> None:
         self._cpu_s, self._more_bytes = cpu_s, more_bytes
-        self._memory, self._handler = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGPROF)
+        self._limit, self._handler = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGPROF)
+        self._began_s, self._held = time.process_time(), _memory()[1]
 
     def __enter__(self) -> None:
-        signal.signal(signal.SIGPROF, self._stop)
+        signal.signal(signal.SIGPROF, self._look)
         # It says on stderr where that was; what the signal does by itself is to end the process.
         faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
-        with contextlib.suppress(OSError, ValueError):  # macOS, or a stricter limit of the user's
-            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._more_bytes, self._memory[1]))
-        signal.setitimer(signal.ITIMER_PROF, self._cpu_s)  # once: whenever it comes, no second one follows
+        if mapped := _memory()[0]:
+            with contextlib.suppress(OSError, ValueError):  # a stricter limit of the user's
+                resource.setrlimit(resource.RLIMIT_AS, (mapped + 4 * self._more_bytes, self._limit[1]))
         signal.setitimer(signal.ITIMER_VIRTUAL, self._cpu_s + _GRACE_S)
+        signal.setitimer(signal.ITIMER_PROF, _LOOK_S, _LOOK_S)
 
     def __exit__(self, *_: object) -> None:
-        resource.setrlimit(resource.RLIMIT_AS, self._memory)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        self._lift()
         signal.signal(signal.SIGPROF, self._handler)
 
-    @staticmethod
-    def _stop(number: int, frame: object) -> None:
-        raise _LimitError("takes too much processor time")
+    def _lift(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        resource.setrlimit(resource.RLIMIT_AS, self._limit)
+
+    def _look(self, number: int, frame: object) -> None:
+        is_late = time.process_time() - self._began_s > self._cpu_s
+        if is_late or _memory()[1] - self._held > self._more_bytes:
+            self._lift()  # before what it raises comes where it may: nothing stays behind
+            raise _LimitError("takes too much processor time") if is_late else MemoryError
+
+
+def _memory() -> tuple[int, int]:
+    """The bytes that this process has mapped, and that it holds; 0 where the system does not say."""
+    try:
+        mapped, held, *_ = Path("/proc/self/statm").read_text().split()
+    except OSError:
+        return 0, 0
+    return int(mapped) * _PAGE, int(held) * _PAGE
