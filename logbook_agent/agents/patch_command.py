@@ -47,7 +47,7 @@ def patch_command(
 
 def _said(answer: PatchAnswer, *, undo: bool) -> str:
     """`applied MOE-003 to 2 files: bench.py, kernel.py`, and what was left."""
-    did, why = ("undid {} in", "untracked") if undo else ("applied {} to", "not kept")
+    did, why = ("undid {} in", "untracked") if undo else ("applied {} to", "there already, or not kept")
     files = f"{counted(len(answer.changed), 'file')}: {listed(answer.changed, 10)}"
     lines = [f"{did.format(answer.id)} {files}"] if answer.changed else []
     lines += [f"left as they are ({why}): {listed(answer.left, 10)}"] if answer.left else []

@@ -33,7 +33,7 @@ _APPLY = ("-c", "apply.ignoreWhitespace=no", "-c", "apply.whitespace=nowarn", "a
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchAnswer:
     """The `paths` that a run's code changes against `commit`, as far as they were asked for, and their `diff`. Of an
-    action: the paths that it `changed`, and those that it `left`: untracked ones, and files that were not kept."""
+    action: the paths that it `changed`, and those that it `left`: untracked files, and those that were not kept."""
 
     id: str
     run: int
@@ -57,6 +57,10 @@ class _Git:
             file.flush()
             return write_git(self.top, [*_APPLY, *words, file.name], self.environ, timeout_s=_TIMEOUT_S)
 
+    def has(self, diff: bytes) -> bool:
+        """Whether the files are as a diff leaves them."""
+        return self.apply([diff], "--check", "--reverse").code == 0
+
 
 def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[str]) -> PatchAnswer:
     """Show, apply or undo the changes of `ID` or `ID/RUN`, in all files or in `paths`, as typed. Raises UsageError
@@ -72,8 +76,8 @@ def patch(workspace: Workspace, reference: str, action: Action, paths: Sequence[
     left, changed = list[str](), list[str]()
     if action != "show":
         left = [] if paths else [f.path for f in code.untracked if f.path not in diffs]
-        # A file that git does not track is removed only where it is named.
-        left += [] if paths or action == "apply" else _untracked(git, diffs)
+        # A file that git does not track is removed only where it is named, and stays where it is as it was then.
+        left += [] if paths else [p for p in _untracked(git, diffs) if action == "undo" or git.has(diffs[p])]
         changed = [path for path in diffs if path not in left]
         if unlike := [path for path in changed if path in inexact]:
             raise UsageError(

@@ -144,9 +144,10 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     found = settled(answers, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     asked = {_codes(a) for a in answers}
-    # Nothing more is made for what somebody decided, or a later entry asks again.
+    # Nothing more is made for what somebody decided, or a later entry that counts asks again.
     over = {a.entry: "" for a in answers if thread.is_given_up(a.entry)}
-    over |= {entry: f"{a.entry} asks it again" for a in answers for entry in a.earlier}
+    again = [a for a in answers if thread.standing[a.entry].counts]
+    over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
     return tuple(_synopsis(records, thread, a, now, asked, over=over.get(a.entry)) for a in in_order.values())
 
 

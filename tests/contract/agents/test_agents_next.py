@@ -95,6 +95,9 @@ def test_open_pairs_come_before_prose_and_a_second_sitting_last(
     # What a later entry asks again is left to it.
     again = thread("ab", "--new", "--axis", "mode=a,b", "--max-pairs", "3", "--json", "--", *bench("a", 2))
     assert [one["id"] for one in steps(thread) if one["kind"] == "comparison"] == [again.data["id"]]
+    # What came of a later entry that counts no more is no answer.
+    assert thread("edit", again.data["id"], "--state", "void").code == 0
+    assert [one["id"] for one in steps(thread) if one["kind"] == "comparison"] == ["MOE-002"]
 
 
 def test_at_most_ten_steps_are_listed(thread: Cli) -> None:

@@ -236,6 +236,9 @@ def test_an_untracked_script_comes_and_goes(campaign: Cli, git: Git, folder: Pat
     undone = campaign("patch", "MOE-002", "--undo", "--json").data
     assert (undone["changed"], undone["left"]) == (["bench.py"], ["new/[a] ü.sh"])
     assert (folder / "new/[a] ü.sh").read_text() == script
+    again = campaign("patch", "MOE-002", "--apply", "--json").data
+    assert (again["changed"], again["left"]) == (["bench.py"], ["new/[a] ü.sh"]), "what was left is there already"
+    assert campaign("patch", "MOE-002", "--undo").code == 0
     (folder / "new/[a] ü.sh").write_text("other work\n")
     for way in ("--apply", "--undo"):
         answer = campaign("patch", "MOE-002", way, "--paths", ".", "--json")
