@@ -219,7 +219,9 @@ def _behind(text: str, named: re.Match[str], kind: str) -> Span | None:
         return None
     dash = _DASH.search(text, max(0, named.start() - 3), named.start())
     is_blank = head["loose"] is not None and head["loose"].strip(", ") in ("", PART)
-    is_flag = dash is not None and (head["loose"] is None or (is_blank and dash[0] == "--"))
+    # `-TOKEN = read()` is a line that a diff takes out.
+    is_taken_out = dash is not None and dash[0] == "-" and " " in text[named.end() : head.start("assign") + 1]
+    is_flag = dash is not None and not is_taken_out and (head["loose"] is None or (is_blank and dash[0] == "--"))
     if head["loose"] is not None and text.startswith("-", head.end()):
         return None
     forms = (_WHOLE,) if is_flag and head["loose"] == PART else (_QUOTED, _BARE)

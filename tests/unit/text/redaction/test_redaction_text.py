@@ -60,6 +60,7 @@ ORDINARY = [
     "token: what the router sends; the secret: tune it. Authorization: required",
     "token = tokenizer.next() and token=os.environ['X'] and f(token=token, password=self.password)",
     'HF_TOKEN=$HF_TOKEN GH_TOKEN="${GH_TOKEN}" --token $TOKEN --token "$(cat x)" --password <password>',
+    '-TOKEN = re.compile("a+")\n+TOKEN = re.compile("b+")',
     "usage: x [--token TOKEN] [--api-key KEY] --password-stdin --token-file f",
     "git clone ssh://git@github.com/x/y https://host:8080/a@b",
     "disk-parallel-something-long task-specific-module-name-here hf_model npm_config_x sk-learn-is-a-library",
