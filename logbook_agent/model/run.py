@@ -255,6 +255,10 @@ class Output:
         return error or (lines[-1] if lines else "")
 
 
+# The executor that is a worker on this machine.
+LOCAL = "local"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """runs/NAME/run.json, written by the tool alone. `name` is the whole name of the entry and that of the run, which
@@ -320,11 +324,6 @@ class Run:
         if self.launcher is None:
             return ""
         return self.launcher.name + (f" on {self.launcher.target}" if self.launcher.target else "")
-
-    @property
-    def carrier(self) -> str | None:
-        """The launcher that carried the command, or the executor that ran it; None where neither did."""
-        return self.through or self.executor
 
     @property
     def on(self) -> str | None:

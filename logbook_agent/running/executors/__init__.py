@@ -8,5 +8,7 @@ intake       what workers left is taken into the book
 collection   that of all runs which have ended, as every command does it first
 """
 
-# Executors that need no settings: this machine, and submissions to a known launcher as they were typed.
-LOCAL, TYPED = "local", "typed"
+from logbook_agent.model.run import LOCAL as LOCAL
+
+# As LOCAL, this machine, it needs no settings: submissions to a known launcher as they were typed.
+TYPED = "typed"

@@ -78,6 +78,15 @@ def test_every_reader_says_the_same(settled: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
+    begun = ready(*AB, *SEED, "--max-pairs", "2", "--detach", "--json", *COMMAND)
+    assert begun.code == 0, begun.err
+    assert ready("wait", "MOE-000").code == 0
+    more = ready("ab", "--id", "MOE-000", "--max-pairs", "2", "--json")
+    assert (more.data["pairs"], more.data["answer"]["left_out"]) == (4, [])
+
+
+@pytest.mark.slow
 def test_no_page_changes_by_itself(settled: Cli, clock: FixedClock) -> None:
     assert settled("render", "--check").code == 0
     clock.tick(11)  # a second sitting would replicate it now
