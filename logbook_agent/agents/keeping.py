@@ -58,6 +58,9 @@ class Decided:
     is_in_head: bool = True
 
 
+_NO_COMMIT: tuple[None, list[str], bool] = (None, [], False)
+
+
 def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decided]:
     """Record a decision. Raises UsageError for an entry whose code cannot be decided on, and for a decision that
     stands already."""
@@ -66,7 +69,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     _check(record, request)
     found = read(workspace, book)
     ran = _code_of(record) if request.kept else None
-    commit, lacks = _commit_of(workspace, book, *ran, request.commit) if ran is not None else (None, [])
+    commit, lacks, is_dirty = _commit_of(workspace, book, *ran, request.commit) if ran is not None else _NO_COMMIT
     earlier = _earlier(found, record.id)
     completes = earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit
     if earlier is not None and earlier["kept"] and earlier["commit"] is not None and not (completes or request.commit):
@@ -75,7 +78,9 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         raise UsageError(
             f"{record.id} was {'kept' if request.kept else 'discarded'} already, by {earlier['id']}",
             cause=f"HEAD does not hold what it ran: {listed(lacks, _SHOWN)}" if lacks else "nothing has changed since",
-            hint=f"to name the commit by hand: logbook keep {record.id} --commit HEAD"
+            hint="commit its changes, and type this again"
+            if lacks and is_dirty
+            else f"to name the commit by hand: logbook keep {record.id} --commit HEAD"
             if lacks
             else f"logbook show {earlier['id']}",
         )
@@ -157,19 +162,20 @@ def _code_of(record: Record) -> tuple[Run, Code] | None:
 
 def _commit_of(
     workspace: Workspace, book: Book, run: Run, code: Code, given: str | None
-) -> tuple[str | None, list[str]]:
+) -> tuple[str | None, list[str], bool]:
     """The commit that holds the code of a run: the `given` one, or HEAD, where it has the changes that were not
-    committed then; else the one that the run was made on, and the files that HEAD lacks."""
+    committed then; else the one that the run was made on, and the files that HEAD lacks. And whether something is not
+    committed now."""
     if given is not None:
-        return _named(workspace, given), []
+        return _named(workspace, given), [], False
     if not code.dirty:
-        return code.commit, []
+        return code.commit, [], False
     look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
     here = look.facts()
     if here.code.dirty is False and here.code.identity == code.identity:
-        return here.code.commit, []
+        return here.code.commit, [], False
     lacks = _lacking(book, code, here, look)
-    return (code.commit if lacks else here.code.commit), lacks
+    return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 
 
 def _is_in_head(workspace: Workspace, commit: str) -> bool:

@@ -84,6 +84,8 @@ def test_a_commit_with_other_changes_beside_completes_it(campaign: Cli, git: Git
 def test_the_commit_is_named_by_the_command_that_is_printed(campaign: Cli, git: Git, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     first = campaign("keep", idea, "--json").data
+    # HEAD is not what it will be.
+    assert "commit its changes" in campaign("keep", idea, "--json").error["hint"]
     (folder / "bench.py").write_text("# with a comment\nprint('RESULT tflops=2')\n")
     git("commit", "-q", "-a", "-m", "twice as fast")
     hint = campaign("keep", idea, "--json").error["hint"]
