@@ -42,8 +42,8 @@ def next_command(
         "steps": [_data(step, at_work) for step in shown],
         **({"left_out": left_out} if left_out else {}),
     }
-    is_met = bool(findings.header.stop_criteria) and findings.header.closing is None
-    rest = "all stop criteria are met: logbook close --help" if is_met else _NOTHING
+    rest = "all stop criteria are met: logbook close --help" if findings.header.stop_criteria else _NOTHING
+    rest = "the logbook is closed" if findings.header.closing is not None else rest
     emit("next", data, _text(shown, at_work, left_out) or rest, as_json=common.as_json, warnings=space.warnings)
     return 0
 

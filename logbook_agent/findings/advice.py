@@ -27,7 +27,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import entry_of, parse_id
 from logbook_agent.model.gates import SAME
-from logbook_agent.model.record import COMPARISON, GOING, Record
+from logbook_agent.model.record import COMPARISON, Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
@@ -45,11 +45,9 @@ def pairs_to_add(answer: Answer) -> int:
 
 def go_on(records: Records, answer: Answer) -> str:
     """What to type to settle a comparison: pairs, as many as would probably do, or a decision on a label; empty where
-    neither would, and while a run of it goes on."""
-    lacks, pairs, record = needed(answer), pairs_to_add(answer), records.record(answer.entry)
-    recipe, stated = record.entry.recipe, record.entry.comparison
-    if record.state in GOING:
-        return ""
+    neither would."""
+    lacks, pairs, entry = needed(answer), pairs_to_add(answer), records.entry(answer.entry)
+    recipe, stated = entry.recipe, entry.comparison
     if lacks is not None and lacks.what == "decision":
         return _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
     if not pairs:

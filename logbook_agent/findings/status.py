@@ -48,6 +48,10 @@ class OnMachine:
     claims: Sequence[Mapping[str, object]] = ()
     executed: Sequence[Mapping[str, object]] = ()
 
+    def free(self, command: str) -> str:
+        """The command, unless it goes on with an entry that is being executed."""
+        return "" if {claim["id"] for claim in self.claims} & {*command.split()} else command
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
@@ -119,9 +123,10 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     for answers in (first.found, first.left):
         latest = sorted(answers, key=lambda one: -order[one.entry])
-        yield _newest("answers", [_comparison(found, one) for one in latest if not thread.superseded_by(one.entry)])
+        shown = [one for one in latest if not thread.superseded_by(one.entry)]
+        yield _newest("answers", [_comparison(found, one, here) for one in shown])
     yield _newest("decisions", [_decision(e) for e in _not_superseded(thread, thread.decisions)])
-    yield _criteria(header)
+    yield _criteria(header, here)
     yield _newest("running", [{k: v for k, v in one.data().items() if v is not None} for one in reversed(here.runs)])
     yield _newest("detached_series", reversed(here.series))
     yield _newest("claimed", reversed(here.claims))
@@ -152,12 +157,12 @@ def _not_superseded(thread: Thread, entries: Sequence[Summary]) -> list[Summary]
     return [e for e in reversed(entries) if not thread.superseded_by(e["id"])]
 
 
-def _comparison(found: Findings, one: Synopsis) -> dict[str, object]:
+def _comparison(found: Findings, one: Synopsis, here: OnMachine) -> dict[str, object]:
     """A comparison in one sentence; of one with an open goal why, and the command that adds so many pairs. Without
     `pairs_to_add`, no practical number of them would settle it."""
     more = {
         "why": _text(one.why),
-        "command": found.typed(one.command),
+        "command": here.free(found.typed(one.command)),
         "pairs_to_add": 0 if one.is_hopeless else one.pairs,
         "lacks": one.lacks if one.lacks != "pairs" else "",
         # Nearly all are exploratory.
@@ -183,14 +188,14 @@ def _decision(entry: Summary) -> dict[str, object]:
     return _said(entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
 
 
-def _criteria(header: Header) -> _Section:
+def _criteria(header: Header, here: OnMachine) -> _Section:
     """Stop criteria in their order, those first that are not met."""
     numbered = [*enumerate(header.stop_criteria, 1)]
     shown = sorted(sorted(numbered, key=lambda one: one[1].met)[:SHOWN], key=lambda one: one[0])
-    return _Section(key="criteria", value=[_criterion(one) for _, one in shown], more=len(numbered) - len(shown))
+    return _Section(key="criteria", value=[_criterion(one, here) for _, one in shown], more=len(numbered) - len(shown))
 
 
-def _criterion(criterion: Criterion) -> dict[str, object]:
+def _criterion(criterion: Criterion, here: OnMachine) -> dict[str, object]:
     """The text, whether it is met, and what shows it, or what to type."""
     judgement, computed = criterion.judgement, criterion.computed
     line: dict[str, object] = {"text": _text(criterion.text), "met": criterion.met}
@@ -202,7 +207,7 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
         line["evidence"] = _text(judgement.evidence)
     elif computed is not None and computed.evidence:
         line["evidence"] = computed.entries_text
-    command = computed.command if computed is not None and not criterion.met else ""
+    command = here.free(computed.command) if computed is not None and not criterion.met else ""
     return line | ({"command": command} if command else {})
 
 
