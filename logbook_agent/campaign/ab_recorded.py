@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.code_axis import NONE
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.entries.judging import check_gates, with_gates
@@ -61,10 +62,10 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry_id, _, number = reference.partition("/")
     entry = book.entry(book.resolve(entry_id))
-    stated = entry.comparison.run if entry.comparison is not None and not number else None
+    command = entry.comparison.run if entry.comparison is not None and not number else None
     number = str(book.run_named(entry.id, number)) if number else ""
-    run = run_named(book.record(entry.id), number) if stated is None else None
-    found = invocation_of(run, axis) if run is not None else stated
+    run = run_named(book.record(entry.id), number) if command is None else None
+    found = invocation_of(run, axis) if run is not None else command
     if found is None or found.in_process or not found.argv:
         raise UsageError(
             f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
@@ -81,8 +82,18 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
         found = dataclasses.replace(found, argv=argv)
     prepared = entry.comparison.run.setup if entry.comparison is not None and entry.comparison.run is not None else None
     made = as_made(workspace, request.run, found, reference)
-    judged = with_gates(entry, request.gates, request.free)
-    return dataclasses.replace(request, run=made, setup=request.setup or prepared, gates=judged.gates, free=judged.free)
+    judged, stated = with_gates(entry, request.gates, request.free), entry.comparison
+    is_of_code = request.codes is not None and stated is not None and stated.question.axis == CODE_AXIS
+    is_own = is_of_code and stated is not None and not stated.evaluator
+    return dataclasses.replace(
+        request,
+        run=made,
+        setup=request.setup or prepared,
+        gates=judged.gates,
+        free=judged.free,
+        # Where each code had its own benchmark, it has again.
+        evaluator=request.evaluator or ((NONE,) if is_own else ()),
+    )
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:

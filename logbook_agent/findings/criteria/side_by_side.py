@@ -136,6 +136,8 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
     options += ["--metric", metric] if metric is not None else []
     options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
+    # Pairs of the same code under another name would go to their entry.
+    options += ["--new"] if axis in OF_CODE else []
     command = ab_like(axis, values, rows, *options) if rows else ab_with(axis, values, typed, *options)
     return f"no comparison of {sides}{at}", "" if more else command
 
