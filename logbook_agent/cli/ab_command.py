@@ -45,7 +45,9 @@ class AbOptions:
     gates = GATE
     free = FREE
     setup = option("--setup CMD", "Run this first in each folder in which the command runs: a build.")
-    like = option("--like ID/RUN", "The command of this run, in its folder, with its options and the gates of its entry.")
+    like = option(
+        "--like ID/RUN", "The command of this run, in its folder, with its options and the gates of its entry."
+    )
     new = flag("--new", "Start another entry, though one asks the same of the same code.")
 
 
