@@ -155,6 +155,7 @@ class _Limits:
         resource.setrlimit(resource.RLIMIT_AS, self._memory)
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        faulthandler.unregister(signal.SIGVTALRM)
         signal.signal(signal.SIGPROF, self._handler)
 
     @staticmethod
