@@ -7,6 +7,7 @@ lie, how large a limit is) stands here. After a room is renamed or a function mo
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -110,13 +111,15 @@ def _mcp_desk(folder: Path, allow_run: bool) -> Any:
     return Desk(cwd=folder, root=str(folder / "logbooks"), allow_run=allow_run)
 
 
-def mcp_tool(folder: Path, name: str, given: Mapping[str, Any], *, allow_run: bool = True) -> Any:
+def mcp_tool(
+    folder: Path, name: str, given: Mapping[str, Any], *, allow_run: bool = True, logbook: str | None = None
+) -> Any:
     """The answer of a tool of `logbook mcp` for the logbooks below a folder, without a server."""
     import anyio
 
     from logbook_agent.agents.mcp.tool_calls import answered
 
-    return anyio.run(answered, _mcp_desk(folder, allow_run), name, given)
+    return anyio.run(answered, dataclasses.replace(_mcp_desk(folder, allow_run), logbook=logbook), name, given)
 
 
 def mcp_tools() -> tuple[Any, ...]:

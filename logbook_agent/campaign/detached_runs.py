@@ -111,7 +111,8 @@ def wait(
     numbers: dict[str, set[int]] = {}
     for run in [*collect_ended(workspace, book), *(one.run for one in going_runs(book))]:
         numbers.setdefault(run.entry, set()).add(run.run)
-    running = [*numbers, *open_series(book)]
+    # Another branch may hold the entry of a series that goes on.
+    running = [*numbers, *filter(book.has_entry, open_series(book))]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
     if not wanted:
         last = _last_ended(book)

@@ -92,7 +92,8 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
 
 def names_run(reference: str, run: Run | Case) -> bool:
     """Whether `ID`, `ID/RUN` or `ID:LABEL` names this run of its entry, or a row of it."""
-    return reference[len(entry_of(reference)) :] in ("", f"/{run.run}", f":{run.label}")
+    label = "" if run.label is None else f":{run.label}"
+    return reference[len(entry_of(reference)) :] in ("", f"/{run.run}", label)
 
 
 def _no_rows(reference: str, record: Record) -> UsageError:

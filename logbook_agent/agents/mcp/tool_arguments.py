@@ -55,6 +55,8 @@ class Argument:
                 return
             case "seconds":
                 yield f"{option}={min(max(value, 0.1), LONGEST_WAIT_S)}s"
+            case "count":
+                yield f"{option}={int(value)}"  # 3.0 is an integer of JSON
             case "flag":
                 yield from [option] if value else []
             case "two":

@@ -42,7 +42,8 @@ async def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> dict[str,
     """The answer to a call; an error has the schema `logbook/error/1`. An argument that is null is not given."""
     try:
         tool = _offered(name, allow_run=desk.allow_run)
-        known = {key: value for key, value in {"logbook": desk.logbook, **given}.items() if value is not None}
+        stated = {key: value for key, value in given.items() if value is not None}
+        known = {**({"logbook": desk.logbook} if desk.logbook is not None else {}), **stated}
         _check(tool, known)
         first, *rest = tool.words(known)
         words = [first, f"--root={desk.root}", "--json", *rest]

@@ -156,6 +156,7 @@ class _Limits:
 
     def __exit__(self, *_: object) -> None:
         self._lift()
+        faulthandler.unregister(signal.SIGVTALRM)
         signal.signal(signal.SIGPROF, self._handler)
 
     def _lift(self) -> None:

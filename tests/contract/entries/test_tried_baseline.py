@@ -72,6 +72,7 @@ def test_what_is_no_move(measured: Cli, folder: Path) -> None:
         ),
         (["--entry", "MOE-009", "--reason", "x"], "no entry MOE-009"),
         (["--entry", "MOE-000/7", "--reason", "x"], "no run MOE-000/7"),
+        (["--entry", "MOE-000:None", "--reason", "x"], "no run MOE-000:None"),
         (["--entry", "MOE-000", "--config", "mode=int4", "--reason", "x"], "no row of MOE-000 has mode=int4"),
         (["--number", "tflop=1", "--reason", "x"], "no metric named 'tflop'"),
         (["--number", "tflops=fast", "--reason", "x"], "--number 'tflops=fast'"),

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.agents.mcp.test_mcp_tools import call
 from tests.contract.report.live.live_support import wait_for
-from tests.seams import mcp_document, mcp_tools
+from tests.seams import mcp_document, mcp_tool, mcp_tools
 from tests.stored import at
 
 pytestmark = pytest.mark.slow
@@ -167,3 +167,12 @@ def test_a_text_is_the_text_and_names_no_file(started: Cli, folder: Path) -> Non
         made = call(folder, "record", action="note", text="T", hypothesis=text, field={"Goal": text})["data"]["id"]
         texts = [one["text"] for one in started("show", made, "--json").data["fields"]]
         assert texts == [text, text]
+
+
+def test_null_is_not_given_and_a_whole_number_may_have_a_point(started: Cli, folder: Path) -> None:
+    assert started("start", "other", "--goal", "G", "--prefix", "OTHER", "--metric", "t:min:s").code == 0
+    chosen = mcp_tool(folder, "status", {"logbook": None}, logbook="other")
+    assert chosen["data"]["logbook"]["topic"] == "other"
+    asked = call(folder, "run", logbook="other", repeat=2.0, argv=["true"], label=None)
+    assert "data" in asked, asked
+    assert started("wait", asked["data"]["id"]).code == 0

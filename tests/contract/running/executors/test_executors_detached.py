@@ -173,6 +173,20 @@ def test_a_series(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_series_whose_entry_another_branch_holds_is_not_waited_for(started: Cli, folder: Path) -> None:
+    typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", f": > began; {GO}", cwd=folder)
+    wait_for(lambda: (folder / "began").exists())
+    for name in ("entries", "runs"):
+        (folder / "logbooks/moe" / name).rename(folder / name)
+    waited = started("wait", "--timeout", "5s")
+    for name in ("entries", "runs"):
+        (folder / name).rename(folder / "logbooks/moe" / name)
+    (folder / "go").touch()
+    assert (waited.code, waited.out) == (0, "nothing is running\n"), waited.err
+    assert started("wait").out == "MOE-000: finished, 0 rows\n"
+
+
+@pytest.mark.slow
 def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None:
     typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", f": > began; {GO}", cwd=folder)
     wait_for(lambda: (folder / "began").exists())
