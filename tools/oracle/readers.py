@@ -268,9 +268,12 @@ def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
         base, side = asked["values"]
         latest: dict[str, str] = {}
         for a in answers:
-            goals = [f for f in a["findings"] if not f["watched"] and f["side"] == side and a["minimum_effect"] <= 0.01]
+            goals = [f for f in a["findings"] if not f["watched"] and f["side"] == side]
             for f in goals if a["base"] == base else ():
-                if f["outcome"] != "open" and f["metric"] == goals[0]["metric"]:
+                # "No difference of 2% or more" says of 1% what its interval says.
+                is_known = a["minimum_effect"] <= 0.01 or f["outcome"] != "no difference"
+                is_known = is_known or max(map(abs, f["interval"])) <= 0.01
+                if f["outcome"] != "open" and is_known and f["metric"] == goals[0]["metric"]:
                     latest[json.dumps(f["case"], sort_keys=True)] = f["outcome"]
         due = {*asked.get("outcomes", ["better", "worse", "no difference"])} & {*latest.values()}
         if one["computed"]["state"] != ("met" if due else "unmet"):

@@ -77,10 +77,14 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     metric = asked.metric or next(iter(primary), None)
     latest: dict[object, Found] = {}
     discarded = ""
+
+    def is_settled(found: Found | None) -> bool:
+        return found is not None and _outcome(*found, asked.min_effect) is not Outcome.OPEN
+
     for answer, f in _findings(asked, facts, base, side, metric):
         if by := facts.discarded.get(answer.entry):
             discarded = f"{answer.entry} was discarded by {by}"
-        elif f.is_settled or f.setting not in latest or not latest[f.setting][1].is_settled:
+        elif is_settled((answer, f)) or not is_settled(latest.get(f.setting)):
             latest[f.setting] = answer, f
     good = [one for one in latest.values() if _outcome(*one, asked.min_effect) in asked.outcomes]
     entries = [answer.entry for answer, _ in latest.values()]
