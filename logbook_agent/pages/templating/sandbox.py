@@ -1,21 +1,21 @@
-"""A project's own templates: in Jinja's sandbox, from regular files of their folder alone, and within limits.
+"""A project's own templates: in Jinja's sandbox, from their folder alone, within limits of time, memory and text.
 
-A template that never ends or grows without end is stopped by a timer of processor time, which raises in the main
-thread. (A limit of the system on memory would fail other threads of this process, too.)
+A fork of this process compiles and renders a document, and the system holds it to the limits: a loop without end is
+stopped when its processor time is used up, also within one operation such as `9**9**9`, and memory beyond the limit is
+refused. (Jinja computes constant expressions when it compiles: nothing of a project is compiled outside of a fork.)
 """
 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
+import json
 import os
 import resource
 import signal
-import time
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import jinja2
 from jinja2.loaders import split_template_path
@@ -24,157 +24,151 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, problem
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import manual
+from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.text import markdown as md
 
-_FILE_BYTES = 2**20
-_MOST_ITEMS = 2**20
-_MOST_BITS = 2**14
-_GRACE_S = 10.0  # of processor time, until the process is ended
-_LOOK_S, _PAGE = 0.05, os.sysconf("SC_PAGE_SIZE")
+_MOST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateLimits:
-    """What one document may take."""
+    """What one document may take, and in processor time all of one command: `spare_s` and `mean_s` for each."""
 
     cpu_s: float = 2.0
+    wall_s: float = 120.0
+    spare_s: float = 10.0
+    mean_s: float = 0.05
     memory_bytes: int = 512 * 2**20
     output_bytes: int = 16 * 2**20
 
 
 class Sandbox:
-    """Renders templates of a folder, in the main thread; those that are not there come from `builtin`."""
+    """Renders templates of a folder."""
 
-    def __init__(self, folder: Path, builtin: jinja2.BaseLoader, limits: TemplateLimits) -> None:
+    def __init__(self, folder: Path, limits: TemplateLimits) -> None:
         self._folder, self._limits = folder, limits
-        self._environment = environment(_Bounded, _OwnFiles(folder, builtin))
+        self._left_s = limits.spare_s
+        self._made = environment(ImmutableSandboxedEnvironment, _Files(folder))
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
+        inlet, outlet = os.pipe()
+        # A signal to all, such as that of Ctrl-C, is for this process and not for its fork.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._answer(outlet, name, values)
+        finally:
+            os.close(outlet)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        # A character takes up to six bytes in JSON.
+        most = 6 * self._limits.output_bytes
+        try:
+            with os.fdopen(inlet, "rb") as pipe:
+                data = pipe.read(most + 1)
+        finally:
+            os.kill(pid, signal.SIGKILL)  # where it has ended, nothing is done
+            _, status, used = os.wait4(pid, 0)
+        self._left_s += self._limits.mean_s - used.ru_utime - used.ru_stime
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            raise self._error({"name": name, "message": " takes too much processor time", "kind": "limit"})
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            raise self._error({"name": name, "message": f" takes more than {self._limits.wall_s:g} s", "kind": "limit"})
+        answer = json.loads(data) if 0 < len(data) <= most else {"name": name, "message": " gives no text"}
+        if "text" not in answer:
+            raise self._error(answer)
+        text: str = answer["text"]
+        return text
+
+    def _error(self, answer: Mapping[str, str]) -> StoreError:
+        limits, kind = self._limits, answer.get("kind")
+        cause, hint = (
+            f"the project's own template in {self._folder} is not valid",
+            f"{manual('reference/templates.md')} lists the names a template may use",
+        )
+        if kind == "limit":
+            cause = (
+                f"a template in {self._folder} has {limits.cpu_s:g} s of processor time,"
+                f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text"
+                f" for a document, and {limits.spare_s:g} s for all of a command"
+            )
+            hint = "look for a loop or a very long text in it, or remove it for the built-in template"
+        elif kind == "file":
+            cause = f"templates are regular UTF-8 files called *{SUFFIX} in {self._folder}, of at most 1 MiB"
+            hint = "put such a file in its place, or remove it for the built-in template"
+        return StoreError(f"template {answer['name']}{answer['message']}", cause=cause, hint=hint)
+
+    # -- in the fork -----------------------------------------------------------------------------
+
+    def _answer(self, outlet: int, name: str, values: Mapping[str, object]) -> NoReturn:
+        try:
+            self._restrict()
+            answer = self._answer_of(name, values)
+            with os.fdopen(outlet, "wb") as pipe:
+                pipe.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+        finally:
+            os._exit(0)
+
+    def _restrict(self) -> None:
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF, signal.SIGALRM])
+        # A fork of a process with threads may wait for a lock that none of its own holds: that takes no processor time.
+        signal.setitimer(signal.ITIMER_REAL, self._limits.wall_s)
+        signal.setitimer(signal.ITIMER_PROF, max(min(self._limits.cpu_s, self._left_s), 0.001))
+        # macOS refuses no memory: there the processor time bounds it.
+        with contextlib.suppress(OSError, ValueError):
+            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._limits.memory_bytes, hard))
+
+    def _answer_of(self, name: str, values: Mapping[str, object]) -> dict[str, str]:
         limits = self._limits
         try:
-            with _Limits(limits.cpu_s, limits.memory_bytes):
-                pieces = self._environment.get_template(name).generate(values)
-                # What no record can hold would break the file or act on the terminal that it goes to.
-                return md.without_controls("".join(_up_to(limits.output_bytes, pieces)))
+            size, pieces = 0, []
+            for piece in self._made.get_template(name).generate(values):
+                size += len(piece)
+                if size > limits.output_bytes:
+                    said = f" makes a text of more than {limits.output_bytes >> 20} MiB"
+                    return {"name": name, "message": said, "kind": "limit"}
+                pieces.append(piece)
+            # What no record can hold would break the file or act on the terminal that it goes to.
+            return {"text": md.without_controls("".join(pieces))}
         except MemoryError:
-            excess = f"takes more than {limits.memory_bytes >> 20} MiB of memory"
-        except _LimitError as error:
-            excess = str(error)
-        except StoreError:
-            raise
-        except Exception as error:
+            said = f" takes more than {limits.memory_bytes >> 20} MiB of memory"
+            return {"name": name, "message": said, "kind": "limit"}
+        except _RefusedFile as error:
+            return {"name": error.name, "message": f" {error.message}", "kind": "file"}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
             at_fault, message, line = problem(error, name)
-            raise StoreError(
-                f"template {at_fault}{f', line {line}' if line else ''}: {message[:1000]}",
-                cause=f"the project's own template in {self._folder} is not valid",
-                hint=f"{manual('reference/templates.md')} lists the names a template may use",
-            ) from error
-        raise StoreError(
-            f"template {name} {excess}",
-            cause=f"a document made by templates in {self._folder} has {limits.cpu_s:g} s of processor time,"
-            f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text",
-            hint="look for a loop or a very long text in it, or remove it for the built-in template",
-        )
+            return {"name": at_fault, "message": f"{f', line {line}' if line else ''}: {message[:1000]}"}
 
 
-class _LimitError(BaseException):
-    """A template took more than a limit. No filter of Jinja catches it."""
+class _Files(jinja2.BaseLoader):
+    """The project's templates before the built-in ones. Links are followed within the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folders = (folder, Path(os.path.realpath(builtin_folder("templates"))))
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, None]:
+        name = "/".join(split_template_path(template))
+        for folder in self._folders:
+            if "\0" in name or not os.path.lexists(folder / name):
+                continue
+            real = Path(os.path.realpath(folder / name))
+            if not real.is_relative_to(folder):
+                raise _RefusedFile(template, "is a link that points outside the template folder")
+            if real.suffix != SUFFIX:
+                raise _RefusedFile(template, f"points to {real.name}, which is not called *{SUFFIX}")
+            try:
+                return Folder(folder).text(real, limit=_MOST_BYTES), str(real), None
+            except StoreError as error:
+                raise _RefusedFile(template, error.message.removeprefix(f"{real} ")) from None
+        raise jinja2.TemplateNotFound(template, f"there is no template {template}")
 
 
-class _Bounded(ImmutableSandboxedEnvironment):
-    """Refuses repetitions and powers with huge results before they are computed."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
-        for one, times in ((left, right), (right, left)):
-            if isinstance(one, Sized) and isinstance(times, int) and len(one) * times > _MOST_ITEMS:
-                raise _LimitError(f"repeats a text or list to more than {_MOST_ITEMS:,} characters or items")
-        if isinstance(left, int) and isinstance(right, int):
-            bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
-            if bits > _MOST_BITS:
-                raise _LimitError(f"computes a number of more than {_MOST_BITS:,} bits")
-        return super().call_binop(context, operator, left, right)
-
-
-class _OwnFiles(jinja2.BaseLoader):
-    """The project's templates before the built-in ones. No link is followed."""
-
-    def __init__(self, folder: Path, builtin: jinja2.BaseLoader) -> None:
-        self._folder, self._builtin = folder, builtin
-
-    def get_source(
-        self, environment: jinja2.Environment, template: str
-    ) -> tuple[str, str | None, Callable[[], bool] | None]:
-        path = self._folder.joinpath(*split_template_path(template))
-        if not os.path.lexists(path):
-            return self._builtin.get_source(environment, template)
-        try:
-            if path.suffix != SUFFIX:
-                raise StoreError(f"{path.name} is not called *{SUFFIX}")
-            return Folder(self._folder).text(path, limit=_FILE_BYTES), str(path), None
-        except StoreError as error:
-            raise StoreError(
-                f"template {template} cannot be used: {error.message}",
-                cause=f"templates are regular UTF-8 files called *{SUFFIX} in {self._folder}, of at most 1 MiB; links"
-                " are not followed",
-                hint="put such a file in its place, or remove it for the built-in template",
-            ) from error
-
-
-def _up_to(most: int, pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces. Raises _LimitError when they have more than `most` characters together."""
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > most:
-            raise _LimitError(f"makes a text of more than {most >> 20} MiB")
-        yield piece
-
-
-class _Limits:
-    """Raises _LimitError inside once so much processor time is used, or MemoryError once so much more memory is held;
-    looks at both every 50 ms. Where Python itself hears no timer, as in a comparison of nested lists, a second one ends
-    the process; what one operation asks for beyond four times the memory is refused."""
-
-    def __init__(self, cpu_s: float, more_bytes: int) -> None:
-        self._cpu_s, self._more_bytes = cpu_s, more_bytes
-        self._limit, self._handler = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGPROF)
-        self._began_s, self._held = time.process_time(), _memory()[1]
-
-    def __enter__(self) -> None:
-        signal.signal(signal.SIGPROF, self._look)
-        # It says on stderr where that was; what the signal does by itself is to end the process.
-        faulthandler.register(signal.SIGVTALRM, file=2, all_threads=False, chain=True)
-        if mapped := _memory()[0]:
-            with contextlib.suppress(OSError, ValueError):  # a stricter limit of the user's
-                resource.setrlimit(resource.RLIMIT_AS, (mapped + 4 * self._more_bytes, self._limit[1]))
-        signal.setitimer(signal.ITIMER_VIRTUAL, self._cpu_s + _GRACE_S)
-        signal.setitimer(signal.ITIMER_PROF, _LOOK_S, _LOOK_S)
-
-    def __exit__(self, *_: object) -> None:
-        self._lift()
-        faulthandler.unregister(signal.SIGVTALRM)
-        signal.signal(signal.SIGPROF, self._handler)
-
-    def _lift(self) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        resource.setrlimit(resource.RLIMIT_AS, self._limit)
-
-    def _look(self, number: int, frame: object) -> None:
-        is_late = time.process_time() - self._began_s > self._cpu_s
-        if is_late or _memory()[1] - self._held > self._more_bytes:
-            self._lift()  # before what it raises comes where it may: nothing stays behind
-            raise _LimitError("takes too much processor time") if is_late else MemoryError
-
-
-def _memory() -> tuple[int, int]:
-    """The bytes that this process has mapped, and that it holds; 0 where the system does not say."""
-    try:
-        mapped, held, *_ = Path("/proc/self/statm").read_text().split()
-    except OSError:
-        return 0, 0
-    return int(mapped) * _PAGE, int(held) * _PAGE
+class _RefusedFile(jinja2.TemplateError):
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name

@@ -40,7 +40,7 @@ def test_opening_the_issue(bench: Bench, fault: Fault, more: tuple[str, ...]) ->
     bench.github.rules.add("POST", "/issues$", fault)
     error = refused(bench, 4, "-L", "moe", *words, *more)
     bench.github.rules.clear()
-    commands = typed(error, "logbook sync")
+    commands = typed(error, "logbook -L moe sync")
     if commands[0][-1] != "--dry-run":
         assert {"logbook", *words, "-L", "moe"} <= set(commands[0])
         bench.ok(*commands[0][1:])

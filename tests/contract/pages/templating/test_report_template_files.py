@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,22 +33,12 @@ def test_the_project_is_the_repository_or_the_folder_of_the_settings(started: Cl
 LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 HOSTILE = {
     "loop": "{% if entry.state == 'failed' %}" + LOOP + "{% endif %}",
-    "memory": "{% if entry.state == 'failed' %}{{ '%9999999999d' % 1 }}{% endif %}",
-    "repetition": "{% if entry.state == 'failed' %}{{ 'a' * 10**10 }}{% endif %}",
-    "power": "{% if entry.state == 'failed' %}{{ 9**(9**9) }}{% endif %}",
+    "memory": "{% if entry.state == 'failed' %}{{ 'a' * 10**10 }}{% endif %}",
     "marker": "{% if entry.state == 'failed' %}<!-- logbook:end MOE-000 -->\n<!-- logbook:block x 0 -->{% endif %}",
 }
 
 
-REFUSALS = {
-    "loop": "takes too much processor time",
-    "memory": "takes more than 512 MiB of memory",
-    "repetition": "repeats a text or list to more than",
-    "power": "computes a number of more than",
-}
-
-
-@pytest.mark.parametrize("kind", [wide("loop"), "memory", wide("repetition"), wide("power"), wide("marker")])
+@pytest.mark.parametrize("kind", [wide("loop"), "memory", wide("marker")])
 @pytest.mark.slow
 def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     """A template that fits the new entry, and not the one that was run."""
@@ -68,12 +55,12 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
         assert started("doctor").code == 0
         assert started("render").code == 0
     else:
-        assert f"template entry.md.j2 {REFUSALS[kind]}" in answer.err
+        assert "template entry.md.j2 takes" in answer.err
         assert (folder / "logbooks/moe.md").read_bytes() == before
         for words, code in (("list", 0), ("status", 0), ("table MOE-000", 0), ("show MOE-000", 3), ("render", 3)):
             answer = started(*words.split())
             assert answer.code == code, (words, answer)
-            assert code == 0 or f"template entry.md.j2 {REFUSALS[kind]}" in answer.err
+            assert code == 0 or "template entry.md.j2 takes" in answer.err
         answer = started("doctor")
         assert answer.code == 1
         assert "moe.md: " in answer.out
@@ -81,31 +68,3 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     (folder / "logbook.toml").unlink()
     assert started("render").code == 0
     assert "MOE-000" in (folder / "logbooks/moe.md").read_text()
-
-
-def test_what_python_cannot_interrupt_ends_the_command_and_loses_no_run(started: Cli, folder: Path) -> None:
-    """A comparison of nested lists runs in C, where no timer is heard."""
-    lists = "[[0] * 1000000] * 1000000"
-    (folder / "templates").mkdir()
-    (folder / "templates/entry.md.j2").write_text(
-        f"{{% if entry.state == 'failed' %}}{{{{ {lists} == {lists} }}}}{{% endif %}}"
-    )
-    (folder / "logbook.toml").write_text('templates = "templates"\n')
-    words = [
-        sys.executable,
-        "-m",
-        "logbook_agent",
-        "run",
-        "--title",
-        "T",
-        "--",
-        "sh",
-        "-c",
-        "echo RESULT tflops=2; exit 3",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == -signal.SIGVTALRM
-    assert "templates/entry.md.j2" in done.stderr
-    run = json.loads(next(folder.glob("logbooks/moe/runs/MOE-000.*/*/run.json")).read_text())
-    assert run["exit"]["code"] == 3
-    assert run["rows"][0]["metrics"]["tflops"]["samples"] == [2.0]

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
-import signal
-import subprocess
-import sys
-import threading
 import time
 from pathlib import Path
 
@@ -34,10 +29,10 @@ def own(folder: Path, text: str, limits: TemplateLimits = QUICK) -> Templates:
 
 
 def refusal(templates: Templates, **values: object) -> str:
-    began = time.process_time()
+    began = time.monotonic()
     with pytest.raises(StoreError) as caught:
         templates.render(NAME, values)
-    assert time.process_time() - began < BOUND_S
+    assert time.monotonic() - began < BOUND_S
     assert caught.value.cause
     assert caught.value.hint
     return caught.value.message
@@ -49,18 +44,14 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{{ 'a' * 10**10 }}", "repeats a text or list to more than 1,048,576 characters or items"),
-        ("{{ [0] * 10**10 }}", "repeats a text or list to more than 1,048,576 characters or items"),
+        ("{{ 'a' * 10**10 }}", MEMORY),
         ("{{ '%999999999d' % 1 }}", MEMORY),
         ("{{ 'a'|indent(10**9, true) }}", MEMORY),
         ("{% set n = namespace(s='a') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}", MEMORY),
-        ("{{ 9**(9**9) }}", "computes a number of more than 16,384 bits"),
-        ("{% set n = namespace(s=9) %}{% for i in range(99) %}{% set n.s = n.s * n.s %}{% endfor %}", "16,384 bits"),
-        ("{{ 5|round(10**9, 'ceil') }}", CPU),
-        ("{% set n = namespace(s=[]) %}{% for i in range(99) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}", CPU),
+        ("{{ 9**(9**9) }}", CPU),
         (LOOP, CPU),
         ("{% for a in range(99999) %}{{ 'a' * 99 }}{% endfor %}", OUTPUT),
-        ("{{ ('a ' * 5 * 10**5)|wordwrap(1)|wordcount }}", ""),
+        ("{{ ('a ' * 5 * 10**6)|wordwrap(1)|wordcount }}", ""),
         ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
         (f"{{% include '{NAME}' %}}", "RecursionError"),
         ("{% if 1 %}" * 3000 + "{% endif %}" * 3000, ""),
@@ -69,58 +60,7 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
 @pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
-    def state() -> object:
-        return (
-            signal.getitimer(signal.ITIMER_PROF),
-            signal.getitimer(signal.ITIMER_VIRTUAL),
-            signal.getsignal(signal.SIGPROF),
-            resource.getrlimit(resource.RLIMIT_AS),
-        )
-
-    before = state()
-    templates = own(tmp_path, text)
-    assert said in refusal(templates, x="a")
-    assert state() == before
-
-
-@pytest.mark.parametrize("more", range(5))
-def test_where_no_memory_is_left_at_all_the_timers_end(tmp_path: Path, more: int) -> None:
-    """Small pieces fill it to the last byte, in a process of its own, whose memory holds nothing else."""
-    fill = "{% set ns.a = [ns.a, j ~ 'x'] %}"
-    loops = "{% for i in range(90000) %}{% for j in range(90000) %}" + fill + "{% endfor %}{% endfor %}"
-    (tmp_path / NAME).write_text("{% set ns = namespace(a=[]) %}" + loops)
-    words = [sys.executable, "-c", _FILLED, str(tmp_path), str(2**24 + more * 70_000)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == ["True", "{(0.0, 0.0)}", "True"], done.stderr
-
-
-# What it says, the timer, and whether the signal is handled as before.
-_FILLED = f"""
-import signal, sys
-from pathlib import Path
-from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.sandbox import TemplateLimits
-from logbook_agent.pages.templating.templates import Templates
-
-limits = TemplateLimits(memory_bytes=int(sys.argv[2]), cpu_s=20.0)
-try:
-    Templates(Path(sys.argv[1]), limits=limits).render("{NAME}", {{}})
-except StoreError as error:
-    print("of memory" in error.message)
-print({{signal.getitimer(timer) for timer in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL)}})
-print(signal.getsignal(signal.SIGPROF) == signal.SIG_DFL)
-"""
-
-
-def test_another_thread_has_no_timer_and_uses_the_built_in_templates(tmp_path: Path) -> None:
-    values = {"decisions": [], "negative_results": [], "closing": {"at": "2026-02-10", "conclusion": "Done"}}
-    templates, texts = own(tmp_path, "{{ closing.conclusion }} by ours"), []
-    values["closing"] |= {"limitations": [], "next_steps": []}
-    thread = threading.Thread(target=lambda: texts.append(templates.render(NAME, values)))
-    thread.start()
-    thread.join()
-    assert templates.render(NAME, values) == "Done by ours"
-    assert texts == [Templates().render(NAME, values)]
+    assert said in refusal(own(tmp_path, text), x="a")
 
 
 @pytest.mark.parametrize(
