@@ -326,6 +326,11 @@ class Run:
         return self.launcher.name + (f" on {self.launcher.target}" if self.launcher.target else "")
 
     @property
+    def carrier(self) -> str | None:
+        """What carried the command to another machine: a launcher or an executor; None where it ran on this one."""
+        return self.through or (self.executor if self.executor != LOCAL else None)
+
+    @property
     def on(self) -> str | None:
         """What `--on` named: the launcher or the executor; None where the tool made the run itself."""
         return self.launcher.name if self.launcher is not None else self.executor

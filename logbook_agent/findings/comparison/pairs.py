@@ -27,7 +27,7 @@ from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
-from logbook_agent.model.run import LOCAL, Row, Run
+from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import listed
 
@@ -295,7 +295,7 @@ def _facts(run: Run, row: Row, axis: str) -> dict[str, str | None]:
     is_apart = run.code is not None and run.code.sources is None
     untracked = run.code.untracked if run.code is not None and is_apart else ()
     return {
-        "launcher": run.through or (run.executor if run.executor != LOCAL else None),
+        "launcher": run.carrier,
         "devices": devices_text(row.devices or run.own_devices),
         "host": row.host or run.pool or run.own_host.name,
         **variables,
