@@ -101,7 +101,7 @@ def answer_values(around: Around, first: Opening) -> dict[str, object]:
         "left": left[:_SHOWN_LEFT],
         "more_left": max(0, len(left) - _SHOWN_LEFT),
         "command": first.command,
-        "to_compare": "No comparison was started. To start one, for example:",
+        "to_compare": "No comparison was started. To begin, for example:",
         "nothing_open": _nothing_open(first),
         "next": around.line(first.next),
         "next_of": first.next_of,

@@ -46,7 +46,7 @@ def thousand(folder: Path, entries: int = 1000) -> None:
     words = [word for option in texts.items() for word in option]
     typed("run", "--repeat", "2", *words, "--", "sh", "many.sh")
     store = folder / "logbooks/many"
-    files = [at(store / "entries/MANY-000.yaml"), *sorted(store.glob("runs/MANY-000/*/run.json"))]
+    files = [at(store / "entries/MANY-000.yaml"), *sorted(at(store / "runs/MANY-000").glob("*/run.json"))]
     assert len(files) == 3
     texts_of = {path: path.read_text() for path in files}
     for number in range(entries):

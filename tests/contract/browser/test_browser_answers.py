@@ -87,7 +87,7 @@ def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
     said = {
         "empty": ("Is b faster?", "Nothing was measured yet.", "logbook run --help", "No next step",
                   "Nothing ran yet."),
-        "broken": ("Does it run?", "Nothing was measured yet.", "logbook ab", "No next step", "no memory"),
+        "broken": ("Does it run?", "Nothing was measured yet.", "logbook run --help", "No next step", "no memory"),
         "demo": ("Is int8 faster?", "int8 has 5.97% more tflops than none (95%: ", "No comparison is open.",
                  "Meet the stop criterion", "runs failed."),
     }  # fmt: skip
