@@ -103,10 +103,6 @@ class _Recorder(Shown):
         self._book = book
         self._run = beside_others(workspace, book, planned_run(workspace, book, plan, number))
 
-    @property
-    def spool(self) -> str:
-        return self._run.name
-
     def began(self, facts: Began) -> None:
         self._run = self._book.write_run(with_facts(self._run, facts))
 
