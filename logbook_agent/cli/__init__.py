@@ -236,6 +236,10 @@ def _usage(error: typer.TyperException, args: Sequence[str]) -> UsageError:
         first = next((word for word in args if not word.startswith("-")), "")
         commands = difflib.get_close_matches(first, _NAMES, n=1)
         hint = f"logbook {commands[0]} --help" if commands else "logbook --help"
+        # `reopen` is typed for `close --reopen`.
+        having = [name for name in _NAMES if any(f"--{first}" in p.opts for p in loaded(name).params)]
+        if len(having) == 1:
+            hint = f"logbook {having[0]} --{first}"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
     hint = f"logbook {wanted} --help"
     if near := nearest(option, [o for p in loaded(wanted).params for o in p.opts if o.startswith("--")]):

@@ -104,7 +104,7 @@ def refusal(status: int, headers: Mapping[str, str], said: str, call: Call, host
     return Rejected(
         f"{host.name} refused to {call.doing}",
         cause=said_or_status,
-        hint="`logbook sync --dry-run` shows what would be sent",
+        hint=f"change what it refuses, then: {host.again}",
     )
 
 

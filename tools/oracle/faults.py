@@ -84,21 +84,19 @@ def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
 
 def pool_entries(patch: Patch) -> None:
     """Pairs of other entries that ask the same count, too."""
-    own = comparisons.answers
+    own = comparisons.answer_for
 
-    def pooled(tried: Sequence[Tried], declared: Any) -> Any:
-        all_ = [s for one in tried for s in one.series]
+    def pooled(one: Tried, tried: Sequence[Tried], declared: Any) -> Any:
+        same = [s for other in tried if other.asks == one.asks for s in other.series]
 
         def of_all(s: EntrySeries) -> EntrySeries:
-            place = (s.key, s.side, s.case, s.metric)
-            pairs = [
-                p for other in all_ if (other.key, other.side, other.case, other.metric) == place for p in other.pairs
-            ]
-            return dataclasses.replace(s, pairs=pairs)
+            place = (s.side, s.case, s.metric)
+            all_ = [other for other in same if (other.side, other.case, other.metric) == place]
+            return dataclasses.replace(s, pairs=[p for o in all_ for p in o.pairs])
 
-        return own([dataclasses.replace(one, series=[*map(of_all, one.series)]) for one in tried], declared)
+        return own(dataclasses.replace(one, series=[*map(of_all, one.series)]), tried, declared)
 
-    patch.setattr(comparisons, "answers", pooled)
+    patch.setattr(comparisons, "answer_for", pooled)
 
 
 def one_sitting(patch: Patch) -> None:
