@@ -10,9 +10,10 @@ from typing import Any, TypedDict
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
-from logbook_agent.findings.criteria.predicate import OF_CODE, checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import OF_CODE
 from logbook_agent.model.entry import is_withdrawn, parse_id, typed_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header

@@ -23,14 +23,12 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import MINIMUM_EFFECT, OF_CODE
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import Scalar
 from logbook_agent.text.near import nearest
 
 Values: TypeAlias = tuple[Scalar, ...]
-# Axes whose values are versions of the code.
-OF_CODE = (CODE_AXIS, "commit")
 Config: TypeAlias = Mapping[str, Scalar]
 
 
