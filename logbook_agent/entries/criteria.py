@@ -147,7 +147,7 @@ def _predicate(text: str, fixed: str, tagged: Callable[[str], str]) -> dict[str,
             hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
         ) from None
     named: dict[str, object] = _with_commits(checked_predicate(data, fixed), tagged)
-    return named
+    return checked_predicate(named)
 
 
 def _with_commits(data: Any, tagged: Callable[[str], str]) -> Any:
