@@ -331,7 +331,7 @@ def to_settle(answer: Answer, finding: Finding) -> str:
         case Lacks("gate", name=name):
             free = f"ab --id {answer.entry}" if answer.is_typed else f"edit {answer.entry}"
             side = subject(answer, finding.side)
-            return f"a change of {side}; if {name} may differ: `logbook {free} --free {name}`"
+            return f"a change of {side}; if {name} may differ: logbook {free} --free {name}"
         case Lacks(name=name):
             edit = f"logbook edit {answer.entry}"
             return (

@@ -148,7 +148,7 @@ def test_what_was_discarded_or_failed_beside_its_base_was_tried(cli: Cli, folder
     assert "bad failed in 1 pair: gate same checksum" in text
     [answer] = [one for one in cli("status", "--json").data["answers"] if one["id"] == "MOE-000"]
     assert answer["lacks"] == "gate"
-    assert answer["why"] == "it needs a change of bad; if checksum may differ: `logbook edit MOE-000 --free checksum`"
+    assert answer["why"] == "it needs a change of bad; if checksum may differ: logbook edit MOE-000 --free checksum"
     failed = cli("run", "--json", "--", "false").data["id"]
     assert [one["id"] for one in cli("status", "--json").data["failed"]] == [failed]
     assert cli("discard", failed, "--why", "Wrong.").code == 0

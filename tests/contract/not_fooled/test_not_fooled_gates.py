@@ -267,7 +267,7 @@ def test_the_way_out_of_a_gate_that_each_pair_fails_works_as_printed(sides: Call
     free = "logbook ab --id T-000 --free checksum"
     said = cli(*AXIS, *COMMAND).out
     assert "gate same checksum: it is b, not a" in said
-    assert f"a change of Q=2; if checksum may differ: `{free}`" in said
+    assert f"a change of Q=2; if checksum may differ: {free}" in said
     [answer] = cli("status", "--json").data["answers"]
     assert (answer["lacks"], free in answer["why"]) == ("gate", True)
     assert cli(*shlex.split(free)[1:]).code == 0
