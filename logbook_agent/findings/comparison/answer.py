@@ -252,8 +252,8 @@ class EntryPairs:
     entry: str
     question: Question
     is_fixed: bool
-    is_typed: bool
     is_void: bool
+    is_typed: bool = False
     asks: str = ""
     code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
