@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -23,10 +24,11 @@ from logbook_agent.entries.criteria import (
 )
 from logbook_agent.findings.criteria.predicate import MOVING
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import code_hash
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Computed
 from logbook_agent.running.provenance.git_calls import try_git
+from logbook_agent.store.book import Book
 from logbook_agent.store.repository import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
 
@@ -107,7 +109,7 @@ def criteria_command(
             hint="add: --met N (logbook criteria)",
         )
     book = space.book()
-    change = replace(change, fixed=_fixed(space, change))
+    change = replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
     thread = read(space, book, naming(space, book))
     stated, data = criteria(thread.header), criteria_data(book, thread)
@@ -141,20 +143,25 @@ def _tagged(space: Workspace, name: str) -> str:
     return (tag or b"").decode().strip()
 
 
-def _fixed(space: Workspace, change: CriteriaRequest) -> str:
+def _fixed(space: Workspace, book: Book, change: CriteriaRequest) -> str:
     """What to type where the predicate names code that changes: the commits of now, and the branch of the working tree;
-    empty where it names none."""
+    empty where it names none. Where the changes of WORK are committed since, HEAD is what they were compared with."""
     repository = repository_of(space.cwd)
     if change.predicate is None or repository is None or not MOVING.search(change.predicate[1]):
         return ""
+    number, text = change.predicate
+    code = ["--", ":/", f":(top,exclude){os.path.relpath(space.root, repository.top)}"]
+    compared = [a.question.base for a in read(space, book).comparisons.answers if a.question.axis == CODE_AXIS]
+    is_committed = try_git(repository.top, ["diff", "--quiet", "HEAD", *code], space.environ) is not None
+    base = code_hash(compared[-1]) if compared and is_committed and "WORK" in MOVING.findall(text) else "HEAD"
 
     def now(match: re.Match[str]) -> str:
         if match[0] == "WORK":
             return branch_of(repository) or "BRANCH"
-        found = try_git(repository.top, ["rev-parse", "--short=9", "--verify", match[0]], space.environ)
+        name = base if match[0] == "HEAD" else match[0]
+        found = try_git(repository.top, ["rev-parse", "--short=9", "--verify", name], space.environ)
         return found.decode().strip() if found else "COMMIT"
 
-    number, text = change.predicate
     words = shlex.quote(("" if number is None else f"{number}=") + MOVING.sub(now, text))
     add = f"--add {shlex.quote(change.add)} " if change.add is not None else ""
     reason = f" --reason {shlex.quote(change.reason)}" if change.reason is not None else ""

@@ -161,6 +161,7 @@ _LINES: dict[str, _Lines] = {
     "baseline": _baseline,
     "metrics": _plain("metric: {}"),
     "gates": _plain("gate: {}"),
+    "free": _plain("may differ between the sides: {}"),
     "constraints": _plain("constraint: {}"),
     "reserved": _plain("reserved, without an entry: {}"),
     "view": _plain("view: {}"),

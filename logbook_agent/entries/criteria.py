@@ -10,9 +10,10 @@ from typing import Any, TypedDict
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
-from logbook_agent.findings.criteria.predicate import OF_CODE, checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import OF_CODE
 from logbook_agent.model.entry import is_withdrawn, parse_id, typed_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.header import Criterion, CriterionJudgement, Header
@@ -146,7 +147,7 @@ def _predicate(text: str, fixed: str, tagged: Callable[[str], str]) -> dict[str,
             hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
         ) from None
     named: dict[str, object] = _with_commits(checked_predicate(data, fixed), tagged)
-    return named
+    return checked_predicate(named)
 
 
 def _with_commits(data: Any, tagged: Callable[[str], str]) -> Any:

@@ -76,9 +76,8 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
         )
     metrics = [parse_metric(text) for text in wanted.metrics]
     check_distinct(metrics)
+    gates = checked_gates(wanted.gates)
     added: dict[str, Sequence[Any]] = {
-        "gates": checked_gates(wanted.gates),
-        "free": wanted.free,
         "metrics": metrics,
         "constraints": [*map(clean, wanted.constraints)],
         "links": [*map(parse_link, wanted.links)],
@@ -94,16 +93,18 @@ def change_scope(workspace: Workspace, book: Book, wanted: ScopeChange, reason: 
             "title": clean(wanted.title) if wanted.title else header.title,
             "goal": header.goal if wanted.goal is None else clean(wanted.goal) or None,
         }
-        lists: dict[str, Any] = {name: _merged(name, getattr(header, name), added[name], wanted.drop) for name in LISTS}
-        judged = with_gates(header, added["gates"], added["free"], wanted.drop)
-        lists |= {"gates": judged.gates, "free": judged.free}
-        since = {**dict.fromkeys(lists["gates"], at), **dict.fromkeys(header.gates, ""), **header.gates_since}
-        since = {gate: since[gate] for gate in lists["gates"] if since[gate]}
-        return dataclasses.replace(header, **texts, **lists, gates_since=since)
+        lists: dict[str, Any] = {
+            name: _merged(name, getattr(header, name), of, wanted.drop) for name, of in added.items()
+        }
+        judged = with_gates(header, gates, wanted.free, wanted.drop)
+        since = {**dict.fromkeys(judged.gates, at), **dict.fromkeys(header.gates, ""), **header.gates_since}
+        since = {gate: since[gate] for gate in judged.gates if since[gate]}
+        return dataclasses.replace(judged, **texts, **lists, gates_since=since)
 
-    judged = with_gates(book.header, added["gates"], added["free"], wanted.drop)
-    gone = {*book.header.gates, *book.header.free} - {*judged.gates, *judged.free, *wanted.drop}
-    what = ", ".join([wanted.what, *(f"without {text}" for text in sorted(gone))])
+    after = change(book.header)
+    gone = {*book.header.gates, *book.header.free} - {*after.gates, *after.free}
+    dropped = {*map(_key, wanted.drop)}
+    what = ", ".join([wanted.what, *(f"without {text}" for text in sorted(gone) if _key(text) not in dropped)])
     return change_header(workspace, book, change, what=what, reason=reason), what
 
 

@@ -43,11 +43,6 @@ class Comparisons:
         return {one.entry: one for one in self.answers}
 
     @cached_property
-    def counting(self) -> tuple[Answer, ...]:
-        """The answers of entries that nobody discarded."""
-        return tuple(answer for answer in self.answers if answer.entry not in self._discarded)
-
-    @cached_property
     def _apart(self) -> set[str]:
         return apart(self._pairs, self._header.case_keys)
 

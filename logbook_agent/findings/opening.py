@@ -21,7 +21,7 @@ from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
-from logbook_agent.model.entry import VOID
+from logbook_agent.model.entry import ABANDONED, VOID
 from logbook_agent.model.gates import GATE, WITHHELD
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
@@ -148,7 +148,11 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     over = {a.entry: "" for a in answers if thread.is_given_up(a.entry)}
     again = [a for a in answers if thread.standing[a.entry].counts]
     over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
-    return tuple(_synopsis(records, thread, a, now, asked, over=over.get(a.entry)) for a in in_order.values())
+    made = (_synopsis(records, thread, a, now, asked, over=over.get(a.entry)) for a in in_order.values())
+    # `Opening.failed` has those that failed in each pair.
+    return tuple(
+        one for one in made if one.command or one.lacks != "side" or thread.by_id[one.entry]["state"] != "failed"
+    )
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:
@@ -198,10 +202,9 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open."""
     if is_open:
         return "No comparison is settled yet.", ""
-    stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
-    if stated:
-        why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
-        return why, go_on(records, stated[-1]) or show(stated[-1].entry)
+    if answers:
+        why = f"No comparison is settled yet: {answers[-1].entry} has no pair that counts."
+        return why, go_on(records, answers[-1]) or show(answers[-1].entry)
     if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
     elif any(s["rows"] for s in thread.summaries):
@@ -240,8 +243,8 @@ def _of_rows(rows: Sequence[Item]) -> str:
 
 
 def in_words(thread: Thread, answers: Sequence[Answer], best: BestCase | None) -> tuple[InWords, ...]:
-    """The conclusion and the summary of a thread. Where there is neither, the latest decision; and where nothing is
-    settled, an interpretation: that of the best case, else the latest."""
+    """The conclusion and the summary of a thread. Where there is neither, the latest decision for something; and where
+    nothing is settled, an interpretation: that of the best case, else the latest."""
     closing, summary = thread.header.closing, thread.header.summary
 
     def since(at: str | None) -> tuple[str, ...]:
@@ -254,7 +257,10 @@ def in_words(thread: Thread, answers: Sequence[Answer], best: BestCase | None) -
         said.append(InWords(kind="summary", text=summary, before=since(thread.header.summary_at)))
     if said:
         return tuple(said)
-    decided = [s for s in thread.decisions if s["decision"] and thread.standing[s["id"]].counts]
+    # Why something was discarded is no finding.
+    decided = [
+        s for s in thread.decisions if s["decision"] and s["kept"] is not False and thread.standing[s["id"]].counts
+    ]
     if decided:
         said.append(InWords(kind="decision", text=decided[-1]["decision"] or "", entry=decided[-1]["id"]))
     if any(f.is_found for a in answers for f in a.findings):
@@ -299,11 +305,12 @@ def failures(
     thread: Thread, stated: Mapping[str, str | None], found: Container[str] = ()
 ) -> tuple[tuple[Failed, ...], tuple[Failed, ...]]:
     """The entries with a run that failed: how it failed, or the negative result in `stated`, which says more; and the
-    others that state a negative result. The latest come first. What a comparison adds stands with the answers, and
-    failed pairs beside an answer that was `found` with it."""
+    others that state a negative result. The latest come first. An abandoned entry asks nothing of its failure. What a
+    comparison adds stands with the answers, and failed pairs beside an answer that was `found` with it."""
     failed, negative = list[Failed](), list[Failed]()
     for s in reversed(thread.summaries):
-        how, text = "" if s["id"] in found else _how_it_failed(s), stated.get(s["id"])
+        how = "" if s["id"] in found or s["state"] == ABANDONED else _how_it_failed(s)
+        text = stated.get(s["id"])
         if s["state"] != VOID and (how or text) and not thread.is_over(s):
             (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))
     return tuple(failed), tuple(negative)

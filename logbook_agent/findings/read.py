@@ -73,7 +73,7 @@ class Findings:
             from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
             from logbook_agent.findings.criteria.evidence import facts_of
 
-            answers = self.comparisons.answers
+            answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
@@ -182,8 +182,9 @@ class Findings:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """What the comparisons of the thread found, but for those that somebody discarded."""
-        return self.comparisons.counting if self.states_comparisons else ()
+        """What the comparisons of the thread found, but for those that somebody took back or discarded."""
+        answers = self.comparisons.answers if self.states_comparisons else ()
+        return tuple(answer for answer in answers if not self._standings[answer.entry].is_lost)
 
     @cached_property
     def answered(self) -> Opening:
@@ -228,10 +229,9 @@ class Findings:
         """Everything that was tried and did not work out: failures, marked and discarded entries, comparisons without a
         gain. Each entry is there once for each reason."""
         found, answers = [item for s in self.summaries for item in s["tried"]], self.comparisons.answers
-        failed, verdicts = {item["entry"] for item in found if item["kind"] == FAILURE}, without_gain(answers)
+        failed = {item["entry"] for item in found if item["kind"] == FAILURE}
         found += [item for item in failed_sides(answers, self.summaries) if item["entry"] not in failed]
-        lost = {item["entry"] for item in verdicts}
-        return [*found, *verdicts, *(i for i in discards(self.summaries, self.discarded) if i["entry"] not in lost)]
+        return [*found, *without_gain(answers), *discards(self.summaries, self.discarded)]
 
     @property
     def doubts(self) -> list[str]:

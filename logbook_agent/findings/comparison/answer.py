@@ -45,9 +45,10 @@ class Side:
 class Lacks(NamedTuple):
     """What an open finding needs: so many more `pairs` (infinity: no practical number settles it); `values` of both
     sides above zero; the `direction` of its metric; a `decision` whether the label `name` may differ; or, as the `side`
-    of that name failed in each pair, one that passes."""
+    of that name failed in each pair, one that passes: by the `gate` alone that the label `name` is the same, also a
+    decision."""
 
-    what: Literal["pairs", "values", "direction", "decision", "side"]
+    what: Literal["pairs", "values", "direction", "decision", "side", "gate"]
     pairs: float = math.inf
     name: str = ""
 
@@ -126,8 +127,8 @@ class Answer:
     else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
     another side has otherwise, `alone` has the side and the reason of a failure before the first pair, `apart` is what
     is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name and the reason.
-    `code` labels the code of each side, `times` are when each pair began and ended. Findings of goals come first, in
-    the order of the metrics."""
+    `is_typed`: `ab --id` makes further pairs. `code` labels the code of each side, `times` are when each pair began and
+    ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     question: Question
@@ -138,6 +139,7 @@ class Answer:
     reasons: tuple[str, ...]
     code: Mapping[str, str]
     times: tuple[tuple[str, str], ...] = ()
+    is_typed: bool = False
     earlier: tuple[str, ...] = ()
     is_void: bool = False
     left_out: tuple[str, ...] = ()
@@ -183,7 +185,7 @@ class Answer:
     @property
     def is_lost(self) -> bool:
         """Whether a side failed in each pair of every goal."""
-        return bool(self.goals) and all(f.lacks is not None and f.lacks.what == "side" for f in self.goals)
+        return bool(self.goals) and all(f.lacks is not None and f.lacks.what in ("side", "gate") for f in self.goals)
 
 
 class RunPair(NamedTuple):
@@ -205,7 +207,8 @@ class EntrySeries:
     `case` tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
     axis, `device` its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side
     report beside their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs.
-    `failed` has a side and the reason for each pair that lacks it because it failed. `cautions` are what the benchmark
+    `failed` has a side and the reason for each pair that lacks it because it failed, and the label whose gate `same`
+    it broke, if that is all. `cautions` are what the benchmark
     says that its figures cannot tell, and `left_out` how many pairs do not count, by reason. `finished` counts the
     blocks of the entry that are finished.
     """
@@ -228,27 +231,29 @@ class EntrySeries:
     # What all runs of the base and of the side measured, also those whose pair does not count.
     runs: list[list[float]] = field(default_factory=lambda: [[], []])
 
-    def leave_out(self, why: str, failed: str = "") -> None:
-        """Count a pair that does not count: as one of its sides `failed`, or for another reason."""
+    def leave_out(self, why: str, failed: str = "", label: str = "") -> None:
+        """Count a pair that does not count: as one of its sides `failed`, with another `label`, or for another
+        reason."""
         if failed:
-            self.failed.append([failed, why])
+            self.failed.append([failed, why, label])
         else:
             self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_void`:
-    the entry was taken back, and its pairs count for nothing. `asks`: a digest of the question with its command, which
-    other entries that ask the same share, of any code; empty without a pair. `code` labels the code of each side in its
-    latest pair. `known` names what a gate mentions, or what may differ between the sides; `evaluator` the files of the
-    base that measured both sides, and that another side has otherwise. `alone` has the side and the reason of a failure
-    without which no pair was made."""
+    """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_typed`:
+    `ab --id` makes further ones. `is_void`: the entry was taken back, and its pairs count for nothing. `asks`: a digest
+    of the question with its command, which other entries that ask the same share, of any code; empty without a pair.
+    `code` labels the code of each side in its latest pair. `known` names what a gate mentions, or what may differ
+    between the sides; `evaluator` the files of the base that measured both sides, and that another side has otherwise.
+    `alone` has the side and the reason of a failure without which no pair was made."""
 
     entry: str
     question: Question
     is_fixed: bool
     is_void: bool
+    is_typed: bool = False
     asks: str = ""
     code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)

@@ -25,13 +25,15 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
     counting = [] if one.is_void else one.series
     own = {(s.side, s.case, s.metric): s for s in counting}
     apart = tuple(differences(own, declared, one.known))
-    lost = {side for s in counting for side, _ in s.failed}
+    lost: dict[str, set[str]] = {}
+    for side, _, label in (pair for s in counting for pair in s.failed):
+        lost.setdefault(side, set()).add(label)
     judged = findings(one.question, own, declared, looks=not one.is_fixed)
     found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
     times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
     borne_out, reasons = confidence(found)
     failed: dict[str, Counter[str]] = {}
-    for side, text in (pair for s in counting for pair in s.failed):
+    for side, text, _ in (pair for s in counting for pair in s.failed):
         failed.setdefault(side, Counter())[text] += 1
     beside = [s for s in counting if not s.metric]
     return Answer(
@@ -45,6 +47,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         code=one.code,
         times=tuple(times),
         earlier=_earlier(one, tried),
+        is_typed=one.is_typed,
         is_void=one.is_void,
         left_out=pairs_left_out(left_out(beside)),
         apart=apart,
@@ -113,10 +116,14 @@ def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
 
 
-def _failed(finding: Finding, base: str, lost: set[str]) -> Finding:
-    """The finding; of a side, or base, that failed in each of its pairs one that no further pair would settle."""
+def _failed(finding: Finding, base: str, lost: Mapping[str, Collection[str]]) -> Finding:
+    """The finding; of a side, or base, that failed in each of its pairs one that no further pair would settle. `lost`
+    has the labels in which each side that failed differs from the base; an empty one where it failed otherwise."""
     side = next((name for name in (base, finding.side) if name in lost and not finding.pairs), None)
-    return finding if side is None else replace(finding, lacks=Lacks("side", name=side))
+    if side is None:
+        return finding
+    label = min(lost[side])
+    return replace(finding, lacks=Lacks("gate", name=label) if label else Lacks("side", name=side))
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:

@@ -57,7 +57,8 @@ def tried(record: Record) -> EntryPairs | None:
     for one in found:
         beside = void.get(one.at[1:], {})
         if broken := broken_gate(one, [gate for gate in gates if gate not in beside]):
-            table.leave_out(one.at[:2], one.runs[0], broken, one.at[0])
+            label, why = broken
+            table.leave_out(one.at[:2], one.runs[0], why, one.at[0], label)
             continue
         facts = [_circumstances(run, row, question.axis) for run, row in zip(one.runs, one.rows, strict=True)]
         report(table.series((*one.at, ""), one.runs[0], one.config), one, facts, question.axis)
@@ -78,6 +79,7 @@ def tried(record: Record) -> EntryPairs | None:
         entry=record.id,
         question=question,
         is_fixed=stated.design.fixed,
+        is_typed=stated.run is not None and not stated.run.in_process and not stated.design.fixed,
         is_void=record.state == VOID,
         asks=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]) if pairs else "",
         code=table.code,
@@ -138,7 +140,7 @@ def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRow
     at, base = (pair.side, pair.case), pair.base
     sides = {question.base: base, pair.side: pair.other}
     for name, why in pair.again:
-        table.series((*at, "", ""), base, {}).failed.append([name, why])
+        table.series((*at, "", ""), base, {}).leave_out(why, name)
     if pair.why:
         table.leave_out(at, base, pair.why, pair.failed)
         return
@@ -349,9 +351,9 @@ class _Table:
             )
         return self.found[at]
 
-    def leave_out(self, at: tuple[str, str], base: Run, why: str, failed: str = "") -> None:
+    def leave_out(self, at: tuple[str, str], base: Run, why: str, failed: str = "", label: str = "") -> None:
         """Count a pair that does not count, beside the series of its side and case."""
-        self.series((*at, "", ""), base, {}).leave_out(why, failed)
+        self.series((*at, "", ""), base, {}).leave_out(why, failed, label)
 
     def add_runs(self, record: Record, found: Sequence[PairRows]) -> None:
         """Give each series what all finished runs of its two cases measured: the set of which every reader takes the

@@ -49,14 +49,15 @@ def void_gates(found: Sequence[PairRows], gates: Sequence[Gate]) -> dict[tuple[s
     }
 
 
-def broken_gate(one: PairRows, gates: Sequence[Gate]) -> str:
-    """Which gate the other side breaks by another value than that of the base; empty where it breaks none."""
+def broken_gate(one: PairRows, gates: Sequence[Gate]) -> tuple[str, str] | None:
+    """The label in which the other side has another value than the base, with what is said of that gate; None where it
+    breaks none."""
     for gate in gates:
         base, other = ({*values_of(row, gate.name)} for row in one.rows)
         if base != other:
             said = f"it is {listed(sorted(other), _SHOWN)}, not {listed(sorted(base), _SHOWN)}"
-            return f"{GATE} {gate}: {said if base and other else 'it is not reported'}"
-    return ""
+            return gate.name, f"{GATE} {gate}: {said if base and other else 'it is not reported'}"
+    return None
 
 
 # What a side says of a name that the other side reports.

@@ -102,7 +102,7 @@ def nearest(answer: Answer) -> Finding | None:
 
 
 def _reason(answer: Answer, f: Finding) -> str:
-    if f.lacks is not None and f.lacks.what in ("side", "decision"):
+    if f.lacks is not None and f.lacks.what in ("side", "gate", "decision"):
         return ""
     if f.low is None or f.high is None:
         few = f"a comparison is judged after each {BLOCK_PAIRS} pairs"

@@ -67,7 +67,9 @@ def about(answer: Answer) -> list[str]:
     earlier = [f"The same was asked in {listed(answer.earlier[::-1], _SHOWN_EARLIER)}."] if answer.earlier else []
     void = ["Void: its pairs count for nothing."] if answer.is_void else []
     noted = bounded(answer.notes, _SHOWN_NOTES)
-    return [*earlier, *evaluator(answer), *answer.left_out, *(f"Noted: {text}" for text in noted), *void]
+    gates = {to_settle(answer, f): None for f in answer.goals if f.lacks is not None and f.lacks.what == "gate"}
+    needs = [f"To settle it: {text}" for text in gates]
+    return [*earlier, *evaluator(answer), *answer.left_out, *needs, *(f"Noted: {text}" for text in noted), *void]
 
 
 def evaluator(answer: Answer) -> list[str]:
@@ -326,6 +328,10 @@ def to_settle(answer: Answer, finding: Finding) -> str:
             return f"a direction of {finding.metric}"
         case Lacks("side", name=side):
             return _passing(answer, side)
+        case Lacks("gate", name=name):
+            free = f"ab --id {answer.entry}" if answer.is_typed else f"edit {answer.entry}"
+            side = subject(answer, finding.side)
+            return f"a change of {side}; if {name} may differ: logbook {free} --free {name}"
         case Lacks(name=name):
             edit = f"logbook edit {answer.entry}"
             return (

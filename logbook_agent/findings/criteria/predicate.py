@@ -23,14 +23,12 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.budget import Budget
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.comparison import MINIMUM_EFFECT, OF_CODE, code_hash
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.near import nearest
 
 Values: TypeAlias = tuple[Scalar, ...]
-# Axes whose values are versions of the code.
-OF_CODE = (CODE_AXIS, "commit")
 Config: TypeAlias = Mapping[str, Scalar]
 
 
@@ -105,6 +103,7 @@ class Several:
 Predicate = SideBySide | Target | Budget | Day | ByPerson | Several
 
 _KINDS: Mapping[str, Any] = {"compared": SideBySide, "target": Target, "budget": Budget, "judgement": ByPerson}
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
 # A name of code that is other code as work goes on.
 MOVING = re.compile(r"(?<![\w./-])(?:WORK|HEAD|@)(?![\w/.-])[~^\d]*")
 _WORDS = (*_KINDS, "date", "all", "any")
@@ -164,7 +163,17 @@ def _moving(found: SideBySide) -> list[Scalar]:
     return [v for v in found.values if found.axis in OF_CODE and str(v).startswith(("HEAD", "@", "WORK"))]
 
 
+def _names(found: SideBySide) -> list[str]:
+    """What each value names: of a commit in any length, and of a tag with its commit, the first digits."""
+    if found.axis not in OF_CODE:
+        return [*map(canonical, found.values)]
+    codes = (code_hash(str(value)) for value in found.values)
+    return [code[:7] if _COMMIT.fullmatch(code) else code for code in codes]
+
+
 def _wrong_comparison(c: SideBySide) -> Iterator[str]:
+    if len({*(names := _names(c))}) < len(names):
+        yield f"values: {next(name for name in names if names.count(name) > 1)} is there twice"
     if len(c.values) < 2 and not (c.values and c.controls):
         yield "values: at least two are needed, the first is the base"
     if c.controls and (name := next((n for n in c.controls if n not in {c.axis, *c.where, *c.for_each}), None)):

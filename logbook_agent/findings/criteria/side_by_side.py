@@ -13,10 +13,10 @@ from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import SHORTLY, first_words, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
-from logbook_agent.findings.criteria.predicate import OF_CODE, Config, SideBySide
+from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
 from logbook_agent.findings.tables.frame import Item, show
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, OF_CODE, code_hash, code_name
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.commands.axis_words import ANY, flag_places

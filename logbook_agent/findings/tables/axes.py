@@ -9,6 +9,7 @@ from logbook_agent.findings.cases import Case
 from logbook_agent.findings.identity import COMMAND, CWD, as_typed, residue, unexplained
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.model.comparison import OF_CODE
 
 
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
@@ -19,7 +20,9 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[s
     for item, words in zip(frame.items, differing([i.case for i in frame.items], frame.config), strict=True):
         item.place.update({command: words, cwd: item.case.cwd})
     pivot = [] if spec.pivot is None else [spec.pivot]
-    hidden = {command, cwd, *pivot, *spec.implied}
+    # The sides of a code are named by it.
+    codes = OF_CODE if spec.pivot in OF_CODE else ()
+    hidden = {command, cwd, *pivot, *codes, *spec.implied}
     axes = [name for name in residue(item.case for item in frame.items) if name not in hidden]
     # Config and devices first.
     axes.sort(key=lambda name: name not in frame.config and name != frame.pseudo["devices"])

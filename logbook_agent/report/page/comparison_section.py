@@ -88,8 +88,9 @@ def _rows(answer: Answer) -> list[tuple[Finding, str]]:
 
 
 def _unpractical(answer: Answer, f: Finding) -> list[str]:
-    """What an open finding needs where that is no number of pairs."""
-    return [f"needs {words.to_settle(answer, f)}"] if f.lacks is not None and not words.is_practical(f) else []
+    """What an open finding needs where that is no number of pairs, and no gate, of which `words.about` tells."""
+    is_told = f.lacks is None or f.lacks.what == "gate" or words.is_practical(f)
+    return [] if is_told else [f"needs {words.to_settle(answer, f)}"]
 
 
 def _asked(answer: Answer, *, several: bool) -> str:

@@ -199,3 +199,13 @@ def test_code_that_changes_is_named_as_it_is_now(cli: Cli, git: Callable[..., st
     git("commit", "-q", "-a", "-m", "second")
     for command in (first, steps(cli)[0]["command"]):
         assert cli(*shlex.split(command)[1:], "--evaluator", "none", "--pairs", "1").code == 0
+    # What was changed is committed: its base is that of the A/B. What names one commit twice is refused.
+    hint = cli("criteria", "--predicate", f"1={predicate}", "--reason", "done", "--json").error["hint"]
+    assert f"1={predicate.replace('HEAD, WORK', ', '.join(named))}" in hint
+    assert cli(*shlex.split(hint)[1:]).code == 0
+    git("tag", "last")
+    for values in ("main, main", "last, " + git("rev-parse", "HEAD")):
+        twice = cli(
+            "criteria", "--predicate", f"1={predicate.replace('HEAD, WORK', values)}", "--reason", "x", "--json"
+        )
+        assert twice.error["message"].endswith("is there twice")

@@ -130,4 +130,35 @@ def test_a_comparison_that_was_given_up_is_not_the_next_step(thread: Cli) -> Non
     ab(thread, "env:MODE=5,7", "Seven", "--pairs", "2")
     assert [one["id"] for one in thread("status", "--json").data["next_actions"]] == ["MOE-000"]
     assert thread("edit", "MOE-000", "--state", "abandoned").code == 0
-    assert thread("status", "--json").data["next_actions"] == []
+    data = thread("status", "--json").data
+    assert (data["next_actions"], data["answers"]) == ([], [])
+
+
+def test_what_is_abandoned_asks_nothing_and_what_failed_is_listed_once(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,7", "Left", "--pairs", "2")
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "10")
+    (folder / "broken.sh").write_text(SCRIPT + '[ "$MODE" != 8 ]\n')
+    # The base is first.
+    words = ("ab", "--axis", "env:MODE=5,8", "--seed", "1", "--max-pairs", "2", "--title", "Broken")
+    assert thread(*words, "--", "sh", "broken.sh").code == 1
+    assert thread("run", "--title", "Gone", "--", "false").code == 1
+    for abandoned in ("MOE-000", "MOE-001", "MOE-003"):
+        assert thread("edit", abandoned, "--state", "abandoned").code == 0
+    data = thread("status", "--json").data
+    assert data["answers"] == []
+    assert [one["id"] for one in data["failed"]] == ["MOE-002"]
+    # What was measured there still stands in the entry itself.
+    assert thread("compare", "MOE-001", "--json").data["answer"]["findings"][0]["outcome"] == "better"
+    top = (folder / "logbooks/moe.md").read_text().partition("## Scope")[0]
+    assert "MOE-000" not in top
+    assert "MOE-001" not in top
+
+
+def test_why_something_was_discarded_is_not_what_was_found(thread: Cli) -> None:
+    assert thread("run", "--title", "Six", "--", "sh", "bench.sh").code == 0
+    assert thread("edit", "MOE-000", "--interpretation", "Six is enough.").code == 0
+    assert thread("run", "--title", "Seven", "--", "sh", "bench.sh").code == 0
+    assert thread("discard", "MOE-001", "--why", "Too many lines.").code == 0
+    issue = thread("sync", "--create", "--repo", "o/r", "--dry-run").out
+    said = [line.strip(" +") for line in issue.splitlines() if "In words" in line]
+    assert said == ["- In words (interpretation of MOE-000): Six is enough."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,28 @@ def test_a_config_key_may_be_called_command(started: Cli) -> None:
         assert started("run", "--config", f"command={name}", *words).code == 0
     columns, values = table(started, "MOE-000", "MOE-001")
     assert (columns, values) == (["entry", "command", "tflops"], ["MOE-000", "status", 1.0])
+
+
+def test_a_pivot_by_code_puts_the_sides_of_a_comparison_in_one_row(
+    cli: Cli, folder: Path, git: Callable[..., str]
+) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min:ms").code == 0
+    for name, value in (("one", 1), ("two", 2), ("three", 3)):
+        (folder / "bench.sh").write_text(f"echo METRIC time_ms={value}\n")
+        git("add", ".")
+        git("commit", "-q", "-m", name)
+        git("tag", name)
+    for other in ("two", "three"):
+        ab = ("ab", "--code", "one", other, "--evaluator", "none", "--pairs", "1")
+        assert cli(*ab, "--", "sh", "bench.sh").code == 0
+    table = cli("table", "T-000", "--pivot", "code", "--json").data
+    sides = {column["name"].partition(" @ ")[2].partition("@")[0]: at for at, column in enumerate(table["columns"])}
+    assert {*sides} == {"one", "two"}
+    assert [[row[sides[name]] for name in ("one", "two")] for row in table["values"]] == [[1, 2]]
+    # A base that two comparisons share is measured in each.
+    table = cli("table", "--pivot", "code", "--json").data
+    assert table["columns"][0]["name"] == "entry"
+    assert [[value for value in row[1:] if value is not None] for row in table["values"]] in (
+        [[1, 2], [1, 3]],
+        [[2, 1], [3, 1]],
+    )

@@ -147,8 +147,18 @@ def test_what_was_discarded_or_failed_beside_its_base_was_tried(cli: Cli, folder
     assert text.count("failed") == 1
     assert "bad failed in 1 pair: gate same checksum" in text
     [answer] = [one for one in cli("status", "--json").data["answers"] if one["id"] == "MOE-000"]
-    assert answer["why"] == "it needs a change of bad: further pairs run what failed again"
+    assert answer["lacks"] == "gate"
+    assert answer["why"] == "it needs a change of bad; if checksum may differ: logbook edit MOE-000 --free checksum"
     failed = cli("run", "--json", "--", "false").data["id"]
     assert [one["id"] for one in cli("status", "--json").data["failed"]] == [failed]
     assert cli("discard", failed, "--why", "Wrong.").code == 0
     assert cli("status", "--json").data["failed"] == []
+    # Beside what the comparison found, too.
+    same = ("ab", "--axis", "mode=a,same", "--pairs", "10", "--min-effect", "20%", "--", "sh", "bench.sh", "{mode}")
+    assert cli(*same).code == 0
+    assert cli("discard", "MOE-006", "--why", "No gain.").code == 0
+    tried = [
+        (i["outcome"], i["reason"]) for i in cli("list", "--tried", "--json").data["tried"] if i["entry"] == "MOE-006"
+    ]
+    assert [outcome for outcome, _ in tried] == ["no difference", "discarded"]
+    assert tried[1][1] == "No gain."

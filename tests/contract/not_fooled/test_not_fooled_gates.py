@@ -262,6 +262,18 @@ def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
         assert outcomes(cli, f"T-00{number}") == {"time_s": expected}
 
 
+def test_the_way_out_of_a_gate_that_each_pair_fails_works_as_printed(sides: Callable[..., Cli]) -> None:
+    cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
+    free = "logbook ab --id T-000 --free checksum"
+    said = cli(*AXIS, *COMMAND).out
+    assert "gate same checksum: it is b, not a" in said
+    assert f"a change of Q=2; if checksum may differ: {free}" in said
+    [answer] = cli("status", "--json").data["answers"]
+    assert (answer["lacks"], free in answer["why"]) == ("gate", True)
+    assert cli(*shlex.split(free)[1:]).code == 0
+    assert outcomes(cli) == {"time_s": "better"}
+
+
 def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook(sides: Callable[..., Cli]) -> None:
     cli = sides("checksum=a", "checksum=b", "--gate", "same checksum", metrics=("time_s:min:s",))
     cli(*AXIS, "--free", "checksum", *COMMAND)
@@ -270,7 +282,9 @@ def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook
     # Freed for the whole logbook, the gate goes, and is named.
     said = cli("edit", "--free", "checksum", "--reason", "int8 rounds otherwise")
     assert "checksum may differ, without same checksum" in said.out
-    assert "checksum may differ" in cli("status", "--json").data["gates"]
+    data = cli("status", "--json").data
+    assert (data.get("gates", []), data["free"]) == ([], ["checksum"])
+    assert "\nmay differ between the sides: checksum\n" in cli("status").out
 
 
 # -- numbers that nobody declared ---------------------------------------------------------------------------
