@@ -87,12 +87,7 @@ class AbResult:
         """The answer in sentences; why it ended comes first."""
         count = counted(self.pairs, "pair")
         lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
-        if self.answer is not None:
-            lines += words.first_words(self.answer)
-            for f in self.answer.findings:
-                lines += [words.sentence(self.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
-            lines += words.about(self.answer)
-        return "\n".join(lines)
+        return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,11 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
     assert ready("wait", "MOE-000").code == 0
     more = ready("ab", "--id", "MOE-000", "--max-pairs", "2", "--json")
     assert (more.data["pairs"], more.data["answer"]["left_out"]) == (4, [])
+    # `wait` ends with the answer, as `ab` does.
+    [answer] = ready("wait", "MOE-000", "--json").data["answers"]
+    assert (answer, answer["pairs"]) == (more.data["answer"], 4)
+    last = ready("wait", "MOE-000").out.splitlines()[1:]
+    assert last == [f["sentence"] for f in answer["findings"]]
 
 
 @pytest.mark.slow
