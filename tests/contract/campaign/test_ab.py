@@ -247,8 +247,11 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     until = time.monotonic() + 20
     while not (folder / "waits").exists() and time.monotonic() < until:
         time.sleep(0.01)
+    closing = ready("close", "--conclusion", "It is so", "--dry-run", "--json")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
+    assert json.loads(closing.out)["warnings"] == ["1 entry is still running: MOE-000"]
+    assert (closing.data["running"], closing.data["not_finished"]) == (["MOE-000"], [])
     assert (process.returncode, "Traceback" in err) == (130, False)
     first = out.splitlines()[0]
     assert first.startswith("MOE-000: 1 pair; stopped: interrupted ")
