@@ -37,9 +37,10 @@ _STDERR_LINES = 5
 
 
 class Stop(StrEnum):
-    """Why the A/B ended."""
+    """Why the A/B ended. `OPEN`: further pairs would settle nothing; the answer lacks something else."""
 
     SETTLED = "settled"
+    OPEN = "open"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -333,8 +334,8 @@ class Rounds:
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= BLOCK_PAIRS and (is_replicated or answer.sittings < 2)
             said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-            why = f"the answer stays open: it needs {said}" if said else "settled"
-            return (Stop.SETTLED, why) if is_new or resumed or enough else None
+            stop = (Stop.OPEN, f"the answer stays open: it needs {said}") if said else (Stop.SETTLED, "settled")
+            return stop if is_new or resumed or enough else None
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:

@@ -197,6 +197,7 @@ def test_another_checksum_leaves_the_answer_open(
     cli = sides(f"{name}={values[0]}", f"{name}={values[1]}", metrics=("time_s:min:s",))
     cli(*AB)
     assert outcomes(cli) == {"time_s": "open"}
+    assert (made.data["stopped"]["by"], name in made.data["stopped"]["why"]) == ("open", True)
     assert not any(one["settled"] for one in cli("status", "--json").data["answers"])
     for which, text in readers(cli, folder).items():
         assert f"{name} is {values[1]} with Q=2, {values[0]} with Q=1" in text, which
