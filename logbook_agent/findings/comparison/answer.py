@@ -185,6 +185,14 @@ class Answer:
         """Whether a side failed in each pair of every goal."""
         return bool(self.goals) and all(f.lacks is not None and f.lacks.what == "side" for f in self.goals)
 
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """The side that failed and why, where no pair counts because of that."""
+        if self.alone and not self.findings:
+            return self.alone[0], self.alone[1]
+        lacks = self.goals[0].lacks if self.is_lost else None
+        return (lacks.name, self.failed[lacks.name].most_common(1)[0][0]) if lacks is not None else None
+
 
 class RunPair(NamedTuple):
     """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
