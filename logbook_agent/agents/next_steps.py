@@ -18,7 +18,7 @@ def next_steps(found: Findings) -> list[OpenStep]:
         return []
     first = found.opening
     kept: dict[str, OpenStep] = {}
-    for step in open_steps(found.thread, first.answers):
+    for step in open_steps(found.thread, (*first.answers, *first.retries)):
         step = _plan(found, step) if step.kind == "plan" else step
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
     if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):

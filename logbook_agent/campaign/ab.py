@@ -123,7 +123,7 @@ def _found_or_new(workspace: Workspace, book: Book, request: AbRequest, sides: S
         before = asked_before(workspace, book, asked) if not request.new else None
         if before is not None:
             if before.comparison is not None:
-                made = {run.part.pair for run in book.runs(before.id) if run.part is not None}
+                made = {(run.part.copy, run.part.pair) for run in book.runs(before.id) if run.part is not None}
                 check_pairs(before, before.comparison, request, len(made))
             check_gates(book.record(before.id), request.gates)
             display.progress(f"{before.id} asks the same, and gets the pairs; for another entry: --new")

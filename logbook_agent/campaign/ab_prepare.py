@@ -24,10 +24,12 @@ from logbook_agent.model.comparison import (
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header
+from logbook_agent.model.record import digest
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 
@@ -137,8 +139,13 @@ def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis
         minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
     )
     seed = int.from_bytes(drawn(workspace.moment())[:4]) if request.seed is None else request.seed
-    design = Design(seed=seed, budget_pairs=request.pairs, fixed=request.fixed is not None)
+    design = Design(seed=seed, budget_pairs=request.pairs, fixed=request.fixed is not None, copy=copy_of(workspace))
     return Comparison(question=question, design=design, evaluator=axis.evaluator)
+
+
+def copy_of(workspace: Workspace) -> str:
+    """What tells this working copy from clones and worktrees."""
+    return digest(this_host(), str(workspace.root))[:5]
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:

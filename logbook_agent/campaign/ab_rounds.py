@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, with_request
+from logbook_agent.campaign.ab_prepare import AbRequest, copy_of, with_request
 from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.driver import Driver, NotCounted
 from logbook_agent.campaign.trees import CodeChanged
@@ -37,9 +37,10 @@ _STDERR_LINES = 5
 
 
 class Stop(StrEnum):
-    """Why the A/B ended."""
+    """Why the A/B ended. `OPEN`: further pairs would settle nothing; the answer lacks something else."""
 
     SETTLED = "settled"
+    OPEN = "open"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -87,12 +88,7 @@ class AbResult:
         """The answer in sentences; why it ended comes first."""
         count = counted(self.pairs, "pair")
         lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
-        if self.answer is not None:
-            lines += words.first_words(self.answer)
-            for f in self.answer.findings:
-                lines += [words.sentence(self.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
-            lines += words.about(self.answer)
-        return "\n".join(lines)
+        return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +110,11 @@ class Rounds:
         self._request, self._axis = request, axis
         # A single case needs no name: its command says what it is.
         self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
-        self._pairs = self._whole_pairs()
-        budget = self._budget_of(self._stated(driver.entry).design)
+        design = self._stated(driver.entry).design
+        here = copy_of(driver.workspace)
+        self._copy = here if design.copy not in ("", here) else ""
+        self._pairs = len(self._whole(self._finished()))
+        budget = self._budget_of(design)
         self._entry = with_request(driver.workspace, driver.book, driver.entry, request, budget)
         self._budget = budget
         self._before = self._pairs
@@ -205,17 +204,20 @@ class Rounds:
         that did not go well ends it, too."""
         self._ended = self._look()
         for number in range(self._request.run.discard if self._ended is None else 0):
-            for part in self._parts(number + 1):
+            for part in self._parts(self._copy, number + 1):
                 yield self._order(part, discarded=True)
                 if self._is_over():
                     return
+        made = set[tuple[str, int]]()
         while not self._is_over():
             began, finished = time.monotonic(), self._finished()
-            for part in self._parts(self._pairs + 1):
-                if (part.pair, part.case, part.side) not in finished:
+            now = self._next(self._whole(finished) | made)
+            for part in self._parts(*now):
+                if part not in finished:
                     yield self._order(part)
                     if self._is_over():
                         return
+            made.add(now)
             self._pairs += 1
             self._durations_s.append(time.monotonic() - began)
             self._ended = self._look(is_new=True)
@@ -237,30 +239,35 @@ class Rounds:
             discarded=discarded,
         )
 
-    def _finished(self) -> set[tuple[int, str, str]]:
-        """The parts that runs of the entry have had, as pair, case and side."""
+    def _finished(self) -> set[Part]:
+        """The parts that runs of the entry have had."""
         return {
-            (r.part.pair, r.part.case, r.part.side)
+            r.part
             for r in self._book.runs(self._driver.entry.id)
             if r.part is not None and not r.discarded and run_state(r, self._book.life) == "finished"
         }
 
-    def _parts(self, pair: int) -> list[Part]:
+    def _parts(self, copy: str, pair: int) -> list[Part]:
         """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
         stated = self._stated(self._driver.entry)
         sides = stated.question.values
         return [
-            Part(pair=pair, side=sides[place], case=name)
+            Part(pair=pair, side=sides[place], case=name, copy=copy)
             for name in self._cases
-            for place in stated.design.order_of(pair, len(sides), name)
+            for place in stated.design.order_of(pair, len(sides), name, copy)
         ]
 
-    def _whole_pairs(self) -> int:
-        """How many pairs of the entry are whole, from the first on."""
-        finished, pair = self._finished(), 1
-        while all((p.pair, p.case, p.side) in finished for p in self._parts(pair)):
-            pair += 1
-        return pair - 1
+    def _whole(self, finished: set[Part]) -> set[tuple[str, int]]:
+        """The pairs that are whole, by the copy that began their block."""
+        begun = {(part.copy, part.pair) for part in finished}
+        return {pair for pair in begun if finished.issuperset(self._parts(*pair))}
+
+    def _next(self, whole: Set[tuple[str, int]]) -> tuple[str, int]:
+        """The pair to make: one that is missing in a block that was begun, else the first of a new block."""
+        blocks = sorted({((pair - 1) // BLOCK_PAIRS, copy) for copy, pair in whole})
+        begun = ((copy, block * BLOCK_PAIRS + place) for block, copy in blocks for place in range(1, BLOCK_PAIRS + 1))
+        new = (blocks[-1][0] + 1) * BLOCK_PAIRS + 1 if blocks else 1
+        return next((pair for pair in begun if pair not in whole), (self._copy, new))
 
     def _failure(self, run: Run) -> tuple[Stop, str] | None:
         """Why a run ends the A/B, or None. A side that breaks a gate leaves the others; the base, and the only other
@@ -305,7 +312,8 @@ class Rounds:
     def _leave_out(self, why: str) -> None:
         """Let no run of the pair that is being made count."""
         for run in self._book.runs(self._entry.id):
-            if run.part is not None and run.part.pair == self._part.pair and not run.discarded and not is_own(run):
+            part = run.part if not run.discarded and not is_own(run) else None
+            if part is not None and (part.copy, part.pair) == (self._part.copy, self._part.pair):
                 self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
 
     # -- looks -----------------------------------------------------------------------------------------
@@ -338,8 +346,8 @@ class Rounds:
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= BLOCK_PAIRS and (is_replicated or answer.sittings < 2)
             said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-            why = f"the answer stays open: it needs {said}" if said else "settled"
-            return (Stop.SETTLED, why) if is_new or resumed or enough else None
+            stop = (Stop.OPEN, f"the answer stays open: it needs {said}") if said else (Stop.SETTLED, "settled")
+            return stop if is_new or resumed or enough else None
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:

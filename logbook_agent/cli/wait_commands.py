@@ -10,8 +10,9 @@ from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines,
 from logbook_agent.cli.declared import argument, arguments, flag
 from logbook_agent.cli.options import Common, duration
 from logbook_agent.cli.output import say, write_bytes
-from logbook_agent.entries.compare import compare
-from logbook_agent.findings.references import Contrast
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.read import read
 from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import run_state
@@ -33,8 +34,9 @@ def wait_command(
     """Wait for runs.
 
     The runs were started with --detach, or in another terminal. When nothing is running, say how the last run ended.
+    Of a comparison that has ended, print the answer.
 
-    With --json, also the answers of comparisons that have ended, and the last lines of what still runs.
+    With --json, also the last lines of what still runs.
 
     Exit code: that of the first entry that failed, as `logbook run` would have returned it; 0 when none failed; 124
     when --timeout came first.
@@ -57,22 +59,29 @@ def wait_command(
             )
         follow_log(space, book, book.resolve(ids[0]), timeout_s)
     done = wait(space, book, ids, is_any=any_, timeout_s=timeout_s, tell=say)
+    answers = _answers(space, book, done)
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
-    data = {**done.data(book), **_found(space, book, done)} if common.as_json else None
+    lines += [line for answer in answers for line in words.end_lines(answer)]
+    data = {**done.data(book), **_found(space, book, done, answers)} if common.as_json else None
     common.emit("wait", data, "\n".join(lines))
     return done.exit_status
 
 
-def _found(space: Workspace, book: Book, done: Waited) -> dict[str, object]:
+def _answers(space: Workspace, book: Book, done: Waited) -> list[Answer]:
+    """The answers of the comparisons that have ended."""
+    ended = [one.id for one in done.ended if book.entry(one.id).comparison is not None]
+    comparisons = read(space, book).comparisons if ended else None
+    return [answer for i in ended if comparisons is not None and (answer := comparisons.answer_of(i)) is not None]
+
+
+def _found(space: Workspace, book: Book, done: Waited, answers: Sequence[Answer]) -> dict[str, object]:
     """The answers of the comparisons that have ended, and the last lines of what still runs."""
     outputs = [log_data(space, book, i, _FIRST_LINES) for i in done.going if book.run_numbers(i)]
-    ended = [one.id for one in done.ended if book.entry(one.id).comparison is not None]
-    answers = [compare(space, Contrast(references=(entry_id,))).data()["answer"] for entry_id in ended]
-    return {"answers": answers, "output": outputs}
+    return {"answers": [words.data(answer) for answer in answers], "output": outputs}
 
 
 def _ended_text(one: WaitedFor) -> str:

@@ -92,6 +92,18 @@ def measure(record: Record) -> str:
     return _line(f"logbook run --id {entry.id}", "--shell" if last.shell else "", "--", command)
 
 
+def retry(records: Records, answer: Answer, side: str) -> str:
+    """What to type once the cause is mended for which a side failed: the question again, of the code as it is then; in
+    a new entry where pairs were made, which would be judged alike. A commit fails again: the entry is shown."""
+    entry, stated = records.entry(answer.entry), records.entry(answer.entry).comparison
+    if entry.recipe is not None:
+        return sweep_more(entry.id, "--retry-failed")
+    is_commit = answer.question.axis == CODE_AXIS and "@" in side
+    if stated is None or is_commit or not _has_command(stated):
+        return show(entry.id)
+    return ab_afresh(entry.id, stated, new=answer.is_lost)
+
+
 def show(entry_id: str) -> str:
     """What to type to see an entry with its runs, such as how they failed."""
     return f"logbook show {entry_id}"

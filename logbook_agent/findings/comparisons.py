@@ -88,6 +88,7 @@ class Comparisons:
         return Compared(
             lines=tuple(words.entry_lines(answer)),
             result=synopsis.synopsis(answer) if answer.findings else None,
+            outcome=synopsis.outcome(answer),
             confidence=answer.confidence,
             reasons=answer.reasons,
         )

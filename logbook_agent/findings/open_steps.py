@@ -1,9 +1,9 @@
 """What is left to do in a thread, from its summaries and answers alone.
 
 The order, which every reader has: stop criteria that are not met; what is planned or blocked; comparisons that further
-pairs would probably settle, the nearest to an answer first; next actions that people wrote, the latest first; and what
-one sitting settled. A comparison whose entry is withdrawn or superseded, or about which somebody decided, is left
-alone.
+pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair; next
+actions that people wrote, the latest first; and what one sitting settled. A comparison whose entry is withdrawn or
+superseded, or about which somebody decided, is left alone.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ def unmet(header: Header) -> list[Criterion]:
 _COMPARISON = {
     "decision": "Decide on the output of the open comparison {}",
     "side": "Ask the open comparison {} the other way round",
+    "run": "Mend what failed in the comparison {}, then ask it again",
 }
 
 

@@ -8,21 +8,22 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.advice import ab_like, go_on, other_evaluator, pairs_to_add, replicate, show
+from logbook_agent.findings.advice import ab_like, go_on, other_evaluator, pairs_to_add, replicate, retry, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.comparison.answer import Answer, Lacks
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
-from logbook_agent.findings.comparison.words import is_practical
+from logbook_agent.findings.comparison.words import asked, is_practical, subject
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
 from logbook_agent.model.entry import ABANDONED, VOID
 from logbook_agent.model.gates import GATE, WITHHELD
+from logbook_agent.model.record import GOING
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import varied
@@ -107,7 +108,8 @@ class Opening:
     `not_settled` says that nothing is settled, or was compared, and `command` what to type to compare something; both
     are empty where something is settled. `in_words` is what people wrote; `best` the best case, where nothing was
     compared and there was a choice. `failed` are the entries with runs that failed, `negative` the others that state a
-    negative result; both have the latest first. `next` is the latest next action, of the entry `next_of`."""
+    negative result; both have the latest first. `retries` are the comparisons without a pair that counts, as a side
+    failed. `next` is the latest next action, of the entry `next_of`."""
 
     asked: str
     answers: tuple[Synopsis, ...] = ()
@@ -117,6 +119,7 @@ class Opening:
     best: str = ""
     negative: tuple[Failed, ...] = ()
     failed: tuple[Failed, ...] = ()
+    retries: tuple[Synopsis, ...] = ()
     next_of: str = ""
     next: str = ""
 
@@ -143,12 +146,12 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     open_ones = unsettled(answers)
     found = settled(answers, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
-    asked = {_codes(a) for a in answers}
+    codes = {_codes(a) for a in answers}
     # Nothing more is made for what somebody decided, or a later entry that counts asks again.
     over = {a.entry: "" for a in answers if thread.is_given_up(a.entry)}
     again = [a for a in answers if thread.standing[a.entry].counts]
     over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
-    made = (_synopsis(records, thread, a, now, asked, over=over.get(a.entry)) for a in in_order.values())
+    made = (_synopsis(records, thread, a, now, codes, over=over.get(a.entry)) for a in in_order.values())
     # `Opening.failed` has those that failed in each pair.
     return tuple(
         one for one in made if one.command or one.lacks != "side" or thread.by_id[one.entry]["state"] != "failed"
@@ -194,6 +197,43 @@ def _synopsis(
     )
 
 
+def retries(
+    records: Records, thread: Thread, answers: Sequence[Answer], commands: Container[str] = ()
+) -> tuple[Synopsis, ...]:
+    """The comparisons of which no pair counts because a side failed, the latest first, each with what to type once the
+    cause is mended. Those that have `commands`, that somebody decided, or that a later entry asks again are left
+    out."""
+    found, later = list[Synopsis](), list[Comparison]()
+    for a in reversed(answers):
+        stated = records.entry(a.entry).comparison
+        is_left = thread.by_id[a.entry]["state"] not in GOING and not thread.is_given_up(a.entry)
+        if stated is not None and a.failure is not None and is_left and a.entry not in commands:
+            side, why = a.failure
+            if not any(_asks_again(other, stated) for other in later):
+                found.append(
+                    Synopsis(
+                        entry=a.entry,
+                        title=thread.by_id[a.entry]["title"],
+                        text=asked(a),
+                        outcome="open",
+                        is_settled=False,
+                        lacks="run",
+                        why=f"{subject(a, side)} failed: {why}",
+                        command=retry(records, a, side),
+                    )
+                )
+        later += [stated] if stated is not None and thread.standing[a.entry].counts else []
+    return tuple(found)
+
+
+def _asks_again(later: Comparison, earlier: Comparison) -> bool:
+    """Whether a later comparison asks what an earlier one did, by the same command, of any code."""
+    one, other = later.question, earlier.question
+    names = [[*map(code_name, q.values)] if q.axis == CODE_AXIS else [*q.values] for q in (one, other)]
+    argv = [c.run.argv if c.run is not None else None for c in (later, earlier)]
+    return (one.axis, one.metrics, names[0], argv[0]) == (other.axis, other.metrics, names[1], argv[1])
+
+
 # Of entries with several rows, where a command is looked for, and of rows of an entry that are looked at in pairs.
 _LOOKED_AT, _PAIRED_ROWS = 3, 12
 
@@ -203,8 +243,10 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     if is_open:
         return "No comparison is settled yet.", ""
     if answers:
-        why = f"No comparison is settled yet: {answers[-1].entry} has no pair that counts."
-        return why, go_on(records, answers[-1]) or show(answers[-1].entry)
+        last = answers[-1]
+        why = f"No comparison is settled yet: {last.entry} has no pair that counts."
+        again = retry(records, last, last.failure[0]) if last.failure is not None else ""
+        return why, again or go_on(records, last) or show(last.entry)
     if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
     elif any(s["rows"] for s in thread.summaries):

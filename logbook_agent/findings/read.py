@@ -27,6 +27,7 @@ from logbook_agent.findings.opening import (
     in_words,
     nothing_settled,
     of_comparisons,
+    retries,
 )
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
@@ -198,12 +199,14 @@ class Findings:
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
         failed, negative = failures(thread, stated, {one.entry for one in answers if one.is_settled})
-        next_of, step = next_step(thread, answers)
+        again = retries(self.records, thread, self.answers, {one.entry for one in answers if one.command})
+        next_of, step = next_step(thread, (*answers, *again))
         return Opening(
             asked=header.goal or header.title,
             answers=answers,
             negative=negative,
             failed=failed,
+            retries=again,
             next_of=next_of,
             next=step,
         )

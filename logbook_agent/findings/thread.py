@@ -42,6 +42,7 @@ class Standing:
     superseded_by: tuple[str, ...] = ()
     completed_by: tuple[str, ...] = ()
     decided_by: tuple[str, ...] = ()
+    kept_by: tuple[str, ...] = ()
     taken_up_by: tuple[str, ...] = ()
 
     @property
@@ -66,9 +67,9 @@ class Standing:
 
     @property
     def later(self) -> dict[str, list[str]]:
-        """The entries that complete, supersede, decide or discard it, by names such as `completed_by`, where there are
-        some."""
-        found = {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
+        """The entries that complete, supersede, decide, keep or discard it, by names such as `completed_by`, where
+        there are some."""
+        found = {name: [*ids] for name in (*INVERSE.values(), "kept_by") if (ids := getattr(self, name))}
         return found | ({"discarded_by": [self.discarded_by]} if self.discarded_by is not None else {})
 
 
@@ -96,6 +97,7 @@ def standings(said: Iterable[SaidByEntry]) -> dict[str, Standing]:
         return Standing(
             withdrawn=state if is_withdrawn(state) else None,
             discarded_by=by.get(entry_id),
+            kept_by=tuple(s["id"] for s in others if s["decides"] == entry_id and s["kept"]),
             taken_up_by=tuple(s["id"] for s in others),
             **{inverse: tuple(s["id"] for s in others if s[name] == entry_id) for name, inverse in INVERSE.items()},
         )

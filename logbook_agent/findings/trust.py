@@ -12,11 +12,12 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What its comparison gives to an entry: lines of Markdown, the first finding in a sentence as
-    `result`, and the confidence with its reasons."""
+    """What its comparison gives to an entry: lines of Markdown, the first finding in a sentence as `result`, the
+    `outcome` that its goals share, and the confidence with its reasons."""
 
     lines: tuple[str, ...] = ()
     result: str | None = None
+    outcome: str | None = None
     confidence: Confidence = "exploratory"
     reasons: tuple[str, ...] = ()
 

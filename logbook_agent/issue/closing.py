@@ -14,11 +14,13 @@ from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
+from logbook_agent.model.record import GOING
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import open_series
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
 
 _SHOWN = 80
 
@@ -31,11 +33,14 @@ class NotMet(LogbookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The loose ends of a thread: numbers of stop criteria that are not met, entries that are not finished, and those
-    whose next action nothing took up. `warnings`: all of it as sentences, the criteria first."""
+    """The loose ends of a thread: numbers of stop criteria that are not met, entries that run or are not finished, open
+    comparisons, and entries whose next action nothing took up. `warnings`: all of it as sentences, the criteria
+    first."""
 
     unmet: tuple[int, ...] = ()
+    running: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    comparisons: tuple[str, ...] = ()
     next_actions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -135,12 +140,32 @@ def _left(workspace: Workspace, book: Book) -> Left:
     # Of a thread that is closed nothing is left to do; it may be closed once more.
     thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
     unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
+    # Between two of its runs, a series is held by its process alone.
+    at_work = {*open_series(book), *(claim.entry for claim in book.claims.held())}
+    going = {e["id"] for e in thread.open if e["state"] in GOING} | at_work
+    running = tuple(e for e in thread.by_id if e in going)
+    unfinished = tuple(e for e in unfinished if e not in going)
+    left = (a.entry for a in found.answers if not a.is_settled and not thread.is_given_up(a.entry))
+    comparisons = tuple(e for e in left if e not in going and e not in unfinished)
     warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
     warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
+    warnings += _counted(running, "entry is still running", "entries are still running")
     warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
+    warnings += _counted(comparisons, "comparison is open", "comparisons are open")
     warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
-    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, warnings=tuple(warnings))
+    return Left(
+        unmet=tuple(unmet),
+        running=running,
+        unfinished=unfinished,
+        comparisons=comparisons,
+        next_actions=actions,
+        warnings=tuple(warnings),
+    )
+
+
+def _counted(ids: Sequence[str], what: str, several: str) -> list[str]:
+    return [f"{counted(len(ids), what, several)}: {listed(ids, 3)}"] if ids else []
 
 
 # -- the command --------------------------------------------------------------------------------------
@@ -160,7 +185,8 @@ def close_command(
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
-    Refused while a stop criterion is not met (exit code 1). Warns of open entries and open next actions.
+    Refused while a stop criterion is not met (exit code 1). Warns of entries that run or are not finished, open
+    comparisons and open next actions.
     Example: logbook close --conclusion @conclusion.md
     """
     space = common.space()
@@ -185,7 +211,9 @@ def close_command(
         "logbook": result.book.topic,
         "closed": closing.at if closing is not None else None,
         "unmet_criteria": list(result.left.unmet),
+        "running": list(result.left.running),
         "not_finished": list(result.left.unfinished),
+        "open_comparisons": list(result.left.comparisons),
         "next_actions": list(result.left.next_actions),
         "dry_run": dry_run,
         "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,

@@ -69,18 +69,21 @@ class Question:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """Who drew the order of the runs, and how many pairs may be made. `drawn`: the tool did, by `seed`. `fixed`: so
-    many pairs are made, and judged once; else they are judged after each block."""
+    many pairs are made, and judged once; else they are judged after each block. `copy`: the working copy that stated
+    it; blocks that another one begins have a draw of their own, so that two may make blocks at the same time."""
 
     order: Literal["drawn"] = "drawn"
     seed: int
     budget_pairs: int = BUDGET_PAIRS
     fixed: bool = False
+    copy: str = ""
 
-    def order_of(self, pair: int, sides: int, case: str = "") -> list[int]:
-        """In which order the sides (from 0) run in a pair (from 1) of a case."""
+    def order_of(self, pair: int, sides: int, case: str = "", copy: str = "") -> list[int]:
+        """In which order the sides (from 0) run in a pair (from 1) of a case, in a block that another working `copy`
+        began."""
         block, place = divmod(pair - 1, BLOCK_PAIRS)
         left = self.budget_pairs - block * BLOCK_PAIRS if self.fixed else BLOCK_PAIRS
-        return block_orders(f"{self.seed} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
+        return block_orders(f"{self.seed}{copy} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
 
     def finished_blocks(self, pairs: int) -> int:
         """How many blocks so many pairs finish; a fixed number of pairs finishes all at once, when it is made."""
@@ -139,11 +142,18 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The part of a run in its entry's comparison: pair (from 1), side and case. One pair has a run of each side."""
+    """The part of a run in its entry's comparison: pair (from 1), side and case. One pair has a run of each side.
+    `copy`: the working copy that began its block, if that is not the one that stated the comparison."""
 
     pair: int
     side: str
     case: str = ""
+    copy: str = ""
+
+    @property
+    def block(self) -> tuple[str, int]:
+        """Its block, by copy and number (from 0)."""
+        return self.copy, (self.pair - 1) // BLOCK_PAIRS
 
 
 def drawn(text: str) -> bytes:

@@ -78,7 +78,7 @@ def sections(
         if text:
             name = _free(label, suffix, taken)
             found.insert(_place(found, label), Section(label=name, text=clean(text), computed=True))
-    return (*_relations(record, later, taken), *(s for s in found if s.text.strip()))
+    return (*_relations(record, later, taken, compared.outcome), *(s for s in found if s.text.strip()))
 
 
 def _free(label: str, suffix: str, taken: set[str]) -> str:
@@ -120,10 +120,18 @@ def _place(found: list[Section], label: str) -> int:
     return len(found)
 
 
-def _by(later: Mapping[str, Sequence[str]], key: str) -> str | None:
-    """The later entries that say this of the entry; the one that discards it says so."""
-    discarding = later.get("discarded_by", ())
-    return ", ".join(i + " (discarded)" * (i in discarding) for i in later.get(key, ())) or None
+# The outcomes of a comparison that say nothing for its code.
+_DOUBTFUL = ("open", "worse", "mixed")
+
+
+def _by(later: Mapping[str, Sequence[str]], key: str, outcome: str | None) -> str | None:
+    """The later entries that say this of the entry; the one that discards or keeps it says so, and where the answer
+    does not speak for what was kept."""
+    kept = f"kept, though the answer is {outcome}" if outcome in _DOUBTFUL else "kept"
+    verdicts = dict.fromkeys(later.get("kept_by", ()), kept) | dict.fromkeys(later.get("discarded_by", ()), "discarded")
+    is_decision = key == "decided_by"
+    said = (f"{i} ({verdicts[i]})" if is_decision and i in verdicts else i for i in later.get(key, ()))
+    return ", ".join(said) or None
 
 
 def _decided(entry: Entry) -> str | None:
@@ -134,14 +142,16 @@ def _decided(entry: Entry) -> str | None:
     return f"{entry.decides}{verdict}" + (f", commit `{entry.commit}`" if entry.commit else "")
 
 
-def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[str]) -> list[Section]:
+def _relations(
+    record: Record, later: Mapping[str, Sequence[str]], taken: set[str], outcome: str | None
+) -> list[Section]:
     entry = record.entry
     pairs = [
         ("Continues", entry.continues),
         ("Completes", entry.completes),
         ("Supersedes", entry.supersedes),
         ("Decides", _decided(entry)),
-        *((label, _by(later, key)) for key, label in LATER.items()),
+        *((label, _by(later, key, outcome)) for key, label in LATER.items()),
     ]
     if record.state in SETTABLE_STATES:
         pairs.append(("State", record.state))

@@ -187,6 +187,16 @@ class Answer:
         """Whether a side failed in each pair of every goal."""
         return bool(self.goals) and all(f.lacks is not None and f.lacks.what in ("side", "gate") for f in self.goals)
 
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """The side that failed and why, where no pair counts because of that."""
+        if self.alone and not self.findings:
+            return self.alone[0], self.alone[1]
+        if not self.is_lost or not self.failed:
+            return None
+        side = next(side for side in (self.question.base, *self.question.sides) if side in self.failed)
+        return side, self.failed[side].most_common(1)[0][0]
+
 
 class RunPair(NamedTuple):
     """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without

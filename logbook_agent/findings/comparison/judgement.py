@@ -59,9 +59,10 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
 
 
 def _with_unit(of: EntrySeries, metric: Metric) -> EntrySeries:
-    """The series with its pairs in the order of their starts, and the unit and direction that the logbook declares."""
+    """The series with its pairs by block, in the order of their starts, and the unit and direction that the logbook
+    declares."""
     unit, direction = metric.unit or of.unit, metric.direction or of.direction
-    return replace(of, unit=unit, direction=direction, pairs=sorted(of.pairs, key=lambda p: p[:2]))
+    return replace(of, unit=unit, direction=direction, pairs=sorted(of.pairs, key=lambda p: (p.block, *p[:2])))
 
 
 def _name(p: EntrySeries) -> str:
@@ -90,20 +91,17 @@ def _pairs(p: EntrySeries) -> tuple[Pair, ...]:
 
 
 def _finished(p: EntrySeries) -> tuple[Pair, ...]:
-    """The pairs of the blocks that are finished, and of those that have a later one."""
-    pairs = _pairs(p)
-    if not pairs or pairs[-1].block < p.finished:
-        return pairs
-    return tuple(pair for pair in pairs if p.finished and pair.block != pairs[-1].block)
+    """The pairs of the blocks that are finished."""
+    return tuple(pair for pair in _pairs(p) if pair.block < p.finished)
 
 
 def _sittings(p: EntrySeries) -> list[EntrySeries]:
     """The blocks that each sitting began and finished."""
-    found = []
-    for start, end in pairwise([*sittings([one[:2] for one in p.pairs]), len(p.pairs)]):
-        elsewhere = {one.block for one in (*p.pairs[:start], *p.pairs[end:])}
-        own = (one for one in p.pairs[start:end] if one.block not in elsewhere and one.block < p.finished)
-        found.append(replace(p, pairs=list(own)))
+    found, pairs = [], sorted(p.pairs, key=lambda one: one[:2])
+    for start, end in pairwise([*sittings([one[:2] for one in pairs]), len(pairs)]):
+        elsewhere = {one.block for one in (*pairs[:start], *pairs[end:])}
+        own = (one for one in pairs[start:end] if one.block not in elsewhere and one.block < p.finished)
+        found.append(replace(p, pairs=sorted(own, key=lambda one: one.block)))
     return found
 
 

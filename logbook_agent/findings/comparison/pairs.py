@@ -23,7 +23,7 @@ from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apar
 from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Question
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
 from logbook_agent.model.record import Record, RunStatus, digest
@@ -50,7 +50,8 @@ def tried(record: Record) -> EntryPairs | None:
         return None
     question = stated.question
     pairs = list(_pairs(record, question))
-    table = _Table(blocks=stated.design.finished_blocks(_made(record, question)))
+    blocks, done = _blocks(record, stated)
+    table = _Table(blocks=blocks, done=done)
     found = list(_counting(pairs, question, stated.run.env if stated.run is not None else {}, table))
     gates = [gate for gate in record.gates if gate.op == SAME]
     void = void_gates(found, gates)
@@ -64,7 +65,7 @@ def tried(record: Record) -> EntryPairs | None:
         report(table.series((*one.at, ""), one.runs[0], one.config), one, facts, question.axis)
         for name in dict.fromkeys([*question.metrics, *one.rows[0].metrics, *one.rows[1].metrics]):
             of = table.series((*one.at, name), one.runs[0], one.config)
-            _add(of, one, question)
+            _add(of, one, question, table.blocks)
             of.cautions += [text for text in beside.values() if text not in of.cautions]
     table.add_runs(record, found)
     series = table.finished(question)
@@ -184,7 +185,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
     ended = {_place(s.run): s for s in made if s.state in ("finished", *_ENDED_BADLY)}
-    replaced: dict[tuple[int, str, str], list[tuple[str, str]]] = {}
+    replaced: dict[tuple[tuple[str, int], str, str], list[tuple[str, str]]] = {}
     for s in made:
         if ended.get(_place(s.run)) is not s and (text := _failure(s)):
             replaced.setdefault(_place(s.run), []).append((_place(s.run)[2], text))
@@ -206,14 +207,26 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
         yield _Pair(base, other, side, case, why, failed, again)
 
 
-def _made(record: Record, question: Question) -> int:
+def _blocks(record: Record, stated: Comparison) -> tuple[dict[tuple[str, int], int], int]:
+    """The place of each block, and how many are finished: those come first, in the order of their first runs. Each
+    working copy has blocks of its own."""
+    began: dict[tuple[str, int], str] = {}
+    ended: dict[str, list[Part]] = {}
+    for s in record.runs:
+        if (part := s.run.part) is not None and s.counts and s.state in ("finished", *_ENDED_BADLY):
+            began[part.block] = min(began.get(part.block, s.run.started), s.run.started)
+            ended.setdefault(part.copy, []).append(part)
+    done = {copy: stated.design.finished_blocks(_made(parts, stated.question)) for copy, parts in ended.items()}
+    order = sorted(began, key=lambda block: (block[1] >= done[block[0]], began[block], block[1]))
+    return {block: at for at, block in enumerate(order)}, sum(number < done[copy] for copy, number in order)
+
+
+def _made(run: Sequence[Part], question: Question) -> int:
     """How many pairs were made: the number of the last one of which every side of every case was
     run."""
     ended: dict[tuple[int, str], set[str]] = {}
-    for s in record.runs:
-        if s.run.part is not None and s.counts and s.state in ("finished", *_ENDED_BADLY):
-            pair, case, side = _place(s.run)
-            ended.setdefault((pair, case), set()).add(side)
+    for part in run:
+        ended.setdefault((part.pair, part.case), set()).add(part.side)
     parts = {at for at, sides in ended.items() if {*question.values} <= sides}
     cases = {case for _, case in ended}
     return max((pair for pair, _ in parts if all((pair, case) in parts for case in cases)), default=0)
@@ -227,10 +240,16 @@ def _failure(status: RunStatus) -> str:
     return how_it_failed(status.run) if status.state in _ENDED_BADLY else ""
 
 
-def _place(run: Run) -> tuple[int, str, str]:
+def _place(run: Run) -> tuple[tuple[str, int], str, str]:
+    """The pair, by the working copy and its number there, case and side."""
+    part = _part(run)
+    return (part.copy, part.pair), part.case, part.side
+
+
+def _part(run: Run) -> Part:
     if run.part is None:
         raise AssertionError(f"{run.entry}/{run.run} has no part")
-    return run.part.pair, run.part.case, run.part.side
+    return run.part
 
 
 def _sign(base: Run, other: Run) -> int:
@@ -329,10 +348,11 @@ def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class _Table:
-    """The series of an entry with so many finished `blocks`, by side, case, place and metric, and the labels of the
-    codes that were compared. What is said of whole pairs has no place and no metric."""
+    """The series of an entry, by side, case, place and metric, and the labels of the codes that were compared. What is
+    said of whole pairs has no place and no metric. `blocks` have a place each; the first `done` are finished."""
 
-    blocks: int
+    blocks: Mapping[tuple[str, int], int]
+    done: int
     found: dict[tuple[str, str, str, str], EntrySeries] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)
 
@@ -347,7 +367,7 @@ class _Table:
                 config=dict(config),
                 device=_device(base),
                 metric=metric,
-                finished=self.blocks,
+                finished=self.done,
             )
         return self.found[at]
 
@@ -386,7 +406,7 @@ class _Table:
         return [*self.found.values()]
 
 
-def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
+def _add(series: EntrySeries, one: PairRows, question: Question, blocks: Mapping[tuple[str, int], int]) -> None:
     """Add a pair to a series. Which way is better is what the base says."""
     metric = series.metric
     measured = [row.metrics[metric] for row in one.rows if metric in row.metrics]
@@ -406,5 +426,5 @@ def _add(series: EntrySeries, one: PairRows, question: Question) -> None:
             series.leave_out(f"{name} has no {metric}" if value is None else f"no ratio: {name} has {value:g}")
             break
     started, ended = min(run.started for run in one.runs), max(run.ended or run.started for run in one.runs)
-    block = (_place(one.runs[0])[0] - 1) // BLOCK_PAIRS
+    block = blocks[_part(one.runs[0]).block]
     series.pairs.append(RunPair(started, ended, _sign(*one.runs), ratio[0], ratio[1], block))

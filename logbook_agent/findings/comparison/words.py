@@ -107,6 +107,12 @@ def text_lines(answer: Answer) -> list[str]:
     return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
 
 
+def end_lines(answer: Answer) -> list[str]:
+    """An answer as plain text where its pairs end: each finding in a sentence, with its notes below it."""
+    found = [[sentence(answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))] for f in answer.findings]
+    return [*first_words(answer), *(line for lines in found for line in lines), *about(answer)]
+
+
 def _numbers(answer: Answer, f: Finding) -> str:
     """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`; empty where a side has no number."""
     sides = ((answer.question.base, f.base), (f.side, f.other))

@@ -84,6 +84,11 @@ def test_a_detached_comparison_goes_on_in_the_foreground(ready: Cli) -> None:
     assert ready("wait", "MOE-000").code == 0
     more = ready("ab", "--id", "MOE-000", "--max-pairs", "2", "--json")
     assert (more.data["pairs"], more.data["answer"]["left_out"]) == (4, [])
+    # `wait` ends with the answer, as `ab` does.
+    [answer] = ready("wait", "MOE-000", "--json").data["answers"]
+    assert (answer, answer["pairs"]) == (more.data["answer"], 4)
+    last = ready("wait", "MOE-000").out.splitlines()[1:]
+    assert last == [f["sentence"] for f in answer["findings"]]
 
 
 @pytest.mark.slow
@@ -242,8 +247,11 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     until = time.monotonic() + 20
     while not (folder / "waits").exists() and time.monotonic() < until:
         time.sleep(0.01)
+    closing = ready("close", "--conclusion", "It is so", "--dry-run", "--json")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
+    assert json.loads(closing.out)["warnings"] == ["1 entry is still running: MOE-000"]
+    assert (closing.data["running"], closing.data["not_finished"]) == (["MOE-000"], [])
     assert (process.returncode, "Traceback" in err) == (130, False)
     first = out.splitlines()[0]
     assert first.startswith("MOE-000: 1 pair; stopped: interrupted ")

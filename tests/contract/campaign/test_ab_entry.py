@@ -199,6 +199,31 @@ def test_a_plan_is_taken_up_in_another_worktree(ready: Cli, git: Git, folder: Pa
     assert (speeds(there), runs(folder)) == ({100}, [])
 
 
+@pytest.mark.slow
+def test_pairs_that_two_worktrees_make_of_one_plan_count_together(
+    ready: Cli, git: Git, folder: Path, tmp_path: Path
+) -> None:
+    assert ready("ab", "--axis", "mode=base,new", "--max-pairs", "10", "--plan", *COMMAND).code == 0
+    commit(git, "Plan")
+    there = tmp_path / "there"
+    git("worktree", "add", "-q", "-b", "other", str(there))
+    assert ready("ab", "--id", "MOE-000").code == 0
+    commit(git, "Pairs")
+    assert logbook("note", "--plan", "--release", "MOE-000", cwd=there).returncode == 0
+    # A block that is not finished there is finished here.
+    made = logbook("ab", "--id", "MOE-000", "--max-pairs", "4", "--json", cwd=there)
+    assert json.loads(made.stdout)["data"]["pairs"] == 4
+    commit(lambda *words: git(*words, cwd=there), "Pairs of the other worktree")
+    git("merge", "-q", "--no-edit", "other")
+    more = added(ready("ab", "--id", "MOE-000", "--max-pairs", "6", "--json"), 20)
+    [finding] = more["answer"]["findings"]
+    assert (finding["pairs"], finding["left_out"], finding["outcome"]) == (20, [], "better")
+    parts = [run["part"] for run in runs(folder)]
+    assert sorted(part["pair"] for part in parts) == sorted([*range(1, 11)] * 4)
+    copies = [part.get("copy") for part in parts]
+    assert sorted(copies.count(copy) for copy in {*copies}) == [20, 20], "each has a draw of its own"
+
+
 def begun(folder: Path, count: int, *words: str) -> subprocess.Popen[str]:
     """An A/B in the middle of its run of that number."""
     process = subprocess.Popen(

@@ -99,7 +99,27 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     assert thread(*words).code == 3
     lines = thread("status").out.splitlines()
     assert "MOE-000" in lines[2]
-    assert "logbook ab --id MOE-000 " in lines[3]
+    # The code that the entry states fails again: the question is asked of the code as it is then.
+    again = "logbook ab --axis env:MODE=5,6 --like MOE-000 --metric time_ms --metric tflops"
+    assert again in lines[3]
+    [step] = thread("next", "--json").data["steps"]
+    assert (step["id"], step["command"], step["kind"]) == ("MOE-000", again, "comparison")
+    assert step["why"].endswith(" failed: exit code 3")
+    # Asked again by a later entry, or decided, it is left alone.
+    assert thread("ab", "--new", *words[1:]).code == 3
+    assert [step["id"] for step in thread("next", "--json").data["steps"]] == ["MOE-001"]
+    assert thread("discard", "MOE-001", "--why", "it fails").code == 0
+    assert "MOE-001" not in [step["id"] for step in thread("next", "--json").data["steps"]]
+
+
+@pytest.mark.slow
+def test_an_ab_of_which_every_pair_fails_a_gate_has_a_next_step(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,6", "Six", "--pairs", "1")
+    ab(thread, "env:MODE=5,7", "Seven", "--pairs", "1")
+    assert thread("edit", "MOE-001", "--gate", "ok == 1").code == 0
+    steps = {step["id"]: step for step in thread("next", "--json").data["steps"]}
+    assert steps["MOE-001"]["command"].startswith("logbook ab --new --axis env:MODE=5,7 --like MOE-001")
+    assert "ok" in steps["MOE-001"]["why"]
 
 
 def test_a_summary_that_is_older_than_a_result_says_so(thread: Cli, folder: Path) -> None:

@@ -131,6 +131,17 @@ def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:
     assert "would be closed" in started("close", "--conclusion", "Nothing gained.", "--dry-run").out
 
 
+@pytest.mark.slow
+def test_a_closing_names_what_is_open(started: Cli) -> None:
+    for sides in ("a,b", "a,c", "a,d", "a,e"):
+        command = ("--", "sh", "-c", "echo METRIC tflops=1", "{axis}")
+        assert started("ab", "--axis", f"mode={sides}", "--max-pairs", "1", *command).code == 0
+    answer = started("close", "--conclusion", "Nothing gained.", "--dry-run", "--json")
+    [warning] = json.loads(answer.out)["warnings"]
+    assert warning == "4 comparisons are open: MOE-000, MOE-001, MOE-002 and 1 more"
+    assert answer.data["open_comparisons"] == [f"MOE-00{n}" for n in range(4)]
+
+
 def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started: Cli) -> None:
     """The same for an observation as for a metric, in a table and in a comparison."""
     for scale in (1, 2):

@@ -195,8 +195,9 @@ def test_another_checksum_leaves_the_answer_open(
     sides: Callable[..., Cli], folder: Path, name: str, values: tuple[str, str]
 ) -> None:
     cli = sides(f"{name}={values[0]}", f"{name}={values[1]}", metrics=("time_s:min:s",))
-    cli(*AB)
+    made = cli(*AXIS, "--json", *COMMAND)
     assert outcomes(cli) == {"time_s": "open"}
+    assert (made.data["stopped"]["by"], name in made.data["stopped"]["why"]) == ("open", True)
     assert not any(one["settled"] for one in cli("status", "--json").data["answers"])
     for which, text in readers(cli, folder).items():
         assert f"{name} is {values[1]} with Q=2, {values[0]} with Q=1" in text, which
@@ -406,6 +407,18 @@ def test_a_discarded_question_is_asked_and_answered_nowhere(
     [row] = [line for line in (folder / "out/issue.md").read_text().splitlines() if line.startswith("| T-000")]
     assert "discarded by T-001" in row
     assert cli("compare", "T-000").out.splitlines()[1] == "discarded by T-001"
+
+
+def test_the_entry_says_that_it_was_kept_without_an_answer(sides: Callable[..., Cli], folder: Path) -> None:
+    cli = sides("", "")
+    cli(*AXIS, "--max-pairs", "1", *COMMAND)
+    assert cli("keep", "T-000", "--why", "simpler").code == 0
+    said = "- Decided by: T-001 (kept, though the answer is open)"
+    assert said in cli("show", "T-000").out
+    assert cli("show", "T-000", "--json").data["kept_by"] == ["T-001"]
+    cli("ab", "--id", "T-000", "--max-pairs", "9")
+    assert "- Decided by: T-001 (kept)\n" in cli("show", "T-000").out
+    assert "- Decided by: T-001 (kept)\n" in (folder / "logbooks/t.md").read_text()
 
 
 def test_every_page_of_a_discarded_run_says_so(cli: Cli, folder: Path) -> None:

@@ -35,6 +35,12 @@ def made(pairs: int, effect: float = 0.0, *, noise: float = 0.02, seed: int = 0)
     return [Pair(rng.gauss(0, noise) + effect * sign, sign, at // 10) for at, sign in enumerate(signs)]
 
 
+def test_blocks_of_another_working_copy_have_a_draw_of_their_own() -> None:
+    drawn = [[Design(seed=1).order_of(n, 2, copy=copy) for n in range(1, 11)] for copy in ("", "k3x9q", "p2m4a")]
+    assert all(orders.count([0, 1]) == 5 for orders in drawn)
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+
+
 def alone(pairs: list[Pair], *, minimum: float = 0.01, step: float = 0.0, looks: bool = True) -> Judged:
     return judge({"time": pairs}, minimum=minimum, steps={"time": [step] * len(pairs)}, looks=looks)["time"]
 
