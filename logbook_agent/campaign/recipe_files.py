@@ -1,20 +1,20 @@
-"""Recipes as files: which there are, one of them found, read and expanded at a scale, and its problems told where they
-stand or were typed."""
+"""Recipes as files: which there are, one of them found, read with what it extends and expanded at a scale, and its
+problems told where they stand or were typed."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
-from logbook_agent.campaign.recipes.habits import Severity, Violation, violations
-from logbook_agent.campaign.recipes.overrides import pair_of
-from logbook_agent.campaign.recipes.placed import RecipeProblem, suggestion
+from logbook_agent.campaign.recipes.habits import Violation, violations
+from logbook_agent.campaign.recipes.overrides import config_keys, merged, pair_of, scales_asked
+from logbook_agent.campaign.recipes.problems import RecipeProblem, suggestion
+from logbook_agent.campaign.recipes.reading import parse_recipe
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
@@ -24,9 +24,11 @@ from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
+_STEP = re.compile(r"[^.\[\]]+")
 
 T = TypeVar("T")
 
@@ -43,35 +45,63 @@ class RecipeFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecipePart:
+    """A file's text, and that as plain data."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeData:
-    """What a recipe's file holds: its text, and that as plain data."""
+    """The file of a recipe, and behind it what it extends, the nearest first."""
 
     file: RecipeFile
-    text: str
-    data: Any
+    parts: tuple[RecipePart, ...]
 
-    @contextlib.contextmanager
-    def located(self, scale: str | None) -> Iterator[None]:
-        """Problems begin with file and line, as far as they can be told."""
-        try:
-            yield
-        except RecipeProblem as error:
-            if error.place:
-                place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
-                line = line_of(self.text, place)
-                at = f", line {line}" if line is not None else ""
-                error.reword(f"{self.file.path.name}{at}: {error.message}")
-            raise
+    @property
+    def data(self) -> dict[str, Any]:
+        """All parts as one."""
+        found: dict[str, Any] = {}
+        for part in reversed(self.parts):
+            found = merged(found, part.data)
+        return found
 
-    def check_name(self, name: str) -> None:
-        """A recipe is called as its file is."""
-        if name != self.file.name:
+    def plan(self, scale: str | None = None, sets: Sequence[str] = ()) -> SweepPlan:
+        """The recipe expanded. Raises RecipeProblem."""
+        own, *bases = (config_keys(part.data) for part in self.parts)
+        recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
+        if recipe.name != self.file.name:
             raise RecipeProblem(
-                f"the recipe is named {name}, but its file {self.file.name}",
+                f"the recipe is named {recipe.name}, but its file {self.file.name}",
                 place="name",
                 cause="a recipe must have the name of its file",
                 hint=f"write: name: {self.file.name}",
             )
+        return expand(recipe)
+
+    def locate(self, error: RecipeProblem, scale: str | None) -> None:
+        """Begin the problem with file and line, as far as they can be told."""
+        steps = _STEP.findall(error.place)
+        scales = [["scale", name] for name in reversed(scales_asked(self.data, scale))]
+        at = [(part, above) for above in (*scales, []) for part in self.parts]
+        part, above = max(at, key=lambda place: _depth(place[0].data, [*place[1], *steps]) - len(place[1]))
+        line = line_of(part.text, ".".join([*above, error.place]))
+        if error.place:
+            error.reword(f"{part.path.name}{f', line {line}' if line is not None else ''}: {error.message}")
+
+
+def _depth(data: Any, steps: Sequence[str]) -> int:
+    """How many of the steps of a place there are."""
+    for depth, step in enumerate(steps):
+        if isinstance(data, dict) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and step.isdecimal() and int(step) < len(data):
+            data = data[int(step)]
+        else:
+            return depth
+    return len(steps)
 
 
 def recipe_files(workspace: Workspace) -> list[RecipeFile]:
@@ -82,7 +112,7 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
     for folder in (own, packaged):
         if folder is None:
             continue
-        for path in sorted(folder.glob("*.yaml")):
+        for path in sorted(folder.glob("[!_]*.yaml")):
             is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
             found.setdefault(
                 path.stem,
@@ -92,19 +122,47 @@ def recipe_files(workspace: Workspace) -> list[RecipeFile]:
 
 
 def read_recipe(file: RecipeFile) -> RecipeData:
-    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
+    """A recipe's file with what it extends. Raises UsageError or StoreError for a file that cannot be read or holds no
+    keys."""
+    parts = [_part(file.path, file.files)]
+    while (name := parts[-1].data.get("extends")) is not None:
+        path = _extended(parts[-1].path, str(name))
+        if path in [part.path for part in parts]:
+            raise UsageError(
+                f"{file.path.name} extends itself",
+                cause=" extends ".join([*(part.path.stem for part in parts), path.stem]),
+                hint=f"remove `extends: {name}` from {parts[-1].path.name}",
+            )
+        parts.append(_part(path, None if path.parent == builtin_folder(FOLDER) else Folder(path.parent)))
+    return RecipeData(file=file, parts=tuple(parts))
+
+
+def _extended(path: Path, name: str) -> Path:
+    """The file that another one extends: one beside it, else one that comes with the tool."""
+    folders = (builtin_folder(FOLDER), path.parent)
+    known = {other.stem: other for folder in folders for other in sorted(folder.glob("*.yaml")) if other != path}
+    if name not in known:
+        raise UsageError(
+            f"{path.name} extends {name!r}, which does not exist",
+            cause=f"it names a recipe beside {path.name}, or one that comes with the tool",
+            hint=suggestion(name, known) or f"extend one of: {listed([*known])}",
+        )
+    return known[name]
+
+
+def _part(path: Path, files: Folder | None) -> RecipePart:
     try:
-        text = named_text(file.path) if file.files is None else file.files.text(file.path)
+        text = named_text(path) if files is None else files.text(path)
     except StoreError as error:
         raise UsageError(
             error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"
         ) from error
-    data = parse_yaml(text, str(file.path))
+    data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise UsageError(
-            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {file.name}"
+            f"{path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {path.stem}"
         )
-    return RecipeData(file=file, text=text, data=data)
+    return RecipePart(path=path, text=text, data=data)
 
 
 def _own_folder(workspace: Workspace) -> Path | None:
@@ -135,15 +193,6 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
         cause=f"available recipes: {', '.join(files) or 'none'}",
         hint=suggestion(name, files) or "list the recipes: logbook sweep",
     )
-
-
-def _in_scale(data: Any, scale: str | None, place: str) -> bool:
-    """Whether what stands at a place was put there by a scale."""
-    top, _, rest = place.partition(".")
-    scales = data.get("scale")
-    values = scales.get(scale) if isinstance(scales, dict) else None
-    part = values.get(top.split("[")[0]) if isinstance(values, dict) else None
-    return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +229,7 @@ def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
     """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
     found = violations(chosen.plan, done=done)
     for broken in found:
-        if broken.severity is Severity.ERROR:
+        if broken.is_error:
             again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
             raise UsageError(
                 f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
@@ -191,43 +240,26 @@ def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
 
 
 def _chosen(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
-    with found.located(scale):
-        try:
-            plan = _expanded(found, scale, sets)
-        except RecipeProblem as error:
-            if error.place and sets and _fits(found, scale):
-                raise blamed_on_sets(error, sets) from error
-            raise
+    try:
+        plan = found.plan(scale, sets)
+    except RecipeProblem as error:
+        if error.place and sets and _fits(found, scale):
+            key = _STEP.findall(error.place)[-1]
+            typed = [text for text in sets if pair_of(text)[0] == key] or sets
+            error.reword(f"{' '.join(f'--set {text}' for text in typed)}: {error.message}")
+        else:
+            found.locate(error, scale)
+        raise
     return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
-
-
-def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
-    plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
-    found.check_name(plan.recipe.name)
-    return plan
 
 
 def _fits(found: RecipeData, scale: str | None) -> bool:
     """Whether the recipe is one with nothing set."""
     try:
-        _expanded(found, scale, ())
+        found.plan(scale)
     except RecipeProblem:
         return False
     return True
-
-
-_ADVICE = "write: "
-
-
-def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
-    """The problem of a recipe that fits without what was typed: told of `--set`, not of a line of the file."""
-    key = error.place.rpartition(".")[2].split("[")[0]
-    own = [text for text in sets if pair_of(text)[0] == key]
-    error.reword(f"{' '.join(f'--set {text}' for text in own or sets)}: {error.message}")
-    if own and error.hint.startswith(_ADVICE):
-        error.hint = f"--set {key}={error.hint.split()[-1]}"
-    error.place = ""
-    return error
 
 
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:

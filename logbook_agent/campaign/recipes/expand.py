@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.campaign.recipes.placed import RecipeProblem
-from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe, written
+from logbook_agent.campaign.recipes.axes import MOST_CASES
+from logbook_agent.campaign.recipes.problems import RecipeProblem
+from logbook_agent.campaign.recipes.recipe import Control, Recipe
 from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import Scalar, canonical, spelt
 
 # A plan asks for the same few values again and again (typed: 1 is not True).
 _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
@@ -61,9 +62,8 @@ class SweepPlan:
     @property
     def is_drawn(self) -> bool:
         """Whether chance orders the runs."""
-        return self.recipe.order is not Order.AS_LISTED and (
-            self.recipe.repeats > 1 or self.recipe.order is Order.SHUFFLED
-        )
+        order = self.recipe.order
+        return order == "shuffled" or (order == "interleaved" and self.recipe.repeats > 1)
 
     @cached_property
     def is_comparison(self) -> bool:
@@ -121,8 +121,8 @@ class SweepPlan:
 
     def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
         config = self.config(case)
-        env = {name: text.fill(config) for name, text in self.recipe.env.items()}
-        argv = self.recipe.command.argv(config)
+        env = {name: word.fill(config) for name, word in self.recipe.env.items()}
+        argv = self.recipe.argv(config)
         plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
@@ -139,7 +139,7 @@ class SweepPlan:
         import hashlib
 
         recipe = self.recipe
-        stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
+        stated = (recipe.shell, recipe.timeout_s, recipe.order, recipe.seed)
         later = [part for part in (recipe.read, recipe.stall_s) if part is not None]
         found = hashlib.sha256(repr((*stated, *later)).encode())
         for case in self.cases:
@@ -152,11 +152,11 @@ class SweepPlan:
     def _order(self) -> Sequence[tuple[int, int]]:
         """Index of the case and number of the repeat, for every run."""
         repeats = range(1, self.recipe.repeats + 1)
-        if self.recipe.order is Order.INTERLEAVED:
+        if self.recipe.order == "interleaved":
             groups = compared_groups(self)
             return [(i, r) for group in groups for r in repeats for i in self._in_pair(group, r)]
         listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
-        return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
+        return self._drawn(listed) if self.recipe.order == "shuffled" else listed
 
     def _in_pair(self, group: Sequence[int], repeat: int) -> list[int]:
         """The cases of a group in the order of a pair."""
@@ -170,27 +170,44 @@ class SweepPlan:
 
 
 def expand(recipe: Recipe) -> SweepPlan:
-    """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
-    count = math.prod(len(axis.points) for axis in recipe.axes)
+    """The plan of a recipe. RecipeProblem when there are too many cases, two that are the same, or one without a value
+    that a word of its command needs."""
+    count = math.prod(len(axis.points) for axis in recipe.axes.values())
     if count > MOST_CASES:
         raise RecipeProblem(
             f"{recipe.name} has {count:,} cases, over the limit of {MOST_CASES:,}",
             place="axes",
-            cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
+            cause=" x ".join(f"{name} {len(axis.points):,}" for name, axis in recipe.axes.items()),
             hint="leave values out (--set KEY=V,V), or make several recipes of it",
         )
-    parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
+    parts = (*(axis.keys for axis in recipe.axes.values()), *(control.values for control in recipe.controls))
     varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
-    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
-        values = {key: value for point in points for key, value in point.values.items()}
+    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes.values())), start=1):
+        values = {key: value for point in points for key, value in point.extra.items()}
         label = " ".join(point.name for point in points if point.name is not None) or None
         key = case_key(values, varied, recipe.fixed)
         if key in found:
             raise _twice(key, [*found].index(key) + 1, number)
         found[key] = PlannedCase(key=key, label=label, values=values)
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
+    plan = SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
+    _check_values(plan)
+    return plan
+
+
+def _check_values(plan: SweepPlan) -> None:
+    needed = {key for word in (*plan.recipe.command, *plan.recipe.env.values()) for key in word.placeholders}
+    for case in plan.cases if needed else ():
+        config = plan.config(case)
+        for key in needed:
+            if config[key] is None:
+                raise RecipeProblem(
+                    f"{key} is null, and a word of the command needs its value",
+                    place=plan.recipe.places()[key],
+                    cause="only {flags: [...]} can leave out a key without a value",
+                    hint=f"give {key} a value, or put it into flags",
+                )
 
 
 def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
@@ -250,10 +267,10 @@ def compared_groups(plan: SweepPlan) -> list[list[int]]:
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
     """A case for people: the names of its shapes, and the varied keys that those do not set."""
     recipe = plan.recipe
-    named = {key for axis in recipe.axes for key in axis.keys if any(p.name is not None for p in axis.points)}
+    named = {key for axis in recipe.axes.values() if any(p.name is not None for p in axis.points) for key in axis.keys}
     named -= {key for control in recipe.controls for key in control.values}
     config = plan.config(case)
-    pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
+    pairs = [f"{key}={spelt(config[key])}" for key in plan.varied if key not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe, expand
 from logbook_agent.campaign.recipes.habits import violations
-from logbook_agent.campaign.recipes.placed import RecipeProblem
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
+from logbook_agent.campaign.recipes.problems import RecipeProblem
+from logbook_agent.campaign.recipes.reading import parse_recipe
 from logbook_agent.model.comparison import Part
 
 BASE: dict[str, Any] = {
@@ -142,31 +142,40 @@ def test_a_plan_with_eight_drawn_pairs_is_a_comparison() -> None:
     assert alone.part(alone.cases[0], 3) == Part(pair=3, side="a", case="")
 
 
-# -- scales and values -------------------------------------------------------------------------------
-
-
 # -- what is wrong -----------------------------------------------------------------------------------
 
 AXES = {"topk": [1, 2]}
 WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ({"axes": {"topkk": [1, 2]}}, "axes.topkk", "the command does not use topkk", "did you mean topk?"),
-    ({"axes": {"topk": 4}}, "axes.topk", "neither a list nor a range", "topk: [1, 2, 4]"),
-    ({"axes": {"topk": {"from": 1, "to": 4}}}, "axes.topk", "is not a range", "step: 0.1"),
+    ({"axes": {"topk": [{"name": [1], "topk": 2}]}}, "axes.topk[0].name", "expected str, got list", "recipes.md"),
+    ({"axes": {"topk": [1, [2]]}}, "axes.topk[1]", "got list", "recipes.md"),
+    ({"axes": {"topk": {"from": 1, "to": 4}}}, "axes.topk", "{from, to, step}", "recipes.md"),
+    ({"axes": {"topk": {"from": 0, "to": 1, "step": 1e-9}}}, "axes.topk", "1000000001 values", "recipes.md"),
+    ({"axes": {"topk": []}}, "axes.topk", "no values", "recipes.md"),
     ({"axes": {"topk": [0.1, "0.10"]}}, "axes", "cases 1 and 2 are the same: topk=0.1", "repeats"),
-    ({"axes": {"topk": [1, {"topk": 2}]}}, "axes.topk[0]", "is not a mapping of keys to values", "name: S"),
-    ({"fixed": {"topk": 1}, "cases": [{"quant_mode": "a"}, {"topk": 2}]}, "cases[1]", "no value for quant_mode", "add"),
-    ({"controls": [{}]}, "controls[0]", "changes nothing", "none"),
+    ({"fixed": {"topk": 1}, "cases": [{"quant_mode": "a"}, {"topk": 2}]}, "cases[1]", "no value for quant_mode", ""),
+    ({"controls": [{}]}, "controls[0]", "changes nothing", ""),
+    ({"controls": [{"quantmode": "none"}]}, "controls[0].quantmode", "unknown key 'quantmode'", "quant_mode?"),
     (
         {"axes": AXES, "compare": {"axis": "topk", "base": 3}},
         "compare.base",
         "has nothing to be compared with",
         "one of several",
     ),
-    ({"command": ["bench", "{topk"]}, "command[1]", "cannot be filled in", "{{"),
-    ({"timeout_s": "30m"}, "timeout_s", "a number above zero", "60"),
+    ({"compare": {"axis": "topk"}}, "compare.base", "missing", ""),
+    ({"criteria": ["x", {"text": "y", "predicate": {"mesured": 1}}]}, "criteria[1].predicate", "mesured", "compared"),
+    ({"command": ["bench", "{topk"]}, "command[1]", "'{topk'", ""),
+    ({"command": "bench --topk 2"}, "command", "a list of words", ""),
+    ({"command": ["bench", "{topk}", "{quant_mode}"], "fixed": {"topk": None, "quant_mode": 1}}, "command[1]", "", ""),
+    ({"setup": [["x"], [], {"shell": "y"}]}, "setup", "a list of words", ""),
+    ({"timeout_s": "30m"}, "timeout_s", "expected float", ""),
+    ({"timeout_s": 0}, "timeout_s", "above 0", ""),
+    ({"repeats": 0}, "repeats", "from 1", ""),
+    ({"order": "shufled"}, "order", "got 'shufled'", "did you mean shuffled?"),
     ({"axes": {"top.k": [1]}}, "axes.top.k", "'top.k' is not a valid config key", "mlp_dim"),
-    ({"comand": ["x"]}, "comand", "unknown key 'comand'", "command?"),
+    ({"comand": ["x"]}, "comand", "unknown key", "did you mean command?"),
     ({"fixed": {"quant_mode": "x"}}, "command[1]", "the command asks for topk, which has no value", "under fixed"),
+    ({"scale": {"tiny": {"name": "x"}}}, "scale.tiny.name", "cannot change", ""),
 ]
 
 
@@ -191,7 +200,7 @@ FIXED |= {"routing_pack_strategy": "argsort", "stage_timing": False}
 def broken(fixed: dict[str, Any] | None = None, done: set[str] | None = None, **changes: Any) -> list[tuple[str, str]]:
     fixed = FIXED | (fixed or {})
     plan = plan_of(command=["bench", {"flags": KEYS}], fixed=fixed, **changes)
-    return [(v.rule, v.severity.value) for v in violations(plan, done=done)]
+    return [(v.rule, "error" if v.is_error else "warning") for v in violations(plan, done=done)]
 
 
 def test_rules() -> None:
