@@ -3,7 +3,6 @@ problems told where they stand or were typed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,23 +11,23 @@ from typing import Any, TypeVar
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
 from logbook_agent.campaign.recipes.habits import Violation, violations
 from logbook_agent.campaign.recipes.overrides import config_keys, merged, pair_of, scales_asked
-from logbook_agent.campaign.recipes.problems import RecipeProblem, suggestion
 from logbook_agent.campaign.recipes.reading import parse_recipe
 from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder
+from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.near import nearest
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
-_STEP = re.compile(r"[^.\[\]]+")
 
 T = TypeVar("T")
 
@@ -69,27 +68,45 @@ class RecipeData:
         return found
 
     def plan(self, scale: str | None = None, sets: Sequence[str] = ()) -> SweepPlan:
-        """The recipe expanded. Raises RecipeProblem."""
+        """The recipe expanded. Raises CodecError."""
         own, *bases = (config_keys(part.data) for part in self.parts)
         recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
         if recipe.name != self.file.name:
-            raise RecipeProblem(
-                f"the recipe is named {recipe.name}, but its file {self.file.name}",
-                place="name",
-                cause="a recipe must have the name of its file",
-                hint=f"write: name: {self.file.name}",
-            )
+            raise CodecError(f"a recipe has the name of its file; write name: {self.file.name}", ".name")
         return expand(recipe)
 
-    def locate(self, error: RecipeProblem, scale: str | None) -> None:
-        """Begin the problem with file and line, as far as they can be told."""
-        steps = _STEP.findall(error.place)
-        scales = [["scale", name] for name in reversed(scales_asked(self.data, scale))]
-        at = [(part, above) for above in (*scales, []) for part in self.parts]
+    def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> Chosen:
+        """The recipe expanded. Raises UsageError, which names file and line, or what was typed."""
+        try:
+            return Chosen(file=self.file, scale=scale, sets=sets, plan=self.plan(scale, sets))
+        except CodecError as error:
+            place = self._typed(error, scale, sets) if sets and error.path else self._place(error, scale)
+            near = nearest(error.given, error.choices)
+            raise UsageError(
+                f"{place}: {error}",
+                cause=f"choose from: {listed(error.choices)}"
+                if error.choices
+                else "a recipe is checked before anything runs",
+                hint=f"did you mean {near}?" if near else f"recipes are explained in {manual('how-to/recipes.md')}",
+            ) from error
+
+    def _typed(self, error: CodecError, scale: str | None, sets: Sequence[str]) -> str:
+        """Those of the `--set` that a problem is about; the place in a file where it is there without them."""
+        try:
+            self.plan(scale)
+        except CodecError:
+            return self._place(error, scale)
+        own = [text for text in sets if f".{pair_of(text)[0]}" == error.path[-1]]
+        return " ".join(f"--set {text}" for text in own or sets)
+
+    def _place(self, error: CodecError, scale: str | None) -> str:
+        """File and line, as far as they can be told: of the scale or else the file that states most of the path."""
+        scales = [("scale", name) for name in reversed(scales_asked(self.data, scale))]
+        steps = [step[1:] if step[0] == "." else step[1:-1] for step in error.path]
+        at = [(part, above) for above in (*scales, ()) for part in self.parts]
         part, above = max(at, key=lambda place: _depth(place[0].data, [*place[1], *steps]) - len(place[1]))
-        line = line_of(part.text, ".".join([*above, error.place]))
-        if error.place:
-            error.reword(f"{part.path.name}{f', line {line}' if line is not None else ''}: {error.message}")
+        line = line_of(part.text, "".join([*(f".{step}" for step in above), *error.path]))
+        return f"{part.path.name}{f', line {line}' if line is not None and steps else ''}"
 
 
 def _depth(data: Any, steps: Sequence[str]) -> int:
@@ -142,10 +159,11 @@ def _extended(path: Path, name: str) -> Path:
     folders = (builtin_folder(FOLDER), path.parent)
     known = {other.stem: other for folder in folders for other in sorted(folder.glob("*.yaml")) if other != path}
     if name not in known:
+        near = nearest(name, known)
         raise UsageError(
             f"{path.name} extends {name!r}, which does not exist",
             cause=f"it names a recipe beside {path.name}, or one that comes with the tool",
-            hint=suggestion(name, known) or f"extend one of: {listed([*known])}",
+            hint=f"did you mean {near}?" if near else f"extend one of: {listed([*known])}",
         )
     return known[name]
 
@@ -162,7 +180,7 @@ def _part(path: Path, files: Folder | None) -> RecipePart:
         raise UsageError(
             f"{path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {path.stem}"
         )
-    return RecipePart(path=path, text=text, data=data)
+    return RecipePart(path=path, text=text, data={key: value for key, value in data.items() if value is not None})
 
 
 def _own_folder(workspace: Workspace) -> Path | None:
@@ -188,10 +206,11 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
     files = {file.name: file for file in recipe_files(workspace)}
     if name in files:
         return files[name]
+    near = nearest(name, files)
     raise NotFound(
         f"no recipe {name!r}",
         cause=f"available recipes: {', '.join(files) or 'none'}",
-        hint=suggestion(name, files) or "list the recipes: logbook sweep",
+        hint=f"did you mean {near}?" if near else "list the recipes: logbook sweep",
     )
 
 
@@ -214,7 +233,7 @@ def list_recipes(workspace: Workspace) -> list[Chosen]:
     found = []
     for file in recipe_files(workspace):
         try:
-            found.append(_chosen(read_recipe(file), None, ()))
+            found.append(read_recipe(file).chosen())
         except LogbookError as error:
             workspace.warnings.append(f"{file.name}: {error.message}")
     return found
@@ -222,7 +241,7 @@ def list_recipes(workspace: Workspace) -> list[Chosen]:
 
 def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen:
     """The recipe of a name or path, expanded. Raises NotFound, or UsageError naming file, line and key."""
-    return _chosen(read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
+    return read_recipe(find_recipe(workspace, name)).chosen(scale, tuple(sets))
 
 
 def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
@@ -237,29 +256,6 @@ def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
                 hint=f"to see the plan: {again}",
             )
     return found
-
-
-def _chosen(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
-    try:
-        plan = found.plan(scale, sets)
-    except RecipeProblem as error:
-        if error.place and sets and _fits(found, scale):
-            key = _STEP.findall(error.place)[-1]
-            typed = [text for text in sets if pair_of(text)[0] == key] or sets
-            error.reword(f"{' '.join(f'--set {text}' for text in typed)}: {error.message}")
-        else:
-            found.locate(error, scale)
-        raise
-    return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
-
-
-def _fits(found: RecipeData, scale: str | None) -> bool:
-    """Whether the recipe is one with nothing set."""
-    try:
-        found.plan(scale)
-    except RecipeProblem:
-        return False
-    return True
 
 
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:

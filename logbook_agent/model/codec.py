@@ -36,21 +36,22 @@ _MAX_DEPTH = 32
 
 
 class CodecError(ValueError):
-    """Data that does not fit its class; the message starts with the path of the misfit. `choices`: the keys or values
-    that would fit, where they are few.
+    """Data that does not fit its class; the message starts with the path of the misfit. `given`: the key or value that
+    does not fit, and `choices` those that would, where they are few.
 
     The path is put together on the way out: records fit, and pay nothing for it.
     """
 
-    def __init__(self, message: str, *path: str, choices: Iterable[str] = ()) -> None:
+    def __init__(self, message: str, *path: str, given: str = "", choices: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.path = path
+        self.given = given
         self.choices = tuple(choices)
 
     def under(self, step: str) -> CodecError:
         """The same error with a step, `.name` or `[index]`, in front of its path."""
-        return CodecError(self.message, step, *self.path, choices=self.choices)
+        return CodecError(self.message, step, *self.path, given=self.given, choices=self.choices)
 
     def __str__(self) -> str:
         return f"{''.join(self.path).removeprefix('.')}: {self.message}" if self.path else self.message
@@ -146,7 +147,8 @@ def _dataclass(cls: Any) -> Converter:
                 raise error.under(f".{key}") from None
         if unknown:
             if extra is None:
-                raise CodecError("unknown key", f".{next(iter(unknown))}", choices=fields)
+                key = next(iter(unknown))
+                raise CodecError("unknown key", f".{key}", given=key, choices=fields)
             kwargs["extra"] = extra(unknown)
         for name in required:
             if name not in kwargs:
@@ -201,7 +203,8 @@ def _literal(choices: tuple[Any, ...]) -> Converter:
     def convert(value: Any) -> Any:
         if value in choices:
             return value
-        raise CodecError(f"expected one of {', '.join(map(str, choices))}, got {value!r}", choices=map(str, choices))
+        words = [*map(str, choices)]
+        raise CodecError(f"expected one of {', '.join(words)}, got {value!r}", given=str(value), choices=words)
 
     return convert
 

@@ -54,16 +54,16 @@ class Axis:
     def keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for point in self.points for key in point.extra))
 
-    def filled(self, name: str, fixed: Mapping[str, Value]) -> Axis:
+    def filled(self, name: str, fixed: Mapping[str, Value], path: tuple[str, ...]) -> Axis:
         """The axis with a value for every key in every point: its own, else the fixed one. Raises CodecError."""
         axis = Axis(points=tuple(point.on(name) for point in self.points))
         if not axis.points:
-            raise CodecError("no values, so there is no case to run")
+            raise CodecError("no values, so there is no case to run", *path)
         points = []
         for number, point in enumerate(axis.points):
             lacking = [key for key in axis.keys if key not in point.extra and key not in fixed]
             if lacking:
-                raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", f"[{number}]")
+                raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *path, f"[{number}]")
             values = {key: point.extra[key] if key in point.extra else fixed[key] for key in axis.keys}
             points.append(dataclasses.replace(point, extra=values))
         return Axis(points=tuple(points))

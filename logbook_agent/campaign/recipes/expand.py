@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from logbook_agent.campaign.recipes.axes import MOST_CASES
-from logbook_agent.campaign.recipes.problems import RecipeProblem
 from logbook_agent.campaign.recipes.recipe import Control, Recipe
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical, spelt
@@ -72,6 +72,12 @@ class SweepPlan:
         return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and bool(self._parts)
 
     @property
+    def shared(self) -> list[str]:
+        """The varied keys that compared cases have in common: all but the compared one and those that it implies."""
+        compare, implied = self.recipe.compare, self.recipe.implied
+        return [key for key in self.varied if compare is None or (key != compare.axis and key not in implied)]
+
+    @property
     def values(self) -> tuple[str, ...]:
         """The sides of the comparison, the base first."""
         sides = dict.fromkeys(side for side, _ in self._parts.values())
@@ -89,20 +95,18 @@ class SweepPlan:
     def _parts(self) -> dict[str, tuple[str, str]]:
         """Side and case of each planned case, by its key; nothing where the recipe compares nothing, or where two cases
         of a group have one value of the axis."""
-        recipe = self.recipe
-        if recipe.compare is None:
+        compare, fixed = self.recipe.compare, self.recipe.fixed
+        if compare is None:
             return {}
-        axis, groups = recipe.compare.axis, compared_groups(self)
-        rest = [key for key in self.varied if key != axis and key not in recipe.implied]
+        is_one = len(compared_groups(self)) == 1
         found = {
-            self.cases[at].key: (
-                canonical(self.config(self.cases[at]).get(axis)),
-                case_key(self.cases[at].values, rest, recipe.fixed) if len(groups) > 1 else "",
+            case.key: (
+                canonical(self.config(case).get(compare.axis)),
+                "" if is_one else case_key(case.values, self.shared, fixed),
             )
-            for group in groups
-            for at in group
+            for case in self.cases
         }
-        has_base = canonical(recipe.compare.base) in {side for side, _ in found.values()}
+        has_base = canonical(compare.base) in {side for side, _ in found.values()}
         return found if has_base and len(set(found.values())) == len(found) else {}
 
     def __len__(self) -> int:
@@ -114,10 +118,8 @@ class SweepPlan:
 
     def ends(self, count: int) -> tuple[list[PlannedRun], list[PlannedRun]]:
         """The first and the last `count` runs; where these are all there are, the second list is empty."""
-        places = list(enumerate(self._order, start=1))
-        first, last = (places, []) if len(places) <= 2 * count else (places[:count], places[-count:])
-        made = [[self.run(self.cases[i], repeat=r, place=p) for p, (i, r) in part] for part in (first, last)]
-        return made[0], made[1]
+        runs = [*self]
+        return (runs, []) if len(runs) <= 2 * count else (runs[:count], runs[-count:])
 
     def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
         config = self.config(case)
@@ -151,35 +153,28 @@ class SweepPlan:
     @cached_property
     def _order(self) -> Sequence[tuple[int, int]]:
         """Index of the case and number of the repeat, for every run."""
-        repeats = range(1, self.recipe.repeats + 1)
+        repeats, cases = range(1, self.recipe.repeats + 1), self.cases
         if self.recipe.order == "interleaved":
-            groups = compared_groups(self)
-            return [(i, r) for group in groups for r in repeats for i in self._in_pair(group, r)]
-        listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
-        return self._drawn(listed) if self.recipe.order == "shuffled" else listed
+            return [(i, r) for group in compared_groups(self) for r in repeats for i in self._in_pair(group, r)]
+        listed = [(i, r) for i in range(len(cases)) for r in repeats]
+        if self.recipe.order == "as-listed":
+            return listed
+        # Depends on the seed and the cases alone, whatever Python it is.
+        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
 
     def _in_pair(self, group: Sequence[int], repeat: int) -> list[int]:
         """The cases of a group in the order of a pair."""
         design = Design(seed=self.seed, budget_pairs=self.recipe.repeats, fixed=True)
         return [group[at] for at in design.order_of(repeat, len(group), self.cases[group[0]].key)]
 
-    def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """An order that depends on the seed and the cases alone, whatever Python it is."""
-        cases = self.cases
-        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
-
 
 def expand(recipe: Recipe) -> SweepPlan:
-    """The plan of a recipe. RecipeProblem when there are too many cases, two that are the same, or one without a value
+    """The plan of a recipe. CodecError when there are too many cases, two that are the same, or one without a value
     that a word of its command needs."""
     count = math.prod(len(axis.points) for axis in recipe.axes.values())
     if count > MOST_CASES:
-        raise RecipeProblem(
-            f"{recipe.name} has {count:,} cases, over the limit of {MOST_CASES:,}",
-            place="axes",
-            cause=" x ".join(f"{name} {len(axis.points):,}" for name, axis in recipe.axes.items()),
-            hint="leave values out (--set KEY=V,V), or make several recipes of it",
-        )
+        sizes = " x ".join(f"{name} {len(axis.points):,}" for name, axis in recipe.axes.items())
+        raise CodecError(f"{sizes} are {count:,} cases, over the limit of {MOST_CASES:,}", ".axes")
     parts = (*(axis.keys for axis in recipe.axes.values()), *(control.values for control in recipe.controls))
     varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
@@ -188,7 +183,7 @@ def expand(recipe: Recipe) -> SweepPlan:
         label = " ".join(point.name for point in points if point.name is not None) or None
         key = case_key(values, varied, recipe.fixed)
         if key in found:
-            raise _twice(key, [*found].index(key) + 1, number)
+            raise CodecError(f"cases {[*found].index(key) + 1} and {number} are the same: {key}", ".axes")
         found[key] = PlannedCase(key=key, label=label, values=values)
     cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
     plan = SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
@@ -202,27 +197,14 @@ def _check_values(plan: SweepPlan) -> None:
         config = plan.config(case)
         for key in needed:
             if config[key] is None:
-                raise RecipeProblem(
-                    f"{key} is null, and a word of the command needs its value",
-                    place=plan.recipe.places()[key],
-                    cause="only {flags: [...]} can leave out a key without a value",
-                    hint=f"give {key} a value, or put it into flags",
-                )
+                text = f"{key} is null, and only {{flags: [{key}]}} can leave out a key without a value"
+                raise CodecError(text, *plan.recipe.places()[key])
 
 
 def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
     """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
     pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
     return " ".join(pairs) or "one case"
-
-
-def _twice(key: str, first: int, second: int) -> RecipeProblem:
-    return RecipeProblem(
-        f"cases {first} and {second} are the same: {key}",
-        place="axes",
-        cause="an axis has a value twice (0.1 and 0.10 are the same), or two shapes have the same sizes",
-        hint="remove one of them; to run a case more than once, use repeats",
-    )
 
 
 def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]) -> tuple[PlannedCase, ...]:
@@ -249,19 +231,15 @@ def _label(case: PlannedCase, control: Control) -> str | None:
 def compared_groups(plan: SweepPlan) -> list[list[int]]:
     """Indices of the cases that are compared with each other: alike but for the compared key and those that it
     implies; without one, a case and its controls; without those, all."""
-    recipe = plan.recipe
-    if recipe.compare is not None:
-        rest = [key for key in plan.varied if key != recipe.compare.axis and key not in recipe.implied]
-        groups: dict[str, list[int]] = {}
-        for index, case in enumerate(plan.cases):
-            groups.setdefault(case_key(case.values, rest, recipe.fixed), []).append(index)
-        return list(groups.values())
-    if not recipe.controls:
-        return [list(range(len(plan.cases)))]
-    by_control: dict[str, list[int]] = {}
+    recipe, shared = plan.recipe, plan.shared
+    groups: dict[str, list[int]] = {}
     for index, case in enumerate(plan.cases):
-        by_control.setdefault(case.controls[0] if case.controls else case.key, []).append(index)
-    return list(by_control.values())
+        if recipe.compare is not None:
+            key = case_key(case.values, shared, recipe.fixed)
+        else:
+            key = (case.controls[0] if case.controls else case.key) if recipe.controls else ""
+        groups.setdefault(key, []).append(index)
+    return list(groups.values())
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:

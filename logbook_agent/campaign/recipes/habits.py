@@ -46,8 +46,7 @@ def violations(plan: SweepPlan, *, done: Collection[str] | None = None) -> tuple
     """Every rule that the plan breaks, each told once. `done`: names of recipes that this logbook has a finished
     sweep of; None: not known, and then nothing is said of what should come first."""
     configs = tuple((case, plan.config(case)) for case in plan.cases)
-    found = (*_of_cases(plan, configs), *_same_env(plan, configs), *_can_answer(plan))
-    return (*found, *_comes_first(plan, configs, done))
+    return (*_of_cases(plan, configs), *_can_answer(plan), *_comes_first(plan, done))
 
 
 def _of_cases(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
@@ -105,24 +104,6 @@ def _without_twin(plan: SweepPlan, configs: Configs, key: str, values: Collectio
     return next(cases, None)
 
 
-def _same_env(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
-    """A case and its controls run under the same variables, unless the recipe says that a variable is implied."""
-    words = {name: word for name, word in plan.recipe.env.items() if f"env:{name}" not in plan.recipe.implied}
-    for case, config in configs if any(word.placeholders for word in words.values()) else ():
-        for key in case.controls:
-            other = plan.config(plan.by_key[key])
-            name = next((name for name, word in words.items() if word.fill(config) != word.fill(other)), None)
-            if name is not None:
-                yield Violation(
-                    rule="same-env",
-                    message=f"the case {case.key} and its control {key} differ in the variable {name}",
-                    reason="a control in a different environment controls nothing; "
-                    f"if the key implies the difference, add: implied: ['env:{name}']",
-                    is_error=True,
-                )
-                return
-
-
 def _comparisons(plan: SweepPlan) -> int:
     """How many cases the recipe compares with a base."""
     compare = plan.recipe.compare
@@ -158,21 +139,12 @@ def _can_answer(plan: SweepPlan) -> Iterator[Violation]:
         )
 
 
-def _comes_first(plan: SweepPlan, configs: Configs, done: Collection[str] | None) -> Iterator[Violation]:
-    """An A/B at one shape before a sweep, and whatever else the recipe wants to have been run before it."""
-    recipe = plan.recipe
-    quantised = {canonical(config[QUANT]) for _, config in configs if QUANT in config}
-    is_sweep = len(configs) > len(quantised)
-    if len(quantised) > 1 and is_sweep and not recipe.after:
-        yield Violation(
-            rule="ab-before-sweep",
-            message=f"{recipe.name} sweeps {QUANT} over {len(configs)} cases and names no A/B to run first",
-            reason=f"one pair at one shape tells whether a sweep is worth its time; name it: after: [{QUANT}-ab]",
-        )
-    for name in recipe.after if done is not None else ():
+def _comes_first(plan: SweepPlan, done: Collection[str] | None) -> Iterator[Violation]:
+    """Whatever the recipe wants to have been run before it."""
+    for name in plan.recipe.after:
         if done is not None and name not in done:
             yield Violation(
-                rule="ab-before-sweep" if is_sweep else "recipe-before",
-                message=f"{recipe.name} should run after {name}, but this logbook has no finished sweep of that",
+                rule="recipe-before",
+                message=f"{plan.recipe.name} should run after {name}, but this logbook has no finished sweep of that",
                 reason=f"it is cheaper and tells whether this one is worth its time: logbook sweep {name}",
             )

@@ -4,129 +4,91 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from logbook_agent.campaign.recipes.axes import Axis, Value
+from logbook_agent.campaign.recipes.axes import Axis
 from logbook_agent.campaign.recipes.overrides import at_scale, pair_of, with_values
-from logbook_agent.campaign.recipes.problems import RecipeProblem, misfit, suggestion, unknown
 from logbook_agent.campaign.recipes.recipe import CASES, Recipe
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Criterion, metric_named
+from logbook_agent.model.header import metric_named
 from logbook_agent.model.values import canonical
 
 
 def parse_recipe(
-    data: object, *, scale: str | None = None, sets: Sequence[str] = (), inherited: Collection[str] = ()
+    data: Mapping[str, Any], *, scale: str | None = None, sets: Sequence[str] = (), inherited: Collection[str] = ()
 ) -> Recipe:
-    """The recipe of a file's data, at a scale, with single values changed. Raises RecipeProblem. Fixed config that it
-    `inherited` is left out where the command does not use it."""
-    try:
-        recipe = decode(Recipe, scaled := at_scale(data, scale))
-        if sets:
-            recipe = decode(Recipe, with_values(scaled, sets))
-        asked = {*recipe.places(), *(pair_of(text)[0] for text in sets)}
-        fixed = {key: value for key, value in recipe.fixed.items() if key in asked or key not in inherited}
-        axes = {name: _filled(name, axis, place, fixed) for name, axis, place in _axes(recipe)}
-    except CodecError as error:
-        raise misfit(error) from None
-    metrics = tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics)
-    recipe = dataclasses.replace(recipe, fixed=fixed, axes=axes, cases=None, metrics=metrics)
-    for number, criterion in enumerate(recipe.criteria):
-        _check_predicate(criterion, f"criteria[{number}].predicate")
+    """The recipe of a file's data, at a scale, with single values changed. Fixed config that it `inherited` is left out
+    where the command does not use it. Raises CodecError."""
+    recipe = decode(Recipe, data)
+    if scale or sets:
+        recipe = decode(Recipe, with_values(at_scale(data, scale), sets))
+    asked = {*recipe.places(), *(pair_of(text)[0] for text in sets)}
+    fixed = {key: value for key, value in recipe.fixed.items() if key in asked or key not in inherited}
+    recipe = dataclasses.replace(
+        recipe,
+        fixed=fixed,
+        axes={name: axis.filled(name, fixed, path) for name, axis, path in _axes(recipe)},
+        cases=None,
+        metrics=tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics),
+    )
     _check_keys(recipe)
     _check_compare(recipe)
+    _check_predicates(recipe)
     return recipe
 
 
-def _axes(recipe: Recipe) -> list[tuple[str, Axis, str]]:
-    """The axes with their places; explicit cases are the first one."""
-    cases = [(CASES, Axis(points=recipe.cases), CASES)] if recipe.cases is not None else []
-    return [*cases, *((name, axis, f"axes.{name}") for name, axis in recipe.axes.items())]
-
-
-def _filled(name: str, axis: Axis, place: str, fixed: Mapping[str, Value]) -> Axis:
-    try:
-        return axis.filled(name, fixed)
-    except CodecError as error:
-        raise error.under(f".{place}") from None
-
-
-def _check_predicate(criterion: Criterion, place: str) -> None:
-    """A typo in a predicate is met when the recipe is read, not when its sweep is done."""
-    if criterion.predicate is not None:
-        try:
-            checked_predicate(criterion.predicate)
-        except UsageError as error:
-            raise RecipeProblem(error.message, place=place, cause=error.cause, hint=error.hint) from error
+def _axes(recipe: Recipe) -> list[tuple[str, Axis, tuple[str, ...]]]:
+    """The axes with their paths; explicit cases are the first one."""
+    cases = [(CASES, Axis(points=recipe.cases), (f".{CASES}",))] if recipe.cases is not None else []
+    return [*cases, *((name, axis, (".axes", f".{name}")) for name, axis in recipe.axes.items())]
 
 
 def _check_keys(recipe: Recipe) -> None:
-    """Every key stands in the command, and every placeholder has a value."""
-    asked, owners = recipe.places(), _owners(recipe)
-    for key, place in owners.items():
+    """Every key is set once and stands in the command, and every placeholder has a value."""
+    asked = recipe.places()
+    owners: dict[str, tuple[str, ...]] = {key: (".fixed", f".{key}") for key in recipe.fixed}
+    for name, axis in recipe.axes.items():
+        of_axis = (f".{name}",) if name == CASES else (".axes", f".{name}")
+        for key in axis.keys:
+            if key in owners and owners[key][0] != ".fixed":
+                raise CodecError(f"{key} is set by another axis, too", *of_axis)
+            owners[key] = of_axis
+    for key, path in owners.items():
         if not key.isidentifier():
-            raise RecipeProblem(
-                f"{key!r} is not a valid config key",
-                place=place,
-                cause="a key is letters, digits and _, so that {key} can stand for it",
-                hint="write flags with underscores: mlp_dim for --mlp-dim",
-            )
+            raise CodecError(f"{key!r} is not a valid config key: write mlp_dim for --mlp-dim", *path)
         if key not in asked:
-            raise RecipeProblem(
-                f"the command does not use {key}, so it would change nothing",
-                place=place,
-                cause=f"the command takes: {', '.join(asked) or 'no key'}",
-                hint=suggestion(key, asked) or f"add {{flags: [{key}]}} to the command, or remove {key}",
+            raise CodecError(
+                f"the command does not use {key}, so it would change nothing", *path, given=key, choices=asked
             )
-    for key, place in asked.items():
+    for key, path in asked.items():
         if key not in owners:
-            raise RecipeProblem(
-                f"the command asks for {key}, which has no value",
-                place=place,
-                cause=f"the recipe sets: {', '.join(owners) or 'nothing'}",
-                hint=suggestion(key, owners) or f"give it one under fixed or axes: {key}: ...",
-            )
+            raise CodecError(f"no value for {key}: set it under fixed or axes", *path, given=key, choices=owners)
     for number, control in enumerate(recipe.controls):
         for key in control.values:
             if key not in owners:
-                raise unknown("key", key, owners, place=f"controls[{number}].{key}")
-
-
-def _owners(recipe: Recipe) -> dict[str, str]:
-    """Every config key with the place that sets it; an axis may change a fixed key, not that of another axis."""
-    owners = {key: f"fixed.{key}" for key in recipe.fixed}
-    by_axis: dict[str, str] = {}
-    for name, axis in recipe.axes.items():
-        place = name if name == CASES else f"axes.{name}"
-        for key in axis.keys:
-            if key in by_axis:
-                raise RecipeProblem(
-                    f"{by_axis[key]} and {name} both set {key}",
-                    place=place,
-                    cause="a case has one value of a key",
-                    hint=f"leave {key} out of one of them",
-                )
-            by_axis[key], owners[key] = name, place
-    return owners
+                raise CodecError("unknown key", ".controls", f"[{number}]", f".{key}", given=key, choices=owners)
 
 
 def _check_compare(recipe: Recipe) -> None:
-    compare = recipe.compare
-    if compare is None:
+    if recipe.compare is None:
         return
-    key, base = compare.axis, canonical(compare.base)
+    key, base = recipe.compare.axis, canonical(recipe.compare.base)
     points = [point.extra for axis in recipe.axes.values() for point in axis.points if key in point.extra]
-    configs = points or [recipe.fixed]
-    spelt = dict.fromkeys(
-        canonical(config[key]) for config in (*configs, *(c.values for c in recipe.controls)) if key in config
-    )
-    if not spelt:
-        raise unknown("key", key, _owners(recipe), place="compare.axis")
-    if base not in spelt or len(spelt) < 2:
-        raise RecipeProblem(
-            f"{key}={base} has nothing to be compared with",
-            place="compare.base",
-            cause=f"{key} is {', '.join(spelt)} in the cases",
-            hint="make base one of several values that an axis or a control sets",
-        )
+    configs = [*(points or [recipe.fixed]), *(control.values for control in recipe.controls)]
+    values = dict.fromkeys(canonical(config[key]) for config in configs if key in config)
+    if not values:
+        raise CodecError("unknown key", ".compare", ".axis", given=key, choices=recipe.places())
+    if base not in values or len(values) < 2:
+        raise CodecError(f"{key}={base} has nothing to be compared with", ".compare", ".base", choices=values)
+
+
+def _check_predicates(recipe: Recipe) -> None:
+    """A typo in a predicate is met when the recipe is read, not when its sweep is done."""
+    for number, criterion in enumerate(recipe.criteria):
+        try:
+            if criterion.predicate is not None:
+                checked_predicate(criterion.predicate)
+        except UsageError as error:
+            raise CodecError(error.message, ".criteria", f"[{number}]", ".predicate") from error

@@ -212,11 +212,11 @@ class Recipe:
         """The command of one case."""
         return tuple(word for part in self.command for word in part.words(config, quoted=self.shell))
 
-    def places(self) -> dict[str, str]:
-        """Every key that the command or the environment asks for, with the place that asks first."""
-        words = [(f"command[{at}]", word) for at, word in enumerate(self.command)]
-        words += [(f"env.{name}", word) for name, word in self.env.items()]
-        found: dict[str, str] = {}
+    def places(self) -> dict[str, tuple[str, str]]:
+        """Every key that the command or the environment asks for, with the path of the place that asks first."""
+        words = [((".command", f"[{at}]"), word) for at, word in enumerate(self.command)]
+        words += [((".env", f".{name}"), word) for name, word in self.env.items()]
+        found: dict[str, tuple[str, str]] = {}
         for place, word in words:
             for key in (*word.flags, *word.placeholders):
                 found.setdefault(key, place)

@@ -106,7 +106,12 @@ def test_a_recipe_of_the_tool_is_extended_by_one_of_its_name(cli: Cli, folder: P
 @pytest.mark.parametrize(
     ("name", "change", "message", "hint"),
     [
-        ("_shared", ("flags: [size", "flags: [sise"), "_shared.yaml, line 8: the command does not use size", "sise?"),
+        (
+            "_shared",
+            ("flags: [size", "flags: [sise"),
+            "_shared.yaml, line 8: fixed.size: the command does not use size",
+            "sise?",
+        ),
         ("_shared", ("repeats: 1", "repeats: x"), "_shared.yaml, line 9: repeats: expected int", "recipes.md"),
         ("_shared", ("scale:", "extends: demo\nscale:"), "demo.yaml extends itself", "remove `extends: demo`"),
         (
@@ -116,7 +121,12 @@ def test_a_recipe_of_the_tool_is_extended_by_one_of_its_name(cli: Cli, folder: P
             "recipes.md",
         ),
         ("demo", ("mode: [new]", "mode: [[new]]"), "demo.yaml, line 10: axes.mode[0]: expected", "recipes.md"),
-        ("demo", ("size: 2", "sise: 2"), "demo.yaml, line 3: the command does not use sise", "did you mean size?"),
+        (
+            "demo",
+            ("size: 2", "sise: 2"),
+            "demo.yaml, line 3: fixed.sise: the command does not use sise",
+            "did you mean size?",
+        ),
         ("demo", ("_shared", "_sharde"), "demo.yaml extends '_sharde'", "did you mean _shared?"),
         ("demo", ("_shared", "../recipes/_shared"), "demo.yaml extends '../recipes/_shared'", "extend one of: "),
     ],
@@ -135,7 +145,7 @@ def test_a_problem_is_told_where_it_stands(
 def test_what_is_set_must_be_of_use(cli: Cli, shared: Path) -> None:
     assert commands(plan(cli, "--set", "seed=3"))[0] == "--size 2 --mode old --seed 3"
     error = cli("sweep", "demo", "--set", "unused=3", "--dry-run", "--json").error
-    assert error["message"].startswith("--set unused=3: the command does not use unused")
+    assert error["message"].startswith("--set unused=3: fixed.unused: the command does not use unused")
 
 
 def test_a_shared_file_that_is_a_link(cli: Cli, folder: Path, shared: Path, tmp_path: Path) -> None:

@@ -30,10 +30,9 @@ scale:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("repeats=x", "--set repeats=1"),
-        ("timeout_s=x", "--set timeout_s=60"),
+        ("timeout_s=x", "recipes are explained in "),
         ("order=shufled", "did you mean shuffled?"),
-        ("size=1,1", "remove"),
+        ("size=1,1", "recipes are explained in "),
     ],
 )
 def test_what_was_typed_is_not_blamed_on_the_file(cli: Cli, folder: Path, text: str, hint: str) -> None:
