@@ -28,6 +28,8 @@ from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
+# Files that others merely extend are named `_NAME.yaml`.
+_LISTED = "[!_]*.yaml"
 
 T = TypeVar("T")
 
@@ -37,10 +39,13 @@ class RecipeFile:
     """A recipe's file; `own`: the project's, not one that comes with the tool. `files`: the folder below which no
     link is followed; None for one that the user named, or that comes with the tool."""
 
-    name: str
     path: Path
     own: bool
     files: Folder | None = None
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +86,10 @@ class RecipeData:
             return Chosen(file=self.file, scale=scale, sets=sets, plan=self.plan(scale, sets))
         except CodecError as error:
             place = self._typed(error, scale, sets) if sets and error.path else self._place(error, scale)
-            near = nearest(error.given, error.choices)
+            near, choices = nearest(error.given, error.choices), listed(error.choices)
             raise UsageError(
                 f"{place}: {error}",
-                cause=f"choose from: {listed(error.choices)}"
-                if error.choices
-                else "a recipe is checked before anything runs",
+                cause=f"choose from: {choices}" if choices else "a recipe is checked before anything runs",
                 hint=f"did you mean {near}?" if near else f"recipes are explained in {manual('how-to/recipes.md')}",
             ) from error
 
@@ -123,18 +126,12 @@ def _depth(data: Any, steps: Sequence[str]) -> int:
 
 def recipe_files(workspace: Workspace) -> list[RecipeFile]:
     """The project's recipes, by name, then those that come with the tool and have another name."""
-    found: dict[str, RecipeFile] = {}
-    own = _own_folder(workspace)
     packaged = builtin_folder(FOLDER)
-    for folder in (own, packaged):
-        if folder is None:
-            continue
-        for path in sorted(folder.glob("[!_]*.yaml")):
-            is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
-            found.setdefault(
-                path.stem,
-                RecipeFile(name=path.stem, path=path, own=is_own, files=Folder(folder.parent) if is_own else None),
-            )
+    found = {path.stem: RecipeFile(path=path, own=False) for path in packaged.glob(_LISTED)}
+    own = _own_folder(workspace)
+    if own is not None and not (packaged.is_dir() and own.samefile(packaged)):
+        files = Folder(own.parent)
+        found |= {path.stem: RecipeFile(path=path, own=True, files=files) for path in own.glob(_LISTED)}
     return sorted(found.values(), key=lambda file: (not file.own, file.name))
 
 
@@ -186,11 +183,10 @@ def _part(path: Path, files: Folder | None) -> RecipePart:
 def _own_folder(workspace: Workspace) -> Path | None:
     """The nearest folder `recipes` with a recipe in it, from here up to the top of the repository."""
     place = repository_of(workspace.cwd)
-    top = place.top if place is not None else None
     for folder in (workspace.cwd, *workspace.cwd.parents):
         if any((folder / FOLDER).glob("*.yaml")):
             return folder / FOLDER
-        if folder == top:
+        if place is not None and folder == place.top:
             break
     return None
 
@@ -202,7 +198,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
             raise NotFound(
                 f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
             )
-        return RecipeFile(name=path.stem, path=path, own=True)
+        return RecipeFile(path=path, own=True)
     files = {file.name: file for file in recipe_files(workspace)}
     if name in files:
         return files[name]
@@ -261,30 +257,24 @@ def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:
     """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
     to the lists."""
-    chosen = choose_recipe(workspace, name, scale=scale, sets=())
-    recipe = chosen.recipe
+    plan = choose_recipe(workspace, name, scale=scale, sets=()).plan
+    recipe = plan.recipe
+    values = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
+    matrix = [MatrixAxis(axis=key, values=tuple(found)) for key, found in values.items()]
     template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
     return replace(
         file,
         topic=recipe.name if file.topic is None else file.topic,
         goal=recipe.question if file.goal is None else file.goal,
         metrics=_added(recipe.metrics, file.metrics, lambda metric: metric.name),
-        gates=_added(recipe.gates, file.gates, lambda text: text),
-        constraints=_added(recipe.constraints, file.constraints, lambda text: text),
+        gates=_added(recipe.gates, file.gates, str),
+        constraints=_added(recipe.constraints, file.constraints, str),
         stop_criteria=_added(recipe.criteria, file.stop_criteria, lambda criterion: criterion.text),
-        matrix=_added(_matrix(chosen), file.matrix, lambda axis: axis.axis),
-        command_templates=_added((template,), file.command_templates, lambda command: command.label),
+        matrix=_added(matrix, file.matrix, lambda axis: axis.axis),
+        command_templates=_added([template], file.command_templates, lambda command: command.label),
     )
 
 
 def _added(stated: Sequence[T], of_file: Sequence[T], name_of: Callable[[T], str]) -> tuple[T, ...]:
-    """What a recipe states, without those that the file has under the same name, and these."""
-    told = {name_of(item) for item in of_file}
-    return (*(item for item in stated if name_of(item) not in told), *of_file)
-
-
-def _matrix(chosen: Chosen) -> tuple[MatrixAxis, ...]:
-    """Every key that the plan varies, with its values in the order in which they come."""
-    plan = chosen.plan
-    found = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
-    return tuple(MatrixAxis(axis=key, values=tuple(values)) for key, values in found.items())
+    """What a recipe states, and what the file adds or has under the same name."""
+    return tuple({name_of(item): item for item in (*stated, *of_file)}.values())

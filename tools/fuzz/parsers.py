@@ -114,7 +114,7 @@ class Readers:
 
     def _recipe(self, document: Document) -> None:
         assert document.path
-        found = read_recipe(RecipeFile(name="fuzz", path=self._top / document.path, own=True))
+        found = read_recipe(RecipeFile(path=self._top / document.path, own=True))
         found.plan("tiny" if "scale" in found.data else None)
 
     def _view(self, document: Document) -> None:

@@ -194,8 +194,9 @@ class Recipe:
         for gate in self.gates:
             parse_gate(gate)
         for name, commands in (("setup", self.setup), ("teardown", self.teardown)):
-            if not all(command.argv for command in commands):
-                raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}")
+            for number, command in enumerate(commands):
+                if not command.argv:
+                    raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}", f"[{number}]")
         is_text = len(self.command) == 1 and not self.command[0].flags
         if self.shell and not is_text:
             raise CodecError("with shell: true it is one text", ".command")

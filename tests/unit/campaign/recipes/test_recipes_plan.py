@@ -175,7 +175,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"command": "bench --topk 2"}, "command: expected a list of words", ""),
     ({"command": ["x", "{topk}"], "fixed": {"topk": None}}, "command[1]: topk is null, and only {flags: [topk]} ", ""),
     ({"command": ["a", "b"], "shell": True}, "command: with shell: true it is one text", ""),
-    ({"setup": [["x"], [], {"shell": "y"}]}, "setup: expected a list of words", ""),
+    ({"setup": [["x"], [], {"shell": "y"}]}, "setup[1]: expected a list of words", ""),
     ({"timeout_s": "30m"}, "timeout_s: expected float, got str", ""),
     ({"timeout_s": 0}, "timeout_s: expected a number above 0", ""),
     ({"repeats": 0}, "repeats: expected a number from 1", ""),
