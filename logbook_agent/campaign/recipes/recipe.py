@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from string import Formatter
 from typing import Literal
 
@@ -22,6 +22,8 @@ from logbook_agent.model.values import Scalar, as_written
 # one of them more often. `shuffled`: all runs mixed, by a seed.
 Order = Literal["as-listed", "interleaved", "shuffled"]
 CASES = "cases"
+# What a scale does not change: what the recipe is.
+_IDENTITY = ("name", "extends", "question", "method", "scale")
 
 _TEXT = converter(str)
 
@@ -197,6 +199,11 @@ class Recipe:
             for number, command in enumerate(commands):
                 if not command.argv:
                     raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}", f"[{number}]")
+        known = [part.name for part in fields(self) if part.name not in _IDENTITY]
+        for scale, part in self.scale.items():
+            for key in part:
+                if key not in known:
+                    raise CodecError("unknown key", ".scale", f".{scale}", f".{key}", given=key, choices=known)
         is_text = len(self.command) == 1 and not self.command[0].flags
         if self.shell and not is_text:
             raise CodecError("with shell: true it is one text", ".command")

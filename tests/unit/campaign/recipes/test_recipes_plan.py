@@ -183,6 +183,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"axes": {"top.k": [1]}}, "axes.top.k: 'top.k' is not a valid config key: write mlp_dim for --mlp-dim", ""),
     ({"comand": ["x"]}, "comand: unknown key", "command"),
     ({"fixed": {"quant_mode": "x"}}, "command[1]: no value for topk: set it under fixed or axes", ""),
+    ({"scale": {"tiny": {"repeat": 2}}}, "scale.tiny.repeat: unknown key", "repeats"),
+    ({"scale": {"tiny": {"extends": "x"}}}, "scale.tiny.extends: unknown key", "fixed"),
     ({"gates": ["ok"]}, "", ""),
     ({"plots": ["x"]}, "", ""),
 ]
