@@ -11,11 +11,11 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from logbook_agent.campaign.recipes.axes import MOST_CASES
-from logbook_agent.campaign.recipes.recipe import Control, Recipe
+from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
@@ -27,8 +27,8 @@ _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCase:
-    """One configuration. `values` is what it has beside the fixed config, `controls` the keys of the cases that are
-    run beside it; `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
+    """One configuration. `values` is its whole config, `controls` the keys of the cases that are run beside it;
+    `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
 
     key: str
     label: str | None
@@ -67,47 +67,44 @@ class SweepPlan:
 
     @cached_property
     def is_comparison(self) -> bool:
-        """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a
-        question. A plan with fewer explores."""
-        return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and bool(self._parts)
-
-    @property
-    def shared(self) -> list[str]:
-        """The varied keys that compared cases have in common: all but the compared one and those that it implies."""
-        compare, implied = self.recipe.compare, self.recipe.implied
-        return [key for key in self.varied if compare is None or (key != compare.axis and key not in implied)]
+        """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a question,
+        with one case for each value. A plan with fewer explores."""
+        parts, base = [*self._parts.values()], self.values[0]
+        is_whole = self.recipe.compare is not None and len({*parts}) == len(parts)
+        has_base = any(side == base for side, _ in parts)
+        return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and is_whole and has_base
 
     @property
     def values(self) -> tuple[str, ...]:
         """The sides of the comparison, the base first."""
-        sides = dict.fromkeys(side for side, _ in self._parts.values())
-        base = canonical(self.recipe.compare.base) if self.recipe.compare is not None else ""
-        return (base, *(side for side in sides if side != base))
+        compare = self.recipe.compare
+        base = canonical(compare.base) if compare is not None else ""
+        return tuple(dict.fromkeys((base, *(side for side, _ in self._parts.values()))))
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Indices of the cases that are compared with each other."""
+        found: dict[str, list[int]] = {}
+        for index, (_, shared) in enumerate(self._parts.values()):
+            found.setdefault(shared, []).append(index)
+        return list(found.values())
 
     def part(self, case: PlannedCase, repeat: int) -> Part | None:
         """The part of a run in the comparison; None in a plan that explores."""
         if not self.is_comparison:
             return None
-        side, name = self._parts[case.key]
-        return Part(pair=repeat, side=side, case=name)
+        side, shared = self._parts[case.key]
+        return Part(pair=repeat, side=side, case=shared if len(self.groups) > 1 else "")
 
     @cached_property
     def _parts(self) -> dict[str, tuple[str, str]]:
-        """Side and case of each planned case, by its key; nothing where the recipe compares nothing, or where two cases
-        of a group have one value of the axis."""
-        compare, fixed = self.recipe.compare, self.recipe.fixed
-        if compare is None:
-            return {}
-        is_one = len(compared_groups(self)) == 1
-        found = {
-            case.key: (
-                canonical(self.config(case).get(compare.axis)),
-                "" if is_one else case_key(case.values, self.shared, fixed),
-            )
-            for case in self.cases
-        }
-        has_base = canonical(compare.base) in {side for side, _ in found.values()}
-        return found if has_base and len(set(found.values())) == len(found) else {}
+        """Of each case the value of the compared key, and what it shares with those that it is compared with: every key
+        but that one and those that it implies; without one, its control; without those, all are compared."""
+        recipe, compare = self.recipe, self.recipe.compare
+        if compare is not None:
+            shared = [key for key in self.varied if key not in (compare.axis, *recipe.implied)]
+            return {c.key: (canonical(c.values.get(compare.axis)), case_key(c.values, shared)) for c in self.cases}
+        return {c.key: ("", (*c.controls, c.key)[0] if recipe.controls else "") for c in self.cases}
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -128,8 +125,8 @@ class SweepPlan:
         plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
-    def config(self, case: PlannedCase) -> dict[str, Scalar]:
-        return {**self.recipe.fixed, **case.values}
+    def config(self, case: PlannedCase) -> Mapping[str, Scalar]:
+        return case.values
 
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
@@ -155,7 +152,7 @@ class SweepPlan:
         """Index of the case and number of the repeat, for every run."""
         repeats, cases = range(1, self.recipe.repeats + 1), self.cases
         if self.recipe.order == "interleaved":
-            return [(i, r) for group in compared_groups(self) for r in repeats for i in self._in_pair(group, r)]
+            return [(i, r) for group in self.groups for r in repeats for i in self._in_pair(group, r)]
         listed = [(i, r) for i in range(len(cases)) for r in repeats]
         if self.recipe.order == "as-listed":
             return listed
@@ -179,13 +176,13 @@ def expand(recipe: Recipe) -> SweepPlan:
     varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
     for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes.values())), start=1):
-        values = {key: value for point in points for key, value in point.extra.items()}
+        values = {**recipe.fixed, **{key: value for point in points for key, value in point.extra.items()}}
         label = " ".join(point.name for point in points if point.name is not None) or None
-        key = case_key(values, varied, recipe.fixed)
+        key = case_key(values, varied)
         if key in found:
             raise CodecError(f"cases {[*found].index(key) + 1} and {number} are the same: {key}", ".axes")
         found[key] = PlannedCase(key=key, label=label, values=values)
-    cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
+    cases = tuple(_with_controls(recipe, varied, found).values())
     plan = SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
     _check_values(plan)
     return plan
@@ -201,45 +198,31 @@ def _check_values(plan: SweepPlan) -> None:
                 raise CodecError(text, *plan.recipe.places()[key])
 
 
-def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
+def case_key(config: Mapping[str, Scalar], varied: Iterable[str]) -> str:
     """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
-    pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
-    return " ".join(pairs) or "one case"
+    return " ".join(f"{key}={_canonical(config[key])}" for key in varied) or "one case"
 
 
-def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]) -> tuple[PlannedCase, ...]:
+def _with_controls(
+    recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]
+) -> Mapping[str, PlannedCase]:
     """Every case after its controls, each of which is there once."""
     cases: dict[str, PlannedCase] = {}
     for case in found.values():
-        keys = []
+        controls = []
         for control in recipe.controls:
             values = {**case.values, **control.values}
-            key = case_key(values, varied, recipe.fixed)
-            if key == case.key:
-                continue
-            keys.append(key)
-            if key not in found and key not in cases:
-                cases[key] = PlannedCase(key=key, label=_label(case, control), values=values, is_control=True)
-        cases[case.key] = PlannedCase(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
-    return tuple(cases.values())
-
-
-def _label(case: PlannedCase, control: Control) -> str | None:
-    return " ".join(part for part in (case.label, control.label) if part) or None
+            label = " ".join(filter(None, (case.label, control.label))) or None
+            made = PlannedCase(key=case_key(values, varied), label=label, values=values, is_control=True)
+            controls += [made] if made.key != case.key else []
+        cases |= {made.key: made for made in controls if made.key not in found and made.key not in cases}
+        cases[case.key] = replace(case, controls=tuple(made.key for made in controls))
+    return cases
 
 
 def compared_groups(plan: SweepPlan) -> list[list[int]]:
-    """Indices of the cases that are compared with each other: alike but for the compared key and those that it
-    implies; without one, a case and its controls; without those, all."""
-    recipe, shared = plan.recipe, plan.shared
-    groups: dict[str, list[int]] = {}
-    for index, case in enumerate(plan.cases):
-        if recipe.compare is not None:
-            key = case_key(case.values, shared, recipe.fixed)
-        else:
-            key = (case.controls[0] if case.controls else case.key) if recipe.controls else ""
-        groups.setdefault(key, []).append(index)
-    return list(groups.values())
+    """Indices of the cases that are compared with each other."""
+    return plan.groups
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:

@@ -95,12 +95,8 @@ def _of_cases(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
 def _without_twin(plan: SweepPlan, configs: Configs, key: str, values: Collection[Scalar], twin: Scalar) -> str | None:
     """The first case with one of the values of `key` that has no case beside it which differs in `key`=`twin` alone."""
     rest = [name for name in plan.varied if name != key]
-    twins = {case_key(config, rest, config) for _, config in configs if config.get(key) == twin}
-    cases = (
-        case.key
-        for case, config in configs
-        if config.get(key) in values and case_key(config, rest, config) not in twins
-    )
+    twins = {case_key(config, rest) for _, config in configs if config.get(key) == twin}
+    cases = (case.key for case, config in configs if config.get(key) in values and case_key(config, rest) not in twins)
     return next(cases, None)
 
 
