@@ -7,10 +7,10 @@ refused, or measure nothing, is an error; what is merely a worse habit is a warn
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, compared_groups
+from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key
 from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import counted
@@ -39,77 +39,74 @@ class Violation:
         return f"{self.rule}: {self.message}; {self.reason}"
 
 
-Configs = tuple[tuple[PlannedCase, Mapping[str, Scalar]], ...]
-
-
 def violations(plan: SweepPlan, *, done: Collection[str] | None = None) -> tuple[Violation, ...]:
     """Every rule that the plan breaks, each told once. `done`: names of recipes that this logbook has a finished
     sweep of; None: not known, and then nothing is said of what should come first."""
-    configs = tuple((case, plan.config(case)) for case in plan.cases)
-    return (*_of_cases(plan, configs), *_can_answer(plan), *_comes_first(plan, done))
+    return (*_of_cases(plan), *_can_answer(plan), *_comes_first(plan, done))
 
 
-def _of_cases(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
+def _of_cases(plan: SweepPlan) -> Iterator[Violation]:
     """What a case may not be, or not without another one; told of the first such case."""
-    packs, queues = ({config.get(key) for _, config in configs} for key in (PACK, QUEUE))
-    packed = next(((c.key, config[PACK]) for c, config in configs if config.get(PACK) not in (None, "argsort")), None)
+    packs, quants, queues = ({case.values.get(key) for case in plan.cases} for key in (PACK, QUANT, QUEUE))
+    packed = _first(plan, lambda config: config.get(PACK) not in (None, "argsort"))
     if packed is not None and "argsort" not in packs:
         yield Violation(
             rule="argsort-unless-compared",
-            message=f"the case {packed[0]} packs by {packed[1]}, and no case packs by argsort",
+            message=f"the case {packed.key} packs by {packed.values[PACK]}, and no case packs by argsort",
             reason="other results were measured with argsort; test another strategy in an A/B against it",
         )
-    quantised = {config.get(QUANT) for _, config in configs} - {None, "none"}
-    if (key := _without_twin(plan, configs, QUANT, quantised, "none")) is not None:
+    lonely = _without_twin(plan, QUANT, quants - {None, "none"}, "none")
+    if lonely is not None:
         yield Violation(
             rule="identical-controls",
-            message=f"the case {key} has no case with {QUANT}=none beside it",
+            message=f"the case {lonely.key} has no case with {QUANT}=none beside it",
             reason="the effect of quantisation is known only against the same shape without it; "
             f"add controls: [{{{QUANT}: none}}]",
             is_error=True,
         )
-    for case, config in configs:
-        if config.get(QUEUE) in ("prequeue", "both") and config.get(PASS) not in (None, "forward"):
-            yield Violation(
-                rule="prequeue-needs-forward",
-                message=f"the case {case.key} asks for {QUEUE}={config[QUEUE]} in {PASS}={config[PASS]}",
-                reason="the gradient goes through dispatch, so it cannot be prepared outside the timed call",
-                is_error=True,
-            )
-            break
-    if (key := _without_twin(plan, configs, QUEUE, {"prequeue"}, "full")) is not None:
+    backward = _first(plan, lambda c: c.get(QUEUE) in ("prequeue", "both") and c.get(PASS) not in (None, "forward"))
+    if backward is not None:
+        queue, timed = backward.values[QUEUE], backward.values[PASS]
+        yield Violation(
+            rule="prequeue-needs-forward",
+            message=f"the case {backward.key} asks for {QUEUE}={queue} in {PASS}={timed}",
+            reason="the gradient goes through dispatch, so it cannot be prepared outside the timed call",
+            is_error=True,
+        )
+    lonely = _without_twin(plan, QUEUE, {"prequeue"}, "full")
+    if lonely is not None:
         yield Violation(
             rule="both-queues",
-            message=f"the case {key} is prequeued, and no full queue is timed beside it",
+            message=f"the case {lonely.key} is prequeued, and no full queue is timed beside it",
             reason="what dispatch costs is the difference between the two queues of one case",
         )
-    forward = next((c.key for c, config in configs if config.get(PASS) == "forward" and not config.get(STAGES)), None)
+    forward = _first(plan, lambda config: config.get(PASS) == "forward" and not config.get(STAGES))
     if forward is not None and queues <= {None, "full"}:
         yield Violation(
             rule="train-like-pass",
-            message=f"the case {forward} times the forward pass alone",
+            message=f"the case {forward.key} times the forward pass alone",
             reason="training runs forward and backward; forward is for stage times and for the two queues",
         )
 
 
-def _without_twin(plan: SweepPlan, configs: Configs, key: str, values: Collection[Scalar], twin: Scalar) -> str | None:
+def _first(plan: SweepPlan, applies: Callable[[Mapping[str, Scalar]], bool]) -> PlannedCase | None:
+    return next((case for case in plan.cases if applies(case.values)), None)
+
+
+def _without_twin(plan: SweepPlan, key: str, values: Collection[Scalar], twin: Scalar) -> PlannedCase | None:
     """The first case with one of the values of `key` that has no case beside it which differs in `key`=`twin` alone."""
     rest = [name for name in plan.varied if name != key]
-    twins = {case_key(config, rest) for _, config in configs if config.get(key) == twin}
-    cases = (case.key for case, config in configs if config.get(key) in values and case_key(config, rest) not in twins)
-    return next(cases, None)
+    twins = {case_key(case.values, rest) for case in plan.cases if case.values.get(key) == twin}
+    return _first(plan, lambda config: config.get(key) in values and case_key(config, rest) not in twins)
 
 
 def _comparisons(plan: SweepPlan) -> int:
     """How many cases the recipe compares with a base."""
-    compare = plan.recipe.compare
-    if compare is None:
+    if plan.recipe.compare is None:
         return 0
-    axis, base, found = compare.axis, canonical(compare.base), 0
-    for group in compared_groups(plan):
-        is_base = [canonical(plan.config(plan.cases[index]).get(axis)) == base for index in group]
-        found += is_base.count(False) if any(is_base) else 0
-    return found
+    axis, base = plan.recipe.compare.axis, canonical(plan.recipe.compare.base)
+    groups = [[canonical(plan.cases[at].values.get(axis)) == base for at in group] for group in plan.groups]
+    return sum(is_base.count(False) for is_base in groups if any(is_base))
 
 
 def _can_answer(plan: SweepPlan) -> Iterator[Violation]:
