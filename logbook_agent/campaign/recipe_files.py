@@ -1,32 +1,35 @@
-"""Recipes as files: which there are, one of them found, read and expanded at a scale, and its problems told where they
-stand or were typed."""
+"""Recipes as files: which there are, one of them found, read with what it extends and expanded at a scale, and its
+problems told where they stand or were typed."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
-from logbook_agent.campaign.recipes.habits import Severity, Violation, violations
-from logbook_agent.campaign.recipes.overrides import pair_of
-from logbook_agent.campaign.recipes.placed import RecipeProblem, suggestion
+from logbook_agent.campaign.recipes.habits import Violation, violations
+from logbook_agent.campaign.recipes.overrides import config_keys, merged, pair_of, scales_asked
+from logbook_agent.campaign.recipes.reading import parse_recipe
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import builtin_folder
+from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.store.opening import named_text
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.near import nearest
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
+# Files that others merely extend are named `_NAME.yaml`.
+_LISTED = "[!_]*.yaml"
 
 T = TypeVar("T")
 
@@ -36,85 +39,154 @@ class RecipeFile:
     """A recipe's file; `own`: the project's, not one that comes with the tool. `files`: the folder below which no
     link is followed; None for one that the user named, or that comes with the tool."""
 
-    name: str
     path: Path
     own: bool
     files: Folder | None = None
 
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipePart:
+    """A file's text, and that as plain data."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeData:
-    """What a recipe's file holds: its text, and that as plain data."""
+    """The file of a recipe, and behind it what it extends, the nearest first."""
 
     file: RecipeFile
-    text: str
-    data: Any
+    parts: tuple[RecipePart, ...]
 
-    @contextlib.contextmanager
-    def located(self, scale: str | None) -> Iterator[None]:
-        """Problems begin with file and line, as far as they can be told."""
+    @property
+    def data(self) -> dict[str, Any]:
+        """All parts as one."""
+        found: dict[str, Any] = {}
+        for part in reversed(self.parts):
+            found = merged(found, part.data)
+        return found
+
+    def plan(self, scale: str | None = None, sets: Sequence[str] = ()) -> SweepPlan:
+        """The recipe expanded. Raises CodecError."""
+        own, *bases = (config_keys(part.data) for part in self.parts)
+        recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
+        if recipe.name != self.file.name:
+            raise CodecError(f"a recipe has the name of its file; write name: {self.file.name}", ".name")
+        return expand(recipe)
+
+    def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> Chosen:
+        """The recipe expanded. Raises UsageError, which names file and line, or what was typed."""
         try:
-            yield
-        except RecipeProblem as error:
-            if error.place:
-                place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
-                line = line_of(self.text, place)
-                at = f", line {line}" if line is not None else ""
-                error.reword(f"{self.file.path.name}{at}: {error.message}")
-            raise
+            return Chosen(file=self.file, scale=scale, sets=sets, plan=self.plan(scale, sets))
+        except CodecError as error:
+            place = self._typed(error, scale, sets) if sets and error.path else self._place(error, scale)
+            near, choices = nearest(error.given, error.choices), listed(error.choices)
+            raise UsageError(
+                f"{place}: {error}",
+                cause=f"choose from: {choices}" if choices else "a recipe is checked before anything runs",
+                hint=f"did you mean {near}?" if near else f"recipes are explained in {manual('how-to/recipes.md')}",
+            ) from error
 
-    def check_name(self, name: str) -> None:
-        """A recipe is called as its file is."""
-        if name != self.file.name:
-            raise RecipeProblem(
-                f"the recipe is named {name}, but its file {self.file.name}",
-                place="name",
-                cause="a recipe must have the name of its file",
-                hint=f"write: name: {self.file.name}",
-            )
+    def _typed(self, error: CodecError, scale: str | None, sets: Sequence[str]) -> str:
+        """Those of the `--set` that a problem is about; the place in a file where it is there without them."""
+        try:
+            self.plan(scale)
+        except CodecError:
+            return self._place(error, scale)
+        own = [text for text in sets if f".{pair_of(text)[0]}" == error.path[-1]]
+        return " ".join(f"--set {text}" for text in own or sets)
+
+    def _place(self, error: CodecError, scale: str | None) -> str:
+        """File and line, as far as they can be told: of the scale or else the file that states most of the path."""
+        scales = [("scale", name) for name in reversed(scales_asked(self.data, scale))]
+        steps = [step[1:] if step[0] == "." else step[1:-1] for step in error.path]
+        at = [(part, above) for above in (*scales, ()) for part in self.parts]
+        part, above = max(at, key=lambda place: _depth(place[0].data, [*place[1], *steps]) - len(place[1]))
+        line = line_of(part.text, "".join([*(f".{step}" for step in above), *error.path]))
+        return f"{part.path.name}{f', line {line}' if line is not None and steps else ''}"
+
+
+def _depth(data: Any, steps: Sequence[str]) -> int:
+    """How many of the steps of a place there are."""
+    for depth, step in enumerate(steps):
+        if isinstance(data, dict) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and step.isdecimal() and int(step) < len(data):
+            data = data[int(step)]
+        else:
+            return depth
+    return len(steps)
 
 
 def recipe_files(workspace: Workspace) -> list[RecipeFile]:
     """The project's recipes, by name, then those that come with the tool and have another name."""
-    found: dict[str, RecipeFile] = {}
-    own = _own_folder(workspace)
     packaged = builtin_folder(FOLDER)
-    for folder in (own, packaged):
-        if folder is None:
-            continue
-        for path in sorted(folder.glob("*.yaml")):
-            is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
-            found.setdefault(
-                path.stem,
-                RecipeFile(name=path.stem, path=path, own=is_own, files=Folder(folder.parent) if is_own else None),
-            )
+    found = {path.stem: RecipeFile(path=path, own=False) for path in packaged.glob(_LISTED)}
+    own = _own_folder(workspace)
+    if own is not None and not (packaged.is_dir() and own.samefile(packaged)):
+        files = Folder(own.parent)
+        found |= {path.stem: RecipeFile(path=path, own=True, files=files) for path in own.glob(_LISTED)}
     return sorted(found.values(), key=lambda file: (not file.own, file.name))
 
 
 def read_recipe(file: RecipeFile) -> RecipeData:
-    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
+    """A recipe's file with what it extends. Raises UsageError or StoreError for a file that cannot be read or holds no
+    keys."""
+    parts = [_part(file.path, file.files)]
+    while (name := parts[-1].data.get("extends")) is not None:
+        path = _extended(parts[-1].path, str(name))
+        if path in [part.path for part in parts]:
+            raise UsageError(
+                f"{file.path.name} extends itself",
+                cause=" extends ".join([*(part.path.stem for part in parts), path.stem]),
+                hint=f"remove `extends: {name}` from {parts[-1].path.name}",
+            )
+        parts.append(_part(path, None if path.parent == builtin_folder(FOLDER) else Folder(path.parent)))
+    return RecipeData(file=file, parts=tuple(parts))
+
+
+def _extended(path: Path, name: str) -> Path:
+    """The file that another one extends: one beside it, else one that comes with the tool."""
+    folders = (builtin_folder(FOLDER), path.parent)
+    known = {other.stem: other for folder in folders for other in sorted(folder.glob("*.yaml")) if other != path}
+    if name not in known:
+        near = nearest(name, known)
+        raise UsageError(
+            f"{path.name} extends {name!r}, which does not exist",
+            cause=f"it names a recipe beside {path.name}, or one that comes with the tool",
+            hint=f"did you mean {near}?" if near else f"extend one of: {listed([*known])}",
+        )
+    return known[name]
+
+
+def _part(path: Path, files: Folder | None) -> RecipePart:
     try:
-        text = named_text(file.path) if file.files is None else file.files.text(file.path)
+        text = named_text(path) if files is None else files.text(path)
     except StoreError as error:
         raise UsageError(
             error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"
         ) from error
-    data = parse_yaml(text, str(file.path))
+    data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise UsageError(
-            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {file.name}"
+            f"{path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {path.stem}"
         )
-    return RecipeData(file=file, text=text, data=data)
+    return RecipePart(path=path, text=text, data={key: value for key, value in data.items() if value is not None})
 
 
 def _own_folder(workspace: Workspace) -> Path | None:
     """The nearest folder `recipes` with a recipe in it, from here up to the top of the repository."""
     place = repository_of(workspace.cwd)
-    top = place.top if place is not None else None
     for folder in (workspace.cwd, *workspace.cwd.parents):
         if any((folder / FOLDER).glob("*.yaml")):
             return folder / FOLDER
-        if folder == top:
+        if place is not None and folder == place.top:
             break
     return None
 
@@ -126,24 +198,16 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
             raise NotFound(
                 f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
             )
-        return RecipeFile(name=path.stem, path=path, own=True)
+        return RecipeFile(path=path, own=True)
     files = {file.name: file for file in recipe_files(workspace)}
     if name in files:
         return files[name]
+    near = nearest(name, files)
     raise NotFound(
         f"no recipe {name!r}",
         cause=f"available recipes: {', '.join(files) or 'none'}",
-        hint=suggestion(name, files) or "list the recipes: logbook sweep",
+        hint=f"did you mean {near}?" if near else "list the recipes: logbook sweep",
     )
-
-
-def _in_scale(data: Any, scale: str | None, place: str) -> bool:
-    """Whether what stands at a place was put there by a scale."""
-    top, _, rest = place.partition(".")
-    scales = data.get("scale")
-    values = scales.get(scale) if isinstance(scales, dict) else None
-    part = values.get(top.split("[")[0]) if isinstance(values, dict) else None
-    return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +229,7 @@ def list_recipes(workspace: Workspace) -> list[Chosen]:
     found = []
     for file in recipe_files(workspace):
         try:
-            found.append(_chosen(read_recipe(file), None, ()))
+            found.append(read_recipe(file).chosen())
         except LogbookError as error:
             workspace.warnings.append(f"{file.name}: {error.message}")
     return found
@@ -173,14 +237,14 @@ def list_recipes(workspace: Workspace) -> list[Chosen]:
 
 def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen:
     """The recipe of a name or path, expanded. Raises NotFound, or UsageError naming file, line and key."""
-    return _chosen(read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
+    return read_recipe(find_recipe(workspace, name)).chosen(scale, tuple(sets))
 
 
 def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
     """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
     found = violations(chosen.plan, done=done)
     for broken in found:
-        if broken.severity is Severity.ERROR:
+        if broken.is_error:
             again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
             raise UsageError(
                 f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
@@ -190,73 +254,27 @@ def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
     return found
 
 
-def _chosen(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
-    with found.located(scale):
-        try:
-            plan = _expanded(found, scale, sets)
-        except RecipeProblem as error:
-            if error.place and sets and _fits(found, scale):
-                raise blamed_on_sets(error, sets) from error
-            raise
-    return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
-
-
-def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
-    plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
-    found.check_name(plan.recipe.name)
-    return plan
-
-
-def _fits(found: RecipeData, scale: str | None) -> bool:
-    """Whether the recipe is one with nothing set."""
-    try:
-        _expanded(found, scale, ())
-    except RecipeProblem:
-        return False
-    return True
-
-
-_ADVICE = "write: "
-
-
-def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
-    """The problem of a recipe that fits without what was typed: told of `--set`, not of a line of the file."""
-    key = error.place.rpartition(".")[2].split("[")[0]
-    own = [text for text in sets if pair_of(text)[0] == key]
-    error.reword(f"{' '.join(f'--set {text}' for text in own or sets)}: {error.message}")
-    if own and error.hint.startswith(_ADVICE):
-        error.hint = f"--set {key}={error.hint.split()[-1]}"
-    error.place = ""
-    return error
-
-
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:
     """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
     to the lists."""
-    chosen = choose_recipe(workspace, name, scale=scale, sets=())
-    recipe = chosen.recipe
+    plan = choose_recipe(workspace, name, scale=scale, sets=()).plan
+    recipe = plan.recipe
+    values = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
+    matrix = [MatrixAxis(axis=key, values=tuple(found)) for key, found in values.items()]
     template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
     return replace(
         file,
         topic=recipe.name if file.topic is None else file.topic,
         goal=recipe.question if file.goal is None else file.goal,
         metrics=_added(recipe.metrics, file.metrics, lambda metric: metric.name),
-        gates=_added(recipe.gates, file.gates, lambda text: text),
-        constraints=_added(recipe.constraints, file.constraints, lambda text: text),
+        gates=_added(recipe.gates, file.gates, str),
+        constraints=_added(recipe.constraints, file.constraints, str),
         stop_criteria=_added(recipe.criteria, file.stop_criteria, lambda criterion: criterion.text),
-        matrix=_added(_matrix(chosen), file.matrix, lambda axis: axis.axis),
-        command_templates=_added((template,), file.command_templates, lambda command: command.label),
+        matrix=_added(matrix, file.matrix, lambda axis: axis.axis),
+        command_templates=_added([template], file.command_templates, lambda command: command.label),
     )
 
 
 def _added(stated: Sequence[T], of_file: Sequence[T], name_of: Callable[[T], str]) -> tuple[T, ...]:
-    """What a recipe states, without those that the file has under the same name, and these."""
-    told = {name_of(item) for item in of_file}
-    return (*(item for item in stated if name_of(item) not in told), *of_file)
-
-
-def _matrix(chosen: Chosen) -> tuple[MatrixAxis, ...]:
-    """Every key that the plan varies, with its values in the order in which they come."""
-    plan = chosen.plan
-    found = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
-    return tuple(MatrixAxis(axis=key, values=tuple(values)) for key, values in found.items())
+    """What a recipe states, and what the file adds or has under the same name."""
+    return tuple({name_of(item): item for item in (*stated, *of_file)}.values())

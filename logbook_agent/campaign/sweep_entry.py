@@ -78,7 +78,7 @@ def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[Ab
     name, case = CASE_AXIS, ""
     values = (describe(plan, base), describe(plan, other))
     if len(keys) == 1:
-        name, case = keys[0], case_key(other.values, shared, plan.recipe.fixed) if shared else ""
+        name, case = keys[0], case_key(other.values, shared) if shared else ""
         values = (canonical(configs[0].get(name)), canonical(configs[1].get(name)))
     runs = [plan.run(planned, repeat=1, place=0) for planned in (base, other)]
     return AbAxis(name=name, values=values, configs=dict(zip(values, (run.config for run in runs), strict=True))), case

@@ -259,7 +259,7 @@ def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) 
     not exist, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
-        first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
+        first.setdefault("/bin/sh" if chosen.recipe.shell else planned.argv[0], planned)
     cases = [prepared_run(workspace, chosen, planned, request.on) for planned in first.values()]
     check_parallel(workspace, request.on, request.parallel)
     on = executor_named_by(workspace, request.on)
@@ -280,4 +280,4 @@ def prepared_run(
 
 def request_of(recipe: Recipe) -> RunRequest:
     """What the runs of a recipe have in common."""
-    return RunRequest(shell=recipe.command.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)
+    return RunRequest(shell=recipe.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)

@@ -26,9 +26,9 @@ class SweepOptions:
 
     sets = repeated(
         "--set K=V",
-        "Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s, stall_s or read; repeatable.",
+        "Set a config key (V,V: an axis), repeats, order, confirm (pairs), timeout_s, stall_s or read; repeatable.",
     )
-    scale = option("--scale NAME", "Use the recipe's values for this scale, such as tiny.")
+    scale = option("--scale NAME", "Use the recipe's values for this scale, such as tiny, or for several: tiny,ep.")
     entry_id = option("--id ID", "Resume the sweep of this entry.")
     new = flag("--new", "Start another sweep, even if one of this plan is unfinished.")
     retry_failed = flag("--retry-failed", "Run failed cases again; only the new runs count.")

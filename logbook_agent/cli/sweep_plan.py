@@ -24,7 +24,7 @@ def plan_data(prepared: Prepared) -> dict[str, object]:
         "runs": len(plan),
         "compares": plan.is_comparison,
         "confirm": 0 if plan.is_comparison else plan.recipe.confirm,
-        "order": plan.recipe.order.value,
+        "order": plan.recipe.order,
         "seed": plan.seed if plan.is_drawn else None,
         "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
         "setup": [list(c.argv) for c in plan.recipe.setup],
@@ -66,7 +66,7 @@ def plan_text(prepared: Prepared) -> str:
     lines += [f"  setup: {shlex.join(c.argv)}" for c in recipe.setup]
     lines += [f"  teardown: {shlex.join(c.argv)}" for c in recipe.teardown]
     env = [f"{name}={shlex.quote(value)}" for name, value in first[0].env.items()]
-    command = first[0].argv[0] if recipe.command.shell else shlex.join(first[0].argv)
+    command = first[0].argv[0] if recipe.shell else shlex.join(first[0].argv)
     lines += [f"  first command: {' '.join([*env, command])}", "runs:"]
     lines += [_run_text(plan, run) for run in first]
     if last:

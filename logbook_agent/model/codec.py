@@ -2,7 +2,8 @@
 
 The frozen dataclasses of this package are the schema: `decode(Run, data)` refuses an unknown key, a
 missing one and a wrong type, and says where. A class with a field `extra` keeps unknown keys there, so
-that a file people edit loses nothing.
+that a file people edit loses nothing. A class with a method `natural` takes what people write in place of
+its fields: it gives those fields, or the value.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from logbook_agent.model.run_numbers import TwinRun, typed_run
@@ -35,19 +36,22 @@ _MAX_DEPTH = 32
 
 
 class CodecError(ValueError):
-    """Data that does not fit its class; the message starts with the path of the misfit.
+    """Data that does not fit its class; the message starts with the path of the misfit. `given`: the key or value that
+    does not fit, and `choices` those that would, where they are few.
 
     The path is put together on the way out: records fit, and pay nothing for it.
     """
 
-    def __init__(self, message: str, *path: str) -> None:
+    def __init__(self, message: str, *path: str, given: str = "", choices: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.path = path
+        self.given = given
+        self.choices = tuple(choices)
 
     def under(self, step: str) -> CodecError:
         """The same error with a step, `.name` or `[index]`, in front of its path."""
-        return CodecError(self.message, step, *self.path)
+        return CodecError(self.message, step, *self.path, given=self.given, choices=self.choices)
 
     def __str__(self) -> str:
         return f"{''.join(self.path).removeprefix('.')}: {self.message}" if self.path else self.message
@@ -112,21 +116,20 @@ def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
 @functools.cache
 def _fields(cls: Any) -> dict[str, Converter]:
     hints = typing.get_type_hints(cls)
-    return {f.name: _converter(hints[f.name]) for f in dataclasses.fields(cls) if f.name != "extra"}
+    return {f.name: converter(hints[f.name]) for f in dataclasses.fields(cls)}
 
 
 @functools.cache
 def _dataclass(cls: Any) -> Converter:
     """The converter of a class, made once: records are decoded by the ten thousand."""
-    fields = _fields(cls)
-    keeps_unknown = any(f.name == "extra" for f in dataclasses.fields(cls))
+    fields = {**_fields(cls)}
+    extra = fields.pop("extra", None)
     required = [f.name for f in dataclasses.fields(cls) if f.default is _MISSING and f.default_factory is _MISSING]
-
-    of_text = getattr(cls, "of_text", None)
+    natural = getattr(cls, "natural", None)
 
     def convert(data: Any) -> Any:
-        if of_text is not None and isinstance(data, str):
-            return of_text(_text(data))
+        if natural is not None and type(data) is not cls:
+            data = natural(data)
         if type(data) is cls:
             return data
         if not isinstance(data, Mapping):
@@ -143,21 +146,25 @@ def _dataclass(cls: Any) -> Converter:
             except CodecError as error:
                 raise error.under(f".{key}") from None
         if unknown:
-            if not keeps_unknown:
-                raise CodecError("unknown key", f".{next(iter(unknown))}")
-            kwargs["extra"] = _dict(_plain)(unknown)
+            if extra is None:
+                key = next(iter(unknown))
+                raise CodecError("unknown key", f".{key}", given=key, choices=fields)
+            kwargs["extra"] = extra(unknown)
         for name in required:
             if name not in kwargs:
                 raise CodecError("missing", f".{name}")
         try:
             return cls(**kwargs)
+        except CodecError:
+            raise
         except ValueError as error:
             raise CodecError(str(error)) from error
 
     return convert
 
 
-def _converter(hint: Any) -> Converter:
+def converter(hint: Any) -> Converter:
+    """What decodes a value of this type."""
     origin = get_origin(hint)
     if hint is object or hint is Any:
         return _plain
@@ -166,9 +173,9 @@ def _converter(hint: Any) -> Converter:
     if origin is Literal:
         return _literal(get_args(hint))
     if origin is tuple:
-        return _tuple(_converter(get_args(hint)[0]))
+        return _tuple(converter(get_args(hint)[0]))
     if origin is dict or origin is Mapping:
-        return _dict(_converter(get_args(hint)[1]))
+        return _dict(converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
         return _dataclass(cast(Any, hint))
     return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, _instance(hint))
@@ -178,11 +185,13 @@ def _union(options: tuple[Any, ...]) -> Converter:
     optional = type(None) in options
     rest = [o for o in options if o is not type(None)]
     if len(rest) == 1:
-        inner = _converter(rest[0])
+        inner = converter(rest[0])
         return lambda value: None if value is None and optional else inner(value)
     names = ", ".join(getattr(o, "__name__", str(o)) for o in rest)
 
     def convert(value: Any) -> Any:
+        if type(value) is Spelt and Spelt in options:
+            return value
         if type(value) in options or (float in options and type(value) is Spelt):
             return _sound(value)
         raise CodecError(f"expected {names}, got {_name(value)}")
@@ -194,7 +203,8 @@ def _literal(choices: tuple[Any, ...]) -> Converter:
     def convert(value: Any) -> Any:
         if value in choices:
             return value
-        raise CodecError(f"expected one of {', '.join(map(str, choices))}, got {value!r}")
+        words = [*map(str, choices)]
+        raise CodecError(f"expected one of {', '.join(words)}, got {value!r}", given=str(value), choices=words)
 
     return convert
 

@@ -114,6 +114,16 @@ class PlannedCommand:
     shell: bool = False
     cwd: str = "."
 
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """A list of words is a command, and so is `{shell: TEXT}`."""
+        if isinstance(data, list):
+            return {"argv": data}
+        match data:
+            case {"shell": str(text), **rest} if "argv" not in rest:
+                return {**rest, "argv": [text], "shell": True}
+        return data
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeUse:

@@ -41,6 +41,11 @@ class Metric:
     over: str = STEP
     reduce: str = "last"
 
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """A text is the name of a metric."""
+        return {"name": data} if isinstance(data, str) else data
+
     def __post_init__(self) -> None:
         mean_of(self.reduce)
 
@@ -146,6 +151,11 @@ class Criterion:
     judgement: CriterionJudgement | None = None
     computed: Computed | None = None
     doubt: str | None = None
+
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """A text is a criterion without a predicate."""
+        return {"text": data} if isinstance(data, str) else data
 
     @property
     def met(self) -> bool:

@@ -36,9 +36,9 @@ class Problem:
     text: str
 
     @classmethod
-    def of_text(cls, text: str) -> Problem:
-        """A problem as records without grades have it."""
-        return cls(grade="noted", text=text)
+    def natural(cls, data: object) -> object:
+        """A text is a problem as records without grades have it."""
+        return {"grade": "noted", "text": data} if isinstance(data, str) else data
 
     def __str__(self) -> str:
         return self.text if self.grade == "noted" else f"{self.grade}: {self.text}"

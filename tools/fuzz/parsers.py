@@ -12,8 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
-from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue import github, marking
 from logbook_agent.issue.github import GitHub, GithubIssue, IssueComment
@@ -116,8 +114,8 @@ class Readers:
 
     def _recipe(self, document: Document) -> None:
         assert document.path
-        found = read_recipe(RecipeFile(name="fuzz", path=self._top / document.path, own=True))
-        expand(parse_recipe(found.data, scale="tiny" if "scale" in found.data else None))
+        found = read_recipe(RecipeFile(path=self._top / document.path, own=True))
+        found.plan("tiny" if "scale" in found.data else None)
 
     def _view(self, document: Document) -> None:
         text = self._book.read_view() or ""

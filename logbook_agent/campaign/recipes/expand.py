@@ -11,14 +11,15 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from logbook_agent.campaign.recipes.placed import RecipeProblem
-from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe, written
+from logbook_agent.campaign.recipes.axes import MOST_CASES
+from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.model.values import Scalar, canonical, spelt
 
 # A plan asks for the same few values again and again (typed: 1 is not True).
 _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
@@ -26,8 +27,8 @@ _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCase:
-    """One configuration. `values` is what it has beside the fixed config, `controls` the keys of the cases that are
-    run beside it; `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
+    """One configuration. `values` is its whole config, `controls` the keys of the cases that are run beside it;
+    `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
 
     key: str
     label: str | None
@@ -61,49 +62,49 @@ class SweepPlan:
     @property
     def is_drawn(self) -> bool:
         """Whether chance orders the runs."""
-        return self.recipe.order is not Order.AS_LISTED and (
-            self.recipe.repeats > 1 or self.recipe.order is Order.SHUFFLED
-        )
+        order = self.recipe.order
+        return order == "shuffled" or (order == "interleaved" and self.recipe.repeats > 1)
 
     @cached_property
     def is_comparison(self) -> bool:
-        """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a
-        question. A plan with fewer explores."""
-        return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and bool(self._parts)
+        """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a question,
+        with one case for each value. A plan with fewer explores."""
+        parts, base = [*self._parts.values()], self.values[0]
+        is_whole = self.recipe.compare is not None and len({*parts}) == len(parts)
+        has_base = any(side == base for side, _ in parts)
+        return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and is_whole and has_base
 
     @property
     def values(self) -> tuple[str, ...]:
         """The sides of the comparison, the base first."""
-        sides = dict.fromkeys(side for side, _ in self._parts.values())
-        base = canonical(self.recipe.compare.base) if self.recipe.compare is not None else ""
-        return (base, *(side for side in sides if side != base))
+        compare = self.recipe.compare
+        base = canonical(compare.base) if compare is not None else ""
+        return tuple(dict.fromkeys((base, *(side for side, _ in self._parts.values()))))
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Indices of the cases that are compared with each other."""
+        found: dict[str, list[int]] = {}
+        for index, (_, shared) in enumerate(self._parts.values()):
+            found.setdefault(shared, []).append(index)
+        return list(found.values())
 
     def part(self, case: PlannedCase, repeat: int) -> Part | None:
         """The part of a run in the comparison; None in a plan that explores."""
         if not self.is_comparison:
             return None
-        side, name = self._parts[case.key]
-        return Part(pair=repeat, side=side, case=name)
+        side, shared = self._parts[case.key]
+        return Part(pair=repeat, side=side, case=shared if len(self.groups) > 1 else "")
 
     @cached_property
     def _parts(self) -> dict[str, tuple[str, str]]:
-        """Side and case of each planned case, by its key; nothing where the recipe compares nothing, or where two cases
-        of a group have one value of the axis."""
-        recipe = self.recipe
-        if recipe.compare is None:
-            return {}
-        axis, groups = recipe.compare.axis, compared_groups(self)
-        rest = [key for key in self.varied if key != axis and key not in recipe.implied]
-        found = {
-            self.cases[at].key: (
-                canonical(self.config(self.cases[at]).get(axis)),
-                case_key(self.cases[at].values, rest, recipe.fixed) if len(groups) > 1 else "",
-            )
-            for group in groups
-            for at in group
-        }
-        has_base = canonical(recipe.compare.base) in {side for side, _ in found.values()}
-        return found if has_base and len(set(found.values())) == len(found) else {}
+        """Of each case the value of the compared key, and what it shares with those that it is compared with: every key
+        but that one and those that it implies; without one, its control; without those, all are compared."""
+        recipe, compare = self.recipe, self.recipe.compare
+        if compare is not None:
+            shared = [key for key in self.varied if key not in (compare.axis, *recipe.implied)]
+            return {c.key: (canonical(c.values.get(compare.axis)), case_key(c.values, shared)) for c in self.cases}
+        return {c.key: ("", (*c.controls, c.key)[0] if recipe.controls else "") for c in self.cases}
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -114,20 +115,18 @@ class SweepPlan:
 
     def ends(self, count: int) -> tuple[list[PlannedRun], list[PlannedRun]]:
         """The first and the last `count` runs; where these are all there are, the second list is empty."""
-        places = list(enumerate(self._order, start=1))
-        first, last = (places, []) if len(places) <= 2 * count else (places[:count], places[-count:])
-        made = [[self.run(self.cases[i], repeat=r, place=p) for p, (i, r) in part] for part in (first, last)]
-        return made[0], made[1]
+        runs = [*self]
+        return (runs, []) if len(runs) <= 2 * count else (runs[:count], runs[-count:])
 
     def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
         config = self.config(case)
-        env = {name: text.fill(config) for name, text in self.recipe.env.items()}
-        argv = self.recipe.command.argv(config)
+        env = {name: word.fill(config) for name, word in self.recipe.env.items()}
+        argv = self.recipe.argv(config)
         plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
 
-    def config(self, case: PlannedCase) -> dict[str, Scalar]:
-        return {**self.recipe.fixed, **case.values}
+    def config(self, case: PlannedCase) -> Mapping[str, Scalar]:
+        return case.values
 
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
@@ -139,7 +138,7 @@ class SweepPlan:
         import hashlib
 
         recipe = self.recipe
-        stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
+        stated = (recipe.shell, recipe.timeout_s, recipe.order, recipe.seed)
         later = [part for part in (recipe.read, recipe.stall_s) if part is not None]
         found = hashlib.sha256(repr((*stated, *later)).encode())
         for case in self.cases:
@@ -151,109 +150,88 @@ class SweepPlan:
     @cached_property
     def _order(self) -> Sequence[tuple[int, int]]:
         """Index of the case and number of the repeat, for every run."""
-        repeats = range(1, self.recipe.repeats + 1)
-        if self.recipe.order is Order.INTERLEAVED:
-            groups = compared_groups(self)
-            return [(i, r) for group in groups for r in repeats for i in self._in_pair(group, r)]
-        listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
-        return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
+        repeats, cases = range(1, self.recipe.repeats + 1), self.cases
+        if self.recipe.order == "interleaved":
+            return [(i, r) for group in self.groups for r in repeats for i in self._in_pair(group, r)]
+        listed = [(i, r) for i in range(len(cases)) for r in repeats]
+        if self.recipe.order == "as-listed":
+            return listed
+        # Depends on the seed and the cases alone, whatever Python it is.
+        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
 
     def _in_pair(self, group: Sequence[int], repeat: int) -> list[int]:
         """The cases of a group in the order of a pair."""
         design = Design(seed=self.seed, budget_pairs=self.recipe.repeats, fixed=True)
         return [group[at] for at in design.order_of(repeat, len(group), self.cases[group[0]].key)]
 
-    def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """An order that depends on the seed and the cases alone, whatever Python it is."""
-        cases = self.cases
-        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
-
 
 def expand(recipe: Recipe) -> SweepPlan:
-    """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
-    count = math.prod(len(axis.points) for axis in recipe.axes)
+    """The plan of a recipe. CodecError when there are too many cases, two that are the same, or one without a value
+    that a word of its command needs."""
+    count = math.prod(len(axis.points) for axis in recipe.axes.values())
     if count > MOST_CASES:
-        raise RecipeProblem(
-            f"{recipe.name} has {count:,} cases, over the limit of {MOST_CASES:,}",
-            place="axes",
-            cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
-            hint="leave values out (--set KEY=V,V), or make several recipes of it",
-        )
-    parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
+        sizes = " x ".join(f"{name} {len(axis.points):,}" for name, axis in recipe.axes.items())
+        raise CodecError(f"{sizes} are {count:,} cases, over the limit of {MOST_CASES:,}", ".axes")
+    parts = (*(axis.keys for axis in recipe.axes.values()), *(control.values for control in recipe.controls))
     varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
     found: dict[str, PlannedCase] = {}
-    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
-        values = {key: value for point in points for key, value in point.values.items()}
+    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes.values())), start=1):
+        values = {**recipe.fixed, **{key: value for point in points for key, value in point.extra.items()}}
         label = " ".join(point.name for point in points if point.name is not None) or None
-        key = case_key(values, varied, recipe.fixed)
+        key = case_key(values, varied)
         if key in found:
-            raise _twice(key, [*found].index(key) + 1, number)
+            raise CodecError(f"cases {[*found].index(key) + 1} and {number} are the same: {key}", ".axes")
         found[key] = PlannedCase(key=key, label=label, values=values)
-    cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
-    return SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
+    cases = tuple(_with_controls(recipe, varied, found).values())
+    plan = SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
+    _check_values(plan)
+    return plan
 
 
-def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
+def _check_values(plan: SweepPlan) -> None:
+    needed = {key for word in (*plan.recipe.command, *plan.recipe.env.values()) for key in word.placeholders}
+    for case in plan.cases if needed else ():
+        config = plan.config(case)
+        for key in needed:
+            if config[key] is None:
+                text = f"{key} is null, and only {{flags: [{key}]}} can leave out a key without a value"
+                raise CodecError(text, *plan.recipe.places()[key])
+
+
+def case_key(config: Mapping[str, Scalar], varied: Iterable[str]) -> str:
     """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
-    pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
-    return " ".join(pairs) or "one case"
+    return " ".join(f"{key}={_canonical(config[key])}" for key in varied) or "one case"
 
 
-def _twice(key: str, first: int, second: int) -> RecipeProblem:
-    return RecipeProblem(
-        f"cases {first} and {second} are the same: {key}",
-        place="axes",
-        cause="an axis has a value twice (0.1 and 0.10 are the same), or two shapes have the same sizes",
-        hint="remove one of them; to run a case more than once, use repeats",
-    )
-
-
-def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]) -> tuple[PlannedCase, ...]:
+def _with_controls(
+    recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]
+) -> Mapping[str, PlannedCase]:
     """Every case after its controls, each of which is there once."""
     cases: dict[str, PlannedCase] = {}
     for case in found.values():
-        keys = []
+        controls = []
         for control in recipe.controls:
             values = {**case.values, **control.values}
-            key = case_key(values, varied, recipe.fixed)
-            if key == case.key:
-                continue
-            keys.append(key)
-            if key not in found and key not in cases:
-                cases[key] = PlannedCase(key=key, label=_label(case, control), values=values, is_control=True)
-        cases[case.key] = PlannedCase(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
-    return tuple(cases.values())
-
-
-def _label(case: PlannedCase, control: Control) -> str | None:
-    return " ".join(part for part in (case.label, control.label) if part) or None
+            label = " ".join(filter(None, (case.label, control.label))) or None
+            made = PlannedCase(key=case_key(values, varied), label=label, values=values, is_control=True)
+            controls += [made] if made.key != case.key else []
+        cases |= {made.key: made for made in controls if made.key not in found and made.key not in cases}
+        cases[case.key] = replace(case, controls=tuple(made.key for made in controls))
+    return cases
 
 
 def compared_groups(plan: SweepPlan) -> list[list[int]]:
-    """Indices of the cases that are compared with each other: alike but for the compared key and those that it
-    implies; without one, a case and its controls; without those, all."""
-    recipe = plan.recipe
-    if recipe.compare is not None:
-        rest = [key for key in plan.varied if key != recipe.compare.axis and key not in recipe.implied]
-        groups: dict[str, list[int]] = {}
-        for index, case in enumerate(plan.cases):
-            groups.setdefault(case_key(case.values, rest, recipe.fixed), []).append(index)
-        return list(groups.values())
-    if not recipe.controls:
-        return [list(range(len(plan.cases)))]
-    by_control: dict[str, list[int]] = {}
-    for index, case in enumerate(plan.cases):
-        by_control.setdefault(case.controls[0] if case.controls else case.key, []).append(index)
-    return list(by_control.values())
+    """Indices of the cases that are compared with each other."""
+    return plan.groups
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
     """A case for people: the names of its shapes, and the varied keys that those do not set."""
     recipe = plan.recipe
-    named = {key for axis in recipe.axes for key in axis.keys if any(p.name is not None for p in axis.points)}
+    named = {key for axis in recipe.axes.values() if any(p.name is not None for p in axis.points) for key in axis.keys}
     named -= {key for control in recipe.controls for key in control.values}
     config = plan.config(case)
-    pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
+    pairs = [f"{key}={spelt(config[key])}" for key in plan.varied if key not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
 
 

@@ -1,159 +1,87 @@
-"""What a recipe is: a question, a command template, and the cases to run it for."""
+"""What a recipe is: the form of its file, which `model.codec` decodes, and what no type says of it."""
 
 from __future__ import annotations
 
+import functools
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from string import Formatter
+from typing import Literal
 
-from logbook_agent.campaign.recipes.placed import RecipeProblem
+from logbook_agent.campaign.recipes.axes import Axis, Point, Value
+from logbook_agent.model.codec import CodecError, converter
 from logbook_agent.model.comparison import BUDGET_PAIRS
-from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.entry import PlannedCommand, parse_plot
+from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.values import Scalar, as_written
 
-_FORMATTER = Formatter()
+# In which order the runs are made. `as-listed`: case by case, repeats together. `interleaved`: cases that are compared
+# stand side by side, each repeat in an order of its own that is drawn by a seed, so that nothing the machine does meets
+# one of them more often. `shuffled`: all runs mixed, by a seed.
+Order = Literal["as-listed", "interleaved", "shuffled"]
+CASES = "cases"
+# What a scale does not change: what the recipe is.
+_IDENTITY = ("name", "extends", "question", "method", "scale")
+
+_TEXT = converter(str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """Literal pieces and keys by turns: `pieces[0] keys[0] pieces[1] keys[1] ... pieces[-1]`."""
+class CommandWord:
+    """A word of a command, in which `{key}` stands for the value of a key; or `flags`, keys that become flags."""
 
-    pieces: tuple[str, ...]
-    keys: tuple[str, ...] = ()
+    text: str | None = None
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _pieces(self.text)
+
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """Whatever is no mapping is a text."""
+        return data if isinstance(data, Mapping) else cls(text=_TEXT(data))
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The keys whose values the text needs."""
+        return tuple(key for _, key in _pieces(self.text) if key is not None)
 
     def fill(self, config: Mapping[str, Scalar], *, quoted: bool = False) -> str:
-        """The text with values in place; `quoted` for a shell. RecipeProblem where a value is null."""
-        if not self.keys:
-            return self.pieces[0]
-        parts = [self.pieces[0]]
-        for key, piece in zip(self.keys, self.pieces[1:], strict=True):
-            text = written(config[key], key)
-            parts += (shlex.quote(text) if quoted else text, piece)
-        return "".join(parts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """Keys that become flags."""
-
-    keys: tuple[str, ...]
-
-    def fill(self, config: Mapping[str, Scalar]) -> list[str]:
-        return [word for key in self.keys for word in _flag(key, config[key])]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """`words` in order; with `shell` a single text, into which values are put quoted."""
-
-    words: tuple[Text | Flags, ...]
-    shell: bool = False
-
-    def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
-        """The words of one case."""
-        argv: list[str] = []
-        for word in self.words:
-            if isinstance(word, Flags):
-                argv += word.fill(config)
-            else:
-                argv.append(word.fill(config, quoted=self.shell))
-        return tuple(argv)
-
-
-def _flag(key: str, value: Scalar) -> tuple[str, ...]:
-    """The words of one flag."""
-    if value is None or value is False:
-        return ()
-    flag = f"--{key.replace('_', '-')}"
-    return (flag,) if value is True else (flag, written(value, key))
-
-
-def written(value: Scalar, key: str) -> str:
-    """A value as a word of a command."""
-    if value is None:
-        raise RecipeProblem(
-            f"{key} is null, and a word of the command needs its value",
-            place="command",
-            cause="only {flags: [...]} can leave out a key without a value",
-            hint=f"give {key} a value, or put it into flags",
+        """The text with values in place; `quoted` for a shell."""
+        quote = shlex.quote if quoted else str
+        return "".join(
+            literal + ("" if key is None else quote(as_written(config[key]))) for literal, key in _pieces(self.text)
         )
-    return as_written(value)
+
+    def words(self, config: Mapping[str, Scalar], *, quoted: bool = False) -> list[str]:
+        """The words of one case; a flag that is null or false is left out."""
+        if self.text is not None:
+            return [self.fill(config, quoted=quoted)]
+        given = [(f"--{key.replace('_', '-')}", config[key]) for key in self.flags]
+        return [
+            word
+            for flag, value in given
+            if value is not None and value is not False
+            for word in ((flag,) if value is True else (flag, as_written(value)))
+        ]
 
 
-def parse_text(text: str, place: str) -> Text:
-    """A text with placeholders. RecipeProblem for a brace that is neither of a placeholder nor doubled."""
-    pieces, keys = [""], []
+@functools.lru_cache(maxsize=1024)
+def _pieces(text: str | None) -> tuple[tuple[str, str | None], ...]:
+    """The text as literals, each with the key that follows it. Raises CodecError for a brace that is neither of a
+    placeholder nor doubled."""
     try:
-        parsed = list(_FORMATTER.parse(text))
+        pieces = [
+            (literal, key, bool(form or conversion)) for literal, key, form, conversion in Formatter().parse(text or "")
+        ]
     except ValueError as error:
-        raise _brace(text, place, str(error)) from error
-    for literal, key, form, conversion in parsed:
-        pieces[-1] += literal
-        if key is None:
-            continue
-        if not key.isidentifier() or form or conversion:
-            raise _brace(text, place, f"{{{key}}} is not the name of a key")
-        keys.append(key)
-        pieces.append("")
-    return Text(pieces=tuple(pieces), keys=tuple(keys))
-
-
-def _brace(text: str, place: str, why: str) -> RecipeProblem:
-    return RecipeProblem(
-        f"{text!r} cannot be filled in: {why.lower()}",
-        place=place,
-        cause="{key} stands for the value of a config key",
-        hint="write {{ and }} for braces that belong to the command",
-    )
-
-
-def key_places(words: Sequence[Text | Flags], env: Mapping[str, Text]) -> dict[str, str]:
-    """Every key that the command or the environment asks for, with the place that asks first."""
-    found: dict[str, str] = {}
-    for index, word in enumerate(words):
-        for key in word.keys:
-            found.setdefault(key, f"command[{index}]")
-    for name, text in env.items():
-        for key in text.keys:
-            found.setdefault(key, f"env.{name}")
-    return found
-
-
-# A plan with more is a slip: it is refused.
-MOST_CASES = 10_000
-
-
-class Order(StrEnum):
-    """In which order the runs are made.
-
-    `as-listed`: case by case, repeats together. `interleaved`: cases that are compared stand side by side, each repeat
-    in an order of its own that is drawn by a seed, so that nothing the machine does meets one of them more often.
-    `shuffled`: all runs mixed, by a seed.
-    """
-
-    AS_LISTED = "as-listed"
-    INTERLEAVED = "interleaved"
-    SHUFFLED = "shuffled"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One place on an axis: the config it sets, and a name when it is a shape of several keys."""
-
-    name: str | None = None
-    values: Mapping[str, Scalar]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
-    """What is varied. `keys` are the config keys of all its points; each point has a value for each of them."""
-
-    name: str
-    keys: tuple[str, ...]
-    points: tuple[Point, ...]
+        raise CodecError(f"{text!r}: {str(error).lower()}; write {{{{ and }}}} for braces of the command") from error
+    for _, key, is_formatted in pieces:
+        if key is not None and (is_formatted or not key.isidentifier()):
+            raise CodecError(f"{{{key}}} is not the name of a key; write {{{{ and }}}} for braces of the command")
+    return tuple((literal, key) for literal, key, _ in pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +89,16 @@ class Control:
     """A configuration that is run beside each case: the case with these values instead of its own."""
 
     label: str | None = None
-    values: Mapping[str, Scalar]
+    set: Mapping[str, Value] = field(default_factory=dict)
+    extra: Mapping[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise CodecError("changes nothing; write: {quant_mode: none}")
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        return {**self.set, **self.extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +106,7 @@ class Compare:
     """The key whose values are compared with each other, and the one that the others are against."""
 
     axis: str
-    base: Scalar
+    base: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,22 +116,35 @@ class Cost:
     seconds_per_run: float
     source: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_least(self, seconds_per_run=0)
+
+
+def _check_least(value: object, **least: int) -> None:
+    """Raises CodecError for a number below its least one; a fraction has to be above it."""
+    for name, limit in least.items():
+        number = getattr(value, name)
+        if number is not None and not (number > limit if isinstance(number, float) else number >= limit):
+            raise CodecError(
+                f"expected a number {'above' if isinstance(number, float) else 'from'} {limit}", f".{name}"
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """A recipe at one scale, with every value in place.
 
-    name           as the file is called
+    name           as the file is called; `extends`: the file whose keys it takes over
     question       what it is to find out; `method`: how
     criteria       when the question is answered: prose, optionally a predicate
     gates          what a row must fulfil to count, such as `ok == 1` (docs/gates)
     constraints    what must hold wherever its results are compared, in words
     metrics        what is looked at, the first one decides which case is best
-    scales         the names of the scales that change something
+    scale          by name, what other sizes change
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
-    command        argument vector with placeholders; with `shell` one text for the shell
+    command        words, of which some hold placeholders; with `shell` one text for the shell
     fixed          config of every case, which axes, cases and controls may change
     axes           every combination of their points is a case; explicit cases are an axis called `cases`
     controls       run beside each case, once where cases share them
@@ -209,29 +159,73 @@ class Recipe:
     """
 
     name: str
-    question: str
+    extends: str | None = None
+    question: str = "Which case is best?"
     method: str | None = None
     criteria: tuple[Criterion, ...] = ()
     gates: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
-    scales: tuple[str, ...] = ()
+    scale: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     cost: Cost | None = None
     setup: tuple[PlannedCommand, ...] = ()
     teardown: tuple[PlannedCommand, ...] = ()
-    command: Template
-    fixed: Mapping[str, Scalar] = field(default_factory=dict)
-    axes: tuple[Axis, ...] = ()
+    command: tuple[CommandWord, ...]
+    shell: bool = False
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+    cases: tuple[Point, ...] | None = None
+    axes: Mapping[str, Axis] = field(default_factory=dict)
     controls: tuple[Control, ...] = ()
     compare: Compare | None = None
     implied: tuple[str, ...] = ()
     repeats: int = 1
-    order: Order = Order.AS_LISTED
+    order: Order = "as-listed"
     seed: int | None = None
     timeout_s: float | None = None
     stall_s: float | None = None
     read: str | None = None
-    env: Mapping[str, Text] = field(default_factory=dict)
+    env: Mapping[str, CommandWord] = field(default_factory=dict)
     confirm: int = BUDGET_PAIRS
     plots: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_least(self, repeats=1, confirm=0, seed=0, timeout_s=0, stall_s=0)
+        for plot in self.plots:
+            parse_plot(plot)
+        for gate in self.gates:
+            parse_gate(gate)
+        for name, commands in (("setup", self.setup), ("teardown", self.teardown)):
+            for number, command in enumerate(commands):
+                if not command.argv:
+                    raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}", f"[{number}]")
+        known = [part.name for part in fields(self) if part.name not in _IDENTITY]
+        for scale, part in self.scale.items():
+            for key in part:
+                if key not in known:
+                    raise CodecError("unknown key", ".scale", f".{scale}", f".{key}", given=key, choices=known)
+        is_text = len(self.command) == 1 and not self.command[0].flags
+        if self.shell and not is_text:
+            raise CodecError("with shell: true it is one text", ".command")
+        if not self.shell and (not self.command or (is_text and " " in (self.command[0].text or ""))):
+            raise CodecError(
+                "expected a list of words, such as [bench-core, hillclimb, {flags: [topk]}], or shell: true", ".command"
+            )
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        return tuple(self.scale)
+
+    def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
+        """The command of one case."""
+        return tuple(word for part in self.command for word in part.words(config, quoted=self.shell))
+
+    def places(self) -> dict[str, tuple[str, str]]:
+        """Every key that the command or the environment asks for, with the path of the place that asks first."""
+        words = [((".command", f"[{at}]"), word) for at, word in enumerate(self.command)]
+        words += [((".env", f".{name}"), word) for name, word in self.env.items()]
+        found: dict[str, tuple[str, str]] = {}
+        for place, word in words:
+            for key in (*word.flags, *word.placeholders):
+                found.setdefault(key, place)
+        return found

@@ -128,7 +128,7 @@ def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
         case = JobCase(
             name=describe(plan, planned) if len(plan.cases) > 1 else "",
             argv=run.argv,
-            shell=recipe.command.shell,
+            shell=recipe.shell,
             config=run.config,
             env={**run.env, **request.env},
             timeout_s=recipe.timeout_s if request.timeout_s is None else request.timeout_s,

@@ -84,11 +84,12 @@ def test_an_entry_that_somebody_wrote(started: Cli, folder: Path) -> None:
     entry.parent.mkdir()
     entry.write_text(
         "format: 1\nid: MOE-000\ntitle: by hand\nopened: 2026-02-10T10:43:00+00:00\nnoise: no\nstate: planned\n"
-        "commands:\n- argv: [echo, no, 08, 12, RESULT, tflops=3]\n"
+        "commands:\n- argv: [echo, no, 08, 12, RESULT, tflops=3]\n- [echo, listed, 1.50]\n- {shell: echo 'as text'}\n"
     )
     answer = started("show", "MOE-000")
     assert answer.code == 0
-    assert "echo no 08 12" in answer.out
+    for command in ("echo no 08 12", "echo listed 1.50", "echo 'as text'"):
+        assert command in answer.out
 
 
 def test_what_looks_like_a_number_stays_text_in_a_record(started: Cli) -> None:

@@ -44,7 +44,7 @@ FEWER = {
 @pytest.mark.parametrize("name", ON_FOUR)
 def test_a_recipe_for_one_device_runs_on_four(started: Cli, folder: Path, name: str) -> None:
     sets = [word for value in FEWER.get(name, []) for word in ("--set", value)]
-    answer = started("sweep", str(REPOSITORY / "recipes" / f"{name}.yaml"), "--scale", "tiny-ep", *sets, "--json")
+    answer = started("sweep", str(REPOSITORY / "recipes" / f"{name}.yaml"), "--scale", "tiny,ep", *sets, "--json")
     assert answer.code == 0, answer.err
     assert answer.data["failed"] == 0
     assert answer.data["problems"] == []

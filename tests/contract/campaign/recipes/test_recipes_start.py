@@ -56,7 +56,7 @@ def test_options_win_and_add(cli: Cli, folder: Path) -> None:
     ("name", "change", "message"),
     [
         ("demoo", ("", ""), "no recipe 'demoo'"),
-        ("demo", ("metrics:", "metric:"), "demo.yaml, line 10: unknown key 'metric'"),
+        ("demo", ("metrics:", "metric:"), "demo.yaml, line 10: metric: unknown key"),
         (
             "demo",
             ("metrics:", "criteria: [{text: x, predicate: {mesured: 1}}]\nmetrics:"),

@@ -69,7 +69,11 @@ def test_what_does_not_fit_runs_nothing(
 
 @pytest.mark.parametrize(
     ("scale", "named"),
-    [("", "'tinny'"), ("scale: {tiny: {}}", "line 12: unknown scale 'tinny'"), ("scale: [tinny]", "line 12: scale ")],
+    [
+        ("", "'tinny'"),
+        ("scale: {tiny: {}}", "line 12: scale: unknown scale 'tinny'"),
+        ("scale: [tinny]", "line 12: scale: "),
+    ],
 )
 def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, named: str) -> None:
     write_recipe(folder, RECIPE + scale + "\n")

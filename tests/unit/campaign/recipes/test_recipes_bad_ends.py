@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
+from logbook_agent.campaign.recipes.reading import parse_recipe
 from logbook_agent.campaign.state import EarlierSweep
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.model.entry import Entry, RecipeUse

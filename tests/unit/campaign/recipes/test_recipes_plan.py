@@ -8,8 +8,8 @@ import pytest
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe, expand
 from logbook_agent.campaign.recipes.habits import violations
-from logbook_agent.campaign.recipes.placed import RecipeProblem
-from logbook_agent.campaign.recipes.recipe_data import parse_recipe
+from logbook_agent.campaign.recipes.reading import parse_recipe
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import Part
 
 BASE: dict[str, Any] = {
@@ -142,42 +142,89 @@ def test_a_plan_with_eight_drawn_pairs_is_a_comparison() -> None:
     assert alone.part(alone.cases[0], 3) == Part(pair=3, side="a", case="")
 
 
-# -- scales and values -------------------------------------------------------------------------------
-
-
 # -- what is wrong -----------------------------------------------------------------------------------
 
 AXES = {"topk": [1, 2]}
-WRONG: list[tuple[dict[str, Any], str, str, str]] = [
-    ({"axes": {"topkk": [1, 2]}}, "axes.topkk", "the command does not use topkk", "did you mean topk?"),
-    ({"axes": {"topk": 4}}, "axes.topk", "neither a list nor a range", "topk: [1, 2, 4]"),
-    ({"axes": {"topk": {"from": 1, "to": 4}}}, "axes.topk", "is not a range", "step: 0.1"),
-    ({"axes": {"topk": [0.1, "0.10"]}}, "axes", "cases 1 and 2 are the same: topk=0.1", "repeats"),
-    ({"axes": {"topk": [1, {"topk": 2}]}}, "axes.topk[0]", "is not a mapping of keys to values", "name: S"),
-    ({"fixed": {"topk": 1}, "cases": [{"quant_mode": "a"}, {"topk": 2}]}, "cases[1]", "no value for quant_mode", "add"),
-    ({"controls": [{}]}, "controls[0]", "changes nothing", "none"),
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"axes": {"topkk": [1, 2]}}, "axes.topkk: the command does not use topkk", "topk"),
+    ({"axes": {"topk": [{"name": [1], "topk": 2}]}}, "axes.topk[0].name: expected str, got list", ""),
+    ({"axes": {"topk": [1, [2]]}}, "axes.topk[1]: expected str, int, float, bool, Spelt, got list", ""),
+    ({"axes": {"topk": {"from": 1, "to": 4}}}, "axes.topk: expected a list of values, {from, to, step} or {", ""),
+    ({"axes": {"topk": {"from": 0, "to": 1, "step": 1e-9}}}, "axes.topk: from 0 to 1 there are 1000000001 values", ""),
+    ({"axes": {"topk": []}}, "axes.topk: no values, so there is no case to run", ""),
+    ({"axes": {"topk": [0.1, "0.10"]}}, "axes: cases 1 and 2 are the same: topk=0.1", ""),
+    ({"axes": {"a": [{"topk": 1}], "topk": [2]}}, "axes.topk: topk is set by another axis, too", ""),
     (
-        {"axes": AXES, "compare": {"axis": "topk", "base": 3}},
-        "compare.base",
-        "has nothing to be compared with",
-        "one of several",
+        {"axes": {"topk": {"from": 1, "to": 9999, "step": 1}, "quant_mode": ["a", "b"]}},
+        "axes: topk 9,999 x quant_m",
+        "",
     ),
-    ({"command": ["bench", "{topk"]}, "command[1]", "cannot be filled in", "{{"),
-    ({"timeout_s": "30m"}, "timeout_s", "a number above zero", "60"),
-    ({"axes": {"top.k": [1]}}, "axes.top.k", "'top.k' is not a valid config key", "mlp_dim"),
-    ({"comand": ["x"]}, "comand", "unknown key 'comand'", "command?"),
-    ({"fixed": {"quant_mode": "x"}}, "command[1]", "the command asks for topk, which has no value", "under fixed"),
+    ({"fixed": {"topk": 1}, "cases": [{"quant_mode": "a"}, {"topk": 2}]}, "cases[1]: no value for quant_mode: ", ""),
+    ({"controls": [{}]}, "controls[0]: changes nothing; ", ""),
+    ({"controls": [{"quantmode": "none"}]}, "controls[0].quantmode: unknown key", "quant_mode"),
+    ({"axes": {"topk": [1, 2]}, "compare": {"axis": "topk", "base": 3}}, "compare.base: topk=3 has nothing to be", "1"),
+    ({"compare": {"axis": "topkk", "base": 3}}, "compare.axis: unknown key", "topk"),
+    ({"compare": {"axis": "topk"}}, "compare.base: missing", ""),
+    (
+        {"criteria": ["x", {"text": "y", "predicate": {"mesured": 1}}]},
+        "criteria[1].predicate: the predicate is not",
+        "",
+    ),
+    ({"command": ["bench", "{topk"]}, "command[1]: '{topk': expected '}' before end of string; write {{ and }}", ""),
+    ({"command": ["bench", "{top-k}"]}, "command[1]: {top-k} is not the name of a key", ""),
+    ({"command": "bench --topk 2"}, "command: expected a list of words", ""),
+    ({"command": ["x", "{topk}"], "fixed": {"topk": None}}, "command[1]: topk is null, and only {flags: [topk]} ", ""),
+    ({"command": ["a", "b"], "shell": True}, "command: with shell: true it is one text", ""),
+    ({"setup": [["x"], [], {"shell": "y"}]}, "setup[1]: expected a list of words", ""),
+    ({"timeout_s": "30m"}, "timeout_s: expected float, got str", ""),
+    ({"timeout_s": 0}, "timeout_s: expected a number above 0", ""),
+    ({"repeats": 0}, "repeats: expected a number from 1", ""),
+    ({"order": "shufled"}, "order: expected one of as-listed, interleaved, shuffled, got 'shufled'", "shuffled"),
+    ({"axes": {"top.k": [1]}}, "axes.top.k: 'top.k' is not a valid config key: write mlp_dim for --mlp-dim", ""),
+    ({"comand": ["x"]}, "comand: unknown key", "command"),
+    ({"fixed": {"quant_mode": "x"}}, "command[1]: no value for topk: set it under fixed or axes", ""),
+    ({"scale": {"tiny": {"repeat": 2}}}, "scale.tiny.repeat: unknown key", "repeats"),
+    ({"scale": {"tiny": {"extends": "x"}}}, "scale.tiny.extends: unknown key", "fixed"),
+    ({"gates": ["ok"]}, "", ""),
+    ({"plots": ["x"]}, "", ""),
 ]
 
 
-@pytest.mark.parametrize(("changes", "place", "message", "hint"), WRONG, ids=[w[2] for w in WRONG])
-def test_what_is_wrong_is_said(changes: dict[str, Any], place: str, message: str, hint: str) -> None:
-    with pytest.raises(RecipeProblem) as caught:
-        list(plan_of(**changes))
-    assert message in caught.value.message
-    assert caught.value.place == place
-    assert hint in caught.value.hint
-    assert caught.value.cause
+@pytest.mark.parametrize(("changes", "message", "choice"), WRONG, ids=[w[1][:30] for w in WRONG])
+def test_what_is_wrong_is_said(changes: dict[str, Any], message: str, choice: str) -> None:
+    with pytest.raises(CodecError) as caught:
+        plan_of(**changes)
+    assert str(caught.value).startswith(message)
+    assert choice in caught.value.choices if choice else True
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("topk=4,8", ["--topk 4 --quant-mode none", "--topk 8 --quant-mode none"]),
+        ("topk=1e1", ["--topk 1e1 --quant-mode none"]),
+        ("quant_mode=08", ["--topk 2 --quant-mode 08"]),
+    ],
+)
+def test_a_fixed_key_that_is_set(text: str, words: list[str]) -> None:
+    """Several values make an axis of it."""
+    assert [" ".join(run.argv[1:]) for run in plan_of(sets=(text,))] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("topk=many", "--set topk=many: expected a number"),
+        ("topk=true", "--set topk=true: expected a number"),
+        ("shape=XL", "--set shape=XL: unknown point 'XL'"),
+        ('topk="1', '--set topk="1: a value that begins with a quotation mark'),
+        ("topkk=1", "--set topkk=1: unknown key"),
+    ],
+)
+def test_a_value_that_cannot_be_set(text: str, message: str) -> None:
+    with pytest.raises(CodecError) as caught:
+        plan_of(axes={"shape": [{"name": "S", "quant_mode": "a"}]}, sets=(text,))
+    assert str(caught.value).startswith(message)
 
 
 # -- cost and rules ----------------------------------------------------------------------------------
@@ -191,7 +238,7 @@ FIXED |= {"routing_pack_strategy": "argsort", "stage_timing": False}
 def broken(fixed: dict[str, Any] | None = None, done: set[str] | None = None, **changes: Any) -> list[tuple[str, str]]:
     fixed = FIXED | (fixed or {})
     plan = plan_of(command=["bench", {"flags": KEYS}], fixed=fixed, **changes)
-    return [(v.rule, v.severity.value) for v in violations(plan, done=done)]
+    return [(v.rule, "error" if v.is_error else "warning") for v in violations(plan, done=done)]
 
 
 def test_rules() -> None:
