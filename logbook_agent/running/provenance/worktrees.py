@@ -22,7 +22,7 @@ from pathlib import Path
 from shlex import join
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
+from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.processes import is_alive, is_in_use, this_host, this_process
 from logbook_agent.store.repository import repository_of
@@ -57,20 +57,18 @@ class Checkout:
 
     def tracked_in(self, folder: Path) -> list[str]:
         """The paths of the files that git tracks in a working tree. Raises StoreError where git does not tell."""
-        return _names(read_git(folder, ["ls-files", "-z"], self.environ))
+        return self._names(folder, "ls-files", "-z")
 
     def untracked(self) -> list[str]:
         """What git does not track here, ignored or not, by its path from the top; of a folder without a tracked file
         its name alone, with a `/`."""
-        return _names(
-            read_git(self.top, ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"], self.environ)
-        )
+        return self._names(self.top, "ls-files", "-z", "--others", "--directory", "--no-empty-directory")
 
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
         # --name-only would list files whose times alone differ.
-        answer = read_git(folder, [*DIFF, "--no-renames", "--numstat", "-z", commit, "--"], self.environ)
-        return [line.split("\t", 2)[2] for line in _names(answer, commit)]
+        lines = self._names(folder, *DIFF, "--no-renames", "--numstat", "-z", commit, "--")
+        return [line.split("\t", 2)[2] for line in lines]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""
@@ -85,6 +83,12 @@ class Checkout:
     def is_shallow(self) -> bool:
         """Whether the clone lacks history."""
         return self._said("rev-parse", "--is-shallow-repository") == "true"
+
+    def lacking(self) -> tuple[str, str]:
+        """Why a commit may be missing in this clone, and what to type."""
+        if self.is_shallow():
+            return "the clone is shallow: it has some commits only", f"git fetch --unshallow {ORIGIN}"
+        return "no branch, tag or hash of that name", "git log --oneline lists commits"
 
     def has_origin(self) -> bool:
         """Whether there is another repository that may have what this clone lacks."""
@@ -135,8 +139,8 @@ class Checkout:
         HEAD, whose diff then shows all of it; the number of files. What lies below `without` stays behind.
 
         Raises UsageError where the untracked files are data rather than code, StoreError where git fails."""
-        changed = _names(read_git(self.top, [*DIFF, "--no-renames", "--name-only", "-z", "HEAD", "--"], self.environ))
-        fresh = _names(read_git(self.top, ["ls-files", "-z", "--others", "--exclude-standard"], self.environ))
+        changed = self._names(self.top, *DIFF, "--no-renames", "--name-only", "-z", "HEAD", "--")
+        fresh = self._names(self.top, "ls-files", "-z", "--others", "--exclude-standard")
         _check_size(self.top, fresh)
         found = 0
         for name in dict.fromkeys((*changed, *fresh)):
@@ -156,6 +160,10 @@ class Checkout:
         add = ["apply", "--index", "--whitespace=nowarn", str(patch)]
         self._write(add, f"git could not apply {patch.name}", top=folder, timeout_s=CHECKOUT_TIMEOUT_S)
 
+    def _names(self, top: Path, *words: str) -> list[str]:
+        """The names that git lists, each with a zero at its end. Raises StoreError where git fails."""
+        return [os.fsdecode(name) for name in git_output(top, words, self.environ).split(b"\0") if name]
+
     def _said(self, *words: str) -> str | None:
         out = try_git(self.top, words, self.environ)
         return None if out is None else os.fsdecode(out).strip()
@@ -166,13 +174,6 @@ class Checkout:
         if done.code != 0:
             said = " ".join(done.words.split())[-_SAID_CHARS:] or f"exit code {done.code}"
             raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(top), *words])}")
-
-
-def _names(answer: GitAnswer, commit: str = "") -> list[str]:
-    if answer.code != 0:
-        of = f" of {commit[:12]}" if commit else ""
-        raise StoreError(f"git could not list the files{of}", cause=answer.words.strip()[-_SAID_CHARS:])
-    return [os.fsdecode(name) for name in answer.out.split(b"\0") if name]
 
 
 def _check_size(top: Path, names: Sequence[str]) -> None:
@@ -223,10 +224,10 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
         )
     checkout = Checkout(top=found.top, inside=found.place_of(place), environ=environ)
     if checkout.commit_of("HEAD") is None:
+        # Git may refuse the folder of another user, and says so.
+        git_output(found.top, ["rev-parse", "--git-dir"], environ)
         raise UsageError(
-            f"{found.top} has no commit",
-            cause="nothing is committed yet, or git refuses a folder of another user (safe.directory)",
-            hint=f"git -C {found.top} log -1",
+            f"{found.top} has no commit", cause="nothing is committed yet", hint="git commit, and try again"
         )
     return checkout
 
