@@ -46,7 +46,7 @@ def is_measuring(row: Row) -> bool:
 def fold(rows: Iterable[Row], problem: Problem, *, explicit: bool) -> list[Row]:
     """Rows with each case once, in order of first report. `explicit`: their config is stated, not inferred."""
     cases: dict[tuple[object, ...], list[Row]] = {}
-    units: dict[tuple[object, ...], dict[str, str]] = {}
+    units: dict[object, dict[str, str]] = {}
     firsts: dict[Key, dict[str, str]] = {}
     seen: set[tuple[object, ...]] = set()
     for row in rows:
@@ -59,11 +59,12 @@ def fold(rows: Iterable[Row], problem: Problem, *, explicit: bool) -> list[Row]:
         first = firsts.setdefault(key, telling)
         if differing := [name for name in {**first, **telling} if first.get(name) != telling.get(name)]:
             problem(_advice(differing, explicit=explicit))
-        case: tuple[object, ...] = (key, row.failed, () if explicit else frozenset(telling.items()))
-        while _clash(units.setdefault(case, {}), row):
-            case = (*case, "in another unit")
-        units[case] |= {name: m.unit for name, m in row.metrics.items() if m.unit}
-        cases.setdefault(case, []).append(row)
+        case = (key, row.failed, () if explicit else frozenset(telling.items()))
+        firsts_of = units.setdefault(case, {})
+        stated = ((name, m.unit) for name, m in row.metrics.items() if m.unit)
+        # Samples in several units have no common scale.
+        others = frozenset((name, unit) for name, unit in stated if firsts_of.setdefault(name, unit) != unit)
+        cases.setdefault((case, others), []).append(row)
     return [_one_row(reports, problem) for reports in cases.values()]
 
 
@@ -71,11 +72,6 @@ def _telling(row: Row) -> dict[str, str]:
     """The labels, without the ranks, and observations whose name does not say that they are measured."""
     labels = {k: text for k, text in row.labels.items() if k != RANK or not text.replace(",", "").isdigit()}
     return {**{k: canonical(v) for k, v in row.observations.items() if not is_measured(k)}, **labels}
-
-
-def _clash(units: Mapping[str, str], row: Row) -> bool:
-    """Whether a row states a metric in another unit: samples of both would have no common scale."""
-    return any(m.unit and units.get(name, m.unit) != m.unit for name, m in row.metrics.items())
 
 
 def _advice(keys: Sequence[str], *, explicit: bool) -> str:
@@ -218,7 +214,8 @@ def join_loose(rows: Sequence[Row], loose: Sequence[Row]) -> list[Row]:
         return [*rows, *loose]
     [only], apart = rows, []
     for row in loose:
-        if _clash({name: m.unit for name, m in only.metrics.items() if m.unit}, row):
+        units = {name: m.unit for name, m in only.metrics.items() if m.unit}
+        if any(m.unit and units.get(name, m.unit) != m.unit for name, m in row.metrics.items()):
             apart.append(replace(row, config=only.config))
             continue
         held = {(name, sample) for name, m in only.metrics.items() for sample in m.samples}

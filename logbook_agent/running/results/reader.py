@@ -6,15 +6,15 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
-from logbook_agent.model.values import Key, finite, is_digest_name, parse_scalar, row_key
+from logbook_agent.model.values import is_digest_name
 from logbook_agent.running.results.classifier import Classifier
-from logbook_agent.running.results.curve_points import KnownKeys, PointRow, PointSink
+from logbook_agent.running.results.curve_points import KnownKeys, PointSink
 from logbook_agent.running.results.fold import (
     fold,
     is_measured,
@@ -24,8 +24,9 @@ from logbook_agent.running.results.fold import (
     labels_of,
     parted,
 )
-from logbook_agent.running.results.line_prefix import RANK
+from logbook_agent.running.results.line_prefix import of_rank
 from logbook_agent.running.results.plain_lines import PlainForms, digests_of
+from logbook_agent.running.results.point_reader import PointReader
 from logbook_agent.running.results.result_lines import MAX_KEYS, ResultLine, ResultWords, cut, split_line, words_of
 
 MAX_ROWS = 20_000
@@ -33,8 +34,6 @@ MAX_TEXT_CHARS = 64 * 2**20
 MAX_PROBLEMS = 50
 _LAST_CHARS = 120
 _TRACEBACK = "Traceback (most recent call last)"
-# Numbers the steps of a plain line, too.
-_EPOCH = "epoch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +78,12 @@ class ResultReader:
         known: KnownKeys = KnownKeys(),  # noqa: B008 - it is frozen
         make_sink: Callable[[], PointSink | None] | None = None,
     ) -> None:
-        self._clean, self._make_sink = clean, make_sink
+        self._clean = clean
         self._problems = Problems()
         self._run_config = self._clean_config(dict(known.config))
         self._keys = keys = Classifier(replace(known, config=self._run_config), self._problems.add)
-        self._steps = keys.steps if make_sink is not None else ()
-        epoch = (_EPOCH,) if _EPOCH not in keys.declared and not keys.is_config(_EPOCH) else ()
-        self._plain_steps = tuple(dict.fromkeys((*self._steps, *epoch))) if self._steps else ()
-        self._forms = PlainForms(keys.declared, self._plain_steps, keys.is_config)
-        self._sink: PointSink | None = None
-        self._point_labels: dict[Key, dict[str, str]] = {}
+        self._points = PointReader(keys, self._problems.add, make_sink)
+        self._forms = PlainForms(keys.declared, self._points.plain_steps, keys.is_config)
         # The last result line as it is, until somebody asks for it.
         self._unread: str | None = None
         self._last: str | None = None
@@ -116,8 +111,7 @@ class ResultReader:
 
     def flush(self) -> None:
         """Write points that were read to the disk. To be called whenever something or nothing came for a moment."""
-        if self._sink is not None:
-            self._sink.flush()
+        self._points.flush()
 
     def _short(self, text: str) -> str:
         return cut(self._clean(text), _LAST_CHARS)
@@ -130,7 +124,7 @@ class ResultReader:
 
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
-        if self._sink is not None and self._sink.line(line):
+        if self._points.is_known(line):
             self._unread, self._traceback = line, None
             return
         found = split_line(line)
@@ -138,7 +132,7 @@ class ResultReader:
             self._feed_other(line)
             return
         self._traceback = None
-        if any(key in found.body for key in self._steps) and self._feed_point(found, line):
+        if any(key in found.body for key in self._points.steps) and self._feed_point(found, line):
             return
         self._chars += len(found.body)
         count = len(self._lines) + len(self._metrics) + len(self._json) + len(self.artifacts)
@@ -197,10 +191,10 @@ class ResultReader:
         from logbook_agent.running.results.json_rows import rows_from_json
 
         rows = []
-        for row, steps in rows_from_json(text, problem, self._clean, step_keys=self._steps):
+        for row, steps in rows_from_json(text, problem, self._clean, step_keys=self._points.steps):
             if not steps:
-                rows.append(replace(row, labels={**_of_rank(rank), **row.labels}))
-            elif self._keep(row, steps, rank):
+                rows.append(replace(row, labels={**of_rank(rank), **row.labels}))
+            elif self._points.add(row, steps, rank):
                 self._reported |= row.metrics.keys() & self._keys.declared.keys()
                 self._keys.learn(Row(metrics=row.metrics))
             words = [*row.config.items(), *steps.items(), *((n, m.samples[-1]) for n, m in row.metrics.items())]
@@ -215,7 +209,8 @@ class ResultReader:
             self._unread, self._traceback = line, None
             key = next(iter(plain.pairs)), plain.rank
             if len(plain.pairs) > 1:
-                self._add_point(self._clean_config(plain.pairs), self._plain_steps, plain.rank)
+                words = plain._replace(pairs=self._clean_config(plain.pairs))
+                self._points.add_words(words, self._points.plain_steps)
             elif key in self._plain or len(self._plain) < MAX_ROWS:
                 self._plain[key] = plain, self._plain.get(key, (plain, 0))[1] + 1
         elif digests := digests_of(line):
@@ -234,51 +229,18 @@ class ResultReader:
         if wrong or len(pairs) > MAX_KEYS:
             return False
         clean = self._clean_config(pairs)
-        if not self._add_point(clean, self._steps, found.rank, line if clean == pairs and found.is_alike else None):
+        is_form = clean == pairs and found.is_alike
+        words = ResultWords(clean, found.rank)
+        if not self._points.add_words(words, self._points.steps, line if is_form else None):
             return False
         self._unread = found.body
         self._learn(pairs, units)
         return True
 
-    def _add_point(
-        self, pairs: Mapping[str, str], keys: Iterable[str], rank: str | None, line: str | None = None
-    ) -> bool:
-        """Take words with a step, by one of these keys; whether they are a point."""
-        steps: dict[str, float] = {}
-        for key in (key for key in keys if key in pairs):
-            step = finite(parse_scalar(pairs[key]))
-            if step is None:
-                shown = cut(pairs[key], 40)
-                self._problems.add(f"{cut(key, 40)}: {shown!r} is not a number; the points were left out")
-                return True
-            steps[key] = step
-        values = {key: text for key, text in pairs.items() if key not in steps}
-        return bool(steps) and self._keep(self._keys.row(values, is_point=True), steps, rank, line)
-
     def point(self, name: str, step: float, value: float) -> None:
         """Take one point that stood on no line, over `step`. Where that is config, it is left out."""
-        if STEP in self._steps:
-            self._keep(Row(observations={self._clean(name): value}), {STEP: step})
-
-    def _keep(self, row: Row, steps: Mapping[str, float], rank: str | None = None, line: str | None = None) -> bool:
-        """Hand the values of a row as points to the sink; whether there are any. Each rank has a curve of its own."""
-        points = self._keys.points(row, steps)
-        if points and self._sink is None:
-            self._sink = self._make_sink() if self._make_sink is not None else None
-            self._steps = self._steps if self._sink is not None else ()
-        if self._sink is None or not points:
-            return False
-        config = {**row.config, **_of_rank(rank)}
-        self._sink.add(PointRow(config=config, points=points, labels=row.labels), line)
-        labels = self._point_labels.setdefault(row_key(config), {}) if row.labels else {}
-        for key, text in row.labels.items():
-            if labels.setdefault(key, text) != text:
-                self._problems.add(
-                    f"points of one curve differ in {cut(key, 40)}, and the last value is kept; give their metrics"
-                    f" names of their own (train_loss, eval_loss), or declare {cut(key, 40)} as an axis"
-                )
-                labels[key] = text
-        return True
+        if STEP in self._points.steps:
+            self._points.add(Row(observations={self._clean(name): value}), {STEP: step})
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -306,7 +268,7 @@ class ResultReader:
         lines, bare = parted([keys.completed(self._row(words)) for words in self._lines])
         rows = fold(map(keys.completed, rows), problem, explicit=True)
         rows = join_lines(rows, fold(lines, problem, explicit=False), self._run_config)
-        curve_rows, curves = self._curve_rows()
+        curve_rows, curves = self._points.rows(self._run_config)
         rows, more = parted(self._with_curves(rows, curve_rows, loose))
         bare = labels_of([*bare, *more])
         rows = join_loose(rows or bare, loose)
@@ -321,7 +283,7 @@ class ResultReader:
     def _row(self, words: ResultWords) -> Row:
         row = self._keys.row(words.pairs)
         metrics = {name: replace(m, unit=m.unit or words.unit) for name, m in row.metrics.items()}
-        return replace(row, metrics=metrics, labels={**_of_rank(words.rank), **row.labels})
+        return replace(row, metrics=metrics, labels={**of_rank(words.rank), **row.labels})
 
     def _plain_words(self) -> list[ResultWords]:
         """The last value in a plain form of each metric that was not reported otherwise, for each rank."""
@@ -334,29 +296,6 @@ class ResultReader:
                     self._problems.add(f"{cut(name, 40)}: {count} lines without a step; the last one{each} counts")
         return found
 
-    def _curve_rows(self) -> tuple[list[Row], list[Curve]]:
-        """Rows with the reduction of each curve of the run, of which ranks are samples of a case; and the curves."""
-        if self._sink is None:
-            return [], []
-        curves, problems = self._sink.finish(self._keys.reduced)
-        for text in problems:
-            self._problems.add(text)
-        rows: dict[Key, Row] = {}
-        found = []
-        for curve in curves:
-            key, config = row_key(curve.config), {**self._run_config, **curve.config}
-            found.append(replace(curve, config=config))
-            is_rank = RANK in curve.config and not self._keys.is_config(RANK)
-            labels = {**_of_rank(str(curve.config[RANK]) if is_rank else None), **self._point_labels.get(key, {})}
-            config = {name: value for name, value in config.items() if name != RANK or not is_rank}
-            row = rows.setdefault(key, Row(config=config, labels=labels))
-            if not self._keys.is_metric(curve.name):
-                row.observations.setdefault(curve.name, curve.value)
-            elif curve.value is not None:
-                m = Measurement(samples=(curve.value,), unit=curve.unit, direction=curve.direction)
-                row.metrics.setdefault(curve.name, m)
-        return fold(rows.values(), self._problems.add, explicit=True), found
-
     def _with_curves(self, rows: Sequence[Row], curve_rows: Sequence[Row], loose: Sequence[Row]) -> list[Row]:
         """The rows with the reductions of the curves. In a run of one case, a METRIC line without a step states the
         measurement, and the reduction of its curve is no second sample of it."""
@@ -366,7 +305,3 @@ class ResultReader:
             return merged
         others = [replace(row, metrics={n: m for n, m in row.metrics.items() if n not in stated}) for row in curve_rows]
         return join_lines(rows, others, self._run_config)
-
-
-def _of_rank(rank: str | None) -> dict[str, str]:
-    return {} if rank is None else {RANK: rank}
