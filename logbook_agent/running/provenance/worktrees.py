@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
 import os
 import re
 import shutil
@@ -24,7 +23,7 @@ from shlex import join
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.processes import is_alive, is_in_use, this_host, this_process
+from logbook_agent.store.processes import is_in_use
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import checkouts_folder
 
@@ -235,15 +234,16 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
 # -- folders for checkouts ---------------------------------------------------------------------------
 
 
-_OWNER = "owner.json"
-# A folder without an owner is younger than this while its owner is being written.
+# Whose working trees lie in a folder; and the lock of who uses it.
+_REPOSITORY, _LOCK, _PATH_BYTES = "repository", "lock", 4096
+# A folder that does not say whose it is is younger than this while it is being made.
 _YOUNG_S = 60.0
 
 
 @contextlib.contextmanager
 def checkout_folder(checkout: Checkout) -> Iterator[Path]:
-    """An empty folder for checkouts of a repository, removed in the end. Raises StoreError where the folder of all
-    checkouts is another user's."""
+    """An empty folder for checkouts of a repository, held until the block is left, and removed then. Raises StoreError
+    where the folder of all checkouts is another user's."""
     above = checkouts_folder(checkout.environ)
     Folder(above).make(private=True)
     if not _is_own(above):
@@ -255,35 +255,37 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     above = Path(os.path.realpath(above))
     clean(above, checkout.environ)
     slot = _taken(above, f"{checkout.top.name}-{hashlib.sha256(os.fsencode(checkout.top)).hexdigest()[:8]}")
-    try:
-        owner = this_process()
-        told = {"host": this_host(), "pid": owner.pid, "started": owner.started, "repository": str(checkout.top)}
-        Folder(above).write(slot / _OWNER, json.dumps(told))
+    with contextlib.ExitStack() as stack:
+        stack.callback(_remove, slot, above)
+        stack.enter_context(Folder(slot).lock(_LOCK))
+        Folder(slot).write(_REPOSITORY, os.fsencode(checkout.top))
         yield slot
-    finally:
-        _remove(slot, above)
 
 
 def _taken(above: Path, name: str) -> Path:
     """A new folder, which no other process has."""
-    Folder(above).make(name, private=True)
     for number in itertools.count(1):
         slot = above / name / str(number)
-        with contextlib.suppress(FileExistsError):
+        # Another process removes the folders that it has left empty.
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
+            for folder in (above, slot.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
             slot.mkdir(mode=0o700)
             return slot
     raise AssertionError("there are more numbers than folders")
 
 
 def clean(above: Path, environ: Mapping[str, str]) -> None:
-    """Remove the checkouts of processes that are gone, unless a command still runs in one."""
+    """Remove the checkouts that nobody holds, unless a command still runs in one."""
     # Their own process, or another that cleans, may remove them meanwhile.
     with contextlib.suppress(FileNotFoundError):
         for slot in above.glob("*/*") if _is_own(above) else ():
-            if _is_left(slot):
-                top = _owner(slot).get("repository")
-                if isinstance(top, str):
-                    _withdraw(Checkout(top=Path(top), inside=".", environ=environ), slot)
+            if _is_left(slot) and not is_in_use(slot):
+                with contextlib.suppress(StoreError):
+                    top = Path(os.fsdecode(Folder(slot).read(_REPOSITORY, limit=_PATH_BYTES)))
+                    checkout = Checkout(top=top, inside=".", environ=environ)
+                    for folder in (path for path in slot.glob("*") if path.is_dir()):
+                        checkout.remove(folder)
                 _remove(slot, above)
 
 
@@ -294,27 +296,13 @@ def _is_own(above: Path) -> bool:
 
 
 def _is_left(slot: Path) -> bool:
-    owner = _owner(slot)
-    if owner:
-        return not is_alive(owner) and not is_in_use(slot)
-    with contextlib.suppress(OSError):
-        return time.time() - slot.lstat().st_mtime > _YOUNG_S and not is_in_use(slot)
-    return False
-
-
-def _owner(slot: Path) -> dict[str, object]:
+    if not (slot / _REPOSITORY).exists() and time.time() - slot.lstat().st_mtime < _YOUNG_S:
+        return False
     try:
-        found = json.loads((slot / _OWNER).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _withdraw(checkout: Checkout, slot: Path) -> None:
-    """Have git forget the working trees in a folder."""
-    for folder in (p for p in slot.glob("*") if p.is_dir()):
-        with contextlib.suppress(StoreError):
-            checkout.remove(folder)
+        with Folder(slot).lock(_LOCK, timeout_s=0):
+            return True
+    except StoreError:
+        return False
 
 
 def _remove(slot: Path, above: Path) -> None:
