@@ -186,13 +186,11 @@ def _is_in_head(workspace: Workspace, commit: str) -> bool:
 
 
 def _named(workspace: Workspace, name: str) -> str:
-    found = checkout_of(workspace.cwd, workspace.environ).commit_of(name)
+    checkout = checkout_of(workspace.cwd, workspace.environ)
+    found = checkout.commit_of(name)
     if found is None:
-        raise UsageError(
-            f"--commit {name}: not a commit of this clone",
-            cause="no branch, tag or hash of that name",
-            hint="git log --oneline lists commits",
-        )
+        cause, hint = checkout.lacking()
+        raise UsageError(f"--commit {name}: not a commit of this clone", cause=cause, hint=hint)
     return found
 
 

@@ -200,11 +200,9 @@ def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
         return found
     found = checkout.commit_of("HEAD" if code == WORK else code)
     if found is None:
-        raise UsageError(
-            f"--code: {code!r} is not a commit of this clone",
-            cause="no branch, tag or hash of that name",
-            hint=f"git log --oneline lists commits; {WORK} is the working tree",
-        )
+        cause, hint = checkout.lacking()
+        cause += f" ({WORK} is the working tree)"
+        raise UsageError(f"--code: {code!r} is not a commit of this clone", cause=cause, hint=hint)
     return found
 
 

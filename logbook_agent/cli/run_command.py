@@ -26,7 +26,8 @@ from logbook_agent.model.values import varied
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_env
-from logbook_agent.running.results.curve_points import KnownKeys, PointRules
+from logbook_agent.running.results.classifier import Classifier
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
@@ -129,7 +130,7 @@ def _folds_steps(space: Workspace, request: RunRequest) -> bool:
     """Whether a step is no config of the run: what has one is a point of a curve."""
     header = space.book(request.entry_id).header
     known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=request.config, argv=request.argv)
-    return STEP in PointRules.of(known).step_keys()
+    return STEP in Classifier(known).steps
 
 
 def _noise_text(result: NoiseResult) -> str:

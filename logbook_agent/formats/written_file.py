@@ -78,7 +78,7 @@ class WrittenFile:
         hosts = (host, *(_asv_names() if self._name == "asv" else ())) if host and not self._leads_away else ()
         occasion = Occasion(began=self._began, problem=problem, hosts=hosts, commit=commit, beside=self._beside(path))
         found = rows_from_json(text, problem, clean, lambda data: self._translated(data, occasion))
-        return found.measured, [*problems.values()]
+        return [row for row, _ in found], [*problems.values()]
 
     def _translated(self, data: Any, occasion: Occasion) -> list[dict[str, Any]]:
         """The rows of the data, in the form of RESULT_JSON."""

@@ -21,7 +21,6 @@ from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import JobOutcome, Sinks
 from logbook_agent.store.user_config import make_state
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
 from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
@@ -126,7 +125,6 @@ def prepare(
         local = {**launched.local_env, **(env if on is None else {})}
     if read is not None:
         _check_read(read, (*words, *local.values()), launched)
-    _check_one_host(("sh", "-c", words[0]) if shell else words, {**workspace.environ, **local, **far})
     is_elsewhere = executor is not None and launched is None
     found_in = {**workspace.environ, **local}
     if search_first is not None and launched is None:
@@ -165,16 +163,6 @@ def _check_read(read: str, words: Sequence[str], launched: Launched | None) -> N
     """Raises UsageError where the results of a benchmark tool could not be read."""
     formats = needed_module("reads", "--read", hint="leave --read out")
     formats.check(read, words, elsewhere=launched.launch.name if launched is not None else None)
-
-
-def _check_one_host(words: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Raises UsageError for a command that runs on several hosts."""
-    if (said := several_hosts(words, environ)) is not None:
-        raise UsageError(
-            f"{said}: a run on several hosts cannot be recorded",
-            cause="a run is recorded with the devices, the load and the code of one host",
-            hint="run it on one host, or start it without logbook",
-        )
 
 
 def _carried(

@@ -6,7 +6,6 @@ Nothing is written: the working tree, the index and HEAD stay as they are.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from logbook_agent.running.provenance.git_calls import try_git
@@ -21,7 +20,7 @@ def unmerged_below(folder: Path) -> dict[str, list[str]]:
         return {}
     top, place = repository.top, repository.place_of(folder)
     found: dict[str, list[str]] = {}
-    listed = _git(top, ["ls-files", "-u", "-z", "--full-name", "--", f":(top,literal){place}"]) or b""
+    listed = try_git(top, ["ls-files", "-u", "-z", "--full-name", "--", f":(top,literal){place}"], os.environ) or b""
     for line in listed.split(b"\0")[:-1]:
         facts, _, name = line.partition(b"\t")
         stage = facts.decode().split(" ")[2]
@@ -36,9 +35,5 @@ def in_head(path: Path) -> bool:
     if repository is None:
         return False
     place = f"{repository.place_of(path.parent)}/{path.name}"
-    return bool(_git(repository.top, ["ls-tree", "--name-only", "--full-tree", "HEAD", "--", place]))
-
-
-def _git(top: Path, words: Sequence[str]) -> bytes | None:
-    """The output of git; None when it is not there or fails (no HEAD yet, say)."""
-    return try_git(top, words, os.environ)
+    listed = try_git(repository.top, ["ls-tree", "--name-only", "--full-tree", "HEAD", "--", place], os.environ)
+    return bool(listed)

@@ -1,9 +1,9 @@
 """Which code ran, from git, without writing to the repository.
 
-Four processes, started together: `cat-file` gives HEAD's commit, `ls-tree` its files, `diff` what differs from it, and
-`ls-files` what git neither tracks nor ignores. A fifth only when the command names files; one more for each submodule
-with changes. The logbook root is left out of all of it, so that writing (or committing) an entry does not make two runs
-unlike. Whether a file is committed makes no difference.
+`status` gives HEAD's commit and what git neither tracks nor ignores, `ls-tree` the files of a commit that is not known
+yet, and `diff` what differs from it, where something does; one more for each submodule with changes. The logbook root
+is left out of all of it, so that writing (or committing) an entry does not make two runs unlike. Whether a file is
+committed makes no difference.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import dataclasses
 import errno
 import hashlib
 import os
-import shlex
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,16 +20,14 @@ from typing import NamedTuple
 
 from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.code_rules import CodeRules
-from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, piped
-from logbook_agent.running.provenance.head import FIXED, CodeDifference, HeadFiles
+from logbook_agent.model.errors import StoreError
+from logbook_agent.running.provenance.head import working_tree
 from logbook_agent.running.provenance.named_files import NamedFiles, files_named
 from logbook_agent.running.provenance.unnamed_files import unnamed_sources
 from logbook_agent.store.repository import Repository, branch_of, repository_of
 
 KEEP_BYTES = 2**20
-TIMEOUT_S = 20.0
 MAX_HASHED_BYTES = 64 * 2**20
-_DUBIOUS = "dubious ownership"
 
 
 class _Named(NamedTuple):
@@ -107,60 +103,45 @@ class CodeLook:
                 found = self._in_repository(repository, named, before)
             else:
                 found = _facts(Code(), None, *_read(named.read, top, self.keep))
-        except GitError as error:
+        except StoreError as error:
             files, problems = _read(named.read, top, self.keep)
-            allow = f"; to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
-            said = f"code not identified: {error}{allow if _DUBIOUS in str(error) else ''}"
             code = Code(branch=branch_of(repository) if repository is not None else None)
-            found = _facts(code, None, files, [said, *problems])
+            found = _facts(code, None, files, [f"code not identified: {error.message}; {error.hint}", *problems])
         return found if found is before else dataclasses.replace(found, top=top, looked=looked, look=self)
 
     def _in_repository(self, repository: Repository, of: NamedFiles, before: CodeFacts | None) -> CodeFacts:
+        """As `facts`. Raises StoreError where git fails."""
         top, excluded = repository.top, excluded_place(repository, self.root)
+        is_all_excluded = excluded == "."
         known = (before.code.commit, before.head) if before is not None else (None, {})
-        inside = [p for p in of.read if p.is_relative_to(top)]
-        git = GitProcesses(self.environ, FIXED, TIMEOUT_S)
-        try:
-            at_head = HeadFiles(git, top, *known)
-            difference = CodeDifference(git, top, None if excluded == "." else excluded)
-            # Index entries alone: what is left of the named files is untracked, ignored or not.
-            specs = [f":(top,literal){p.relative_to(top)}" for p in inside]
-            listing = git.start(top, ["ls-files", "-z", "--full-name", "--", *specs]) if specs else None
-            left_out = [f":(top,exclude,literal){excluded}"] if excluded not in (None, ".") else []
-            others = git.start(top, ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", *left_out])
-            diff = difference.read(self.keep)
-            commit, head = at_head.read()
-            tracked = set() if listing is None else _names(listing)
-            untracked = _names(others)
-            failed = git.finish()
-        finally:
-            git.close()
-        if failed and commit is not None:
-            raise GitError(failed)
+        tree = working_tree(top, None if is_all_excluded else excluded, self.environ, known)
+        inside = {str(path.relative_to(top)): path for path in of.read if path.is_relative_to(top)}
+        # What is left of the named files is untracked, ignored or not.
+        tracked = {name for name in inside if tree.changed.get(name, tree.head.get(name)) is not None}
         named, unread = of.read, list[str]()
-        if is_identified := commit is not None and excluded != ".":
-            named = [p for p in named if p not in inside or str(p.relative_to(top)) not in tracked]
-            unnamed, unread = unnamed_sources(top, untracked, head, self.rules)
-            named = sorted({*named, *unnamed} - of.written)
-        if excluded not in (None, "."):
-            named = [p for p in named if not p.is_relative_to(top / excluded)]
+        if is_identified := tree.commit is not None and not is_all_excluded:
+            unnamed, unread = unnamed_sources(top, tree.untracked, tree.head, self.rules)
+            named = sorted({*named, *unnamed} - of.written - {inside[name] for name in tracked})
+        if excluded is not None and not is_all_excluded:
+            named = [path for path in named if not path.is_relative_to(top / excluded)]
         files, problems = _read(named, top, self.keep)
         problems += unread
-        if excluded == ".":
+        if is_all_excluded:
             problems.append("code not identified: the logbook root is the whole repository")
-        code = Code(commit=commit, branch=branch_of(repository))
+        code = Code(commit=tree.commit, branch=branch_of(repository))
         if not is_identified:
             return _facts(code, None, files, problems)
         code = dataclasses.replace(
             code,
-            dirty=bool(diff.size or files),
-            diff_sha256=diff.sha256 if diff.size else None,
-            diff_bytes=diff.size,
+            dirty=bool(tree.diff or files),
+            diff_sha256=hashlib.sha256(tree.diff).hexdigest() if tree.diff else None,
+            diff_bytes=len(tree.diff),
         )
-        found = dataclasses.replace(_facts(code, diff.text if diff.size else None, files, problems), head=head)
+        diff = tree.diff if 0 < len(tree.diff) <= self.keep else None
+        found = dataclasses.replace(_facts(code, diff, files, problems), head=tree.head)
         if before is not None and _is_same(before, found):
             return before
-        return self._identified(found, difference.files, excluded, tracked)
+        return self._identified(found, tree.changed, excluded, tracked)
 
     def _identified(
         self, found: CodeFacts, changed: Mapping[str, str | None], excluded: str | None, named: set[str]
@@ -185,14 +166,10 @@ def _is_same(before: CodeFacts, now: CodeFacts) -> bool:
     return before.code.identity is not None and (code, before.problems) == (now.code, now.problems)
 
 
-def _names(process: subprocess.Popen[bytes]) -> set[str]:
-    return {os.fsdecode(name) for name in piped(process.stdout).read().split(b"\0") if name}
-
-
-def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named], list[str]]:
+def _read(paths: Sequence[Path], top: Path, keep: int) -> tuple[list[_Named], list[str]]:
     files, problems = [], []
     for path in paths:
-        shown = str(path.relative_to(top)) if top is not None and path.is_relative_to(top) else str(path)
+        shown = str(path.relative_to(top)) if path.is_relative_to(top) else str(path)
         try:
             files.append(_read_named(path, shown, keep))
         except OSError as error:

@@ -11,11 +11,9 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.programs import (
@@ -25,13 +23,13 @@ from logbook_agent.running.programs import (
     collect,
     find_program,
     kill_group,
-    signal_group,
 )
 
 TIMEOUT_S = 20.0
 MOST_BYTES = 256 * 2**20
 # Time to remove its lock files once it was told to stop.
 _STOP_S = 5.0
+_SAID_CHARS = 300
 # A hook's GIT_DIR or GIT_INDEX_FILE would point a command at something else.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH", "GIT_SSH", "GIT_TRACE", "GIT_ALLOW", "GIT_TEST")
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
@@ -73,112 +71,70 @@ class GitAnswer:
         return os.fsdecode(self.out).splitlines()
 
 
-class GitError(Exception):
-    """Git could not be started, or took too long."""
-
-
-def read_git(top: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer:
+def read_git(
+    top: Path, words: Sequence[str], environ: Mapping[str, str], *, config: Mapping[str, str] | None = None
+) -> GitAnswer:
     """Run a git command that writes nothing. Raises StoreError when git cannot be started or exceeds a limit."""
-    return _call(top, words, environ, writes=False, timeout_s=TIMEOUT_S)
+    env = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT)}
+    return _git(top, words, env | _READING, config={**_READING_CONFIG, **(config or {})})
+
+
+def git_output(
+    top: Path, words: Sequence[str], environ: Mapping[str, str], *, config: Mapping[str, str] | None = None
+) -> bytes:
+    """What a command that writes nothing prints. Raises StoreError when it fails."""
+    answer = read_git(top, words, environ, config=config)
+    if answer.code != 0:
+        said = (answer.words.splitlines() or [f"exit code {answer.code}"])[0][:_SAID_CHARS]
+        allow = f"to allow it: git config --global --add safe.directory {shlex.quote(str(top))}"
+        raise StoreError(
+            f"git {_verb(words)} failed: {said}",
+            hint=allow if "dubious ownership" in said else f"try it by hand: git -C {shlex.quote(str(top))} status",
+        )
+    return answer.out
 
 
 def try_git(top: Path, words: Sequence[str], environ: Mapping[str, str]) -> bytes | None:
     """What a command that writes nothing prints; None when git is not there, exceeds a limit, or fails."""
     try:
-        answer = read_git(top, words, environ)
+        return git_output(top, words, environ)
     except StoreError:
         return None
-    return answer.out if answer.code == 0 else None
 
 
 def write_git(top: Path, words: Sequence[str], environ: Mapping[str, str], *, timeout_s: float) -> GitAnswer:
     """Run a git command that writes, under the user's identity and with their hooks; its messages are in English."""
-    return _call(top, words, environ, writes=True, timeout_s=timeout_s)
+    env = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT + _IDENTITY)}
+    return _git(top, words, env | {"LANGUAGE": "C"}, config=_CONFIG, timeout_s=timeout_s, writes=True)
 
 
-def piped(stream: IO[bytes] | None) -> IO[bytes]:
-    """A pipe of a process that was started with it."""
-    assert stream is not None  # noqa: S101
-    return stream
-
-
-class GitProcesses:
-    """Git commands that read and run at the same time, with one time limit for all of them."""
-
-    def __init__(self, environ: Mapping[str, str], config: Mapping[str, str], timeout_s: float) -> None:
-        self._environ = environ
-        self._config = config
-        self._timeout_s = timeout_s
-        self._running: list[subprocess.Popen[bytes]] = []
-        self._late = False
-        self._timer = threading.Timer(timeout_s, self._stop)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def start(self, top: Path, words: Sequence[str], *, stdin: bool = False) -> subprocess.Popen[bytes]:
-        """Start a command. Only one with `stdin` has a pipe for its errors: a pipe that nobody empties would block
-        it."""
-        process = _start(top, words, self._environ, config=self._config, stdin=stdin, stderr=stdin)
-        self._running.append(process)
-        return process
-
-    def finish(self) -> str:
-        """Wait for all commands; what went wrong, or nothing."""
-        codes = [process.wait() for process in self._running]
-        if self._late:
-            raise GitError(f"git took longer than {self._timeout_s:g} s")
-        return "git failed" if any(codes) else ""
-
-    def _stop(self) -> None:
-        self._late = True
-        for process in self._running:
-            signal_group(process)
-
-    def close(self) -> None:
-        self._timer.cancel()
-        for process in self._running:
-            kill_group(process)
-
-
-def _start(
+def _git(
     top: Path,
     words: Sequence[str],
-    environ: Mapping[str, str],
+    env: Mapping[str, str],
     *,
+    config: Mapping[str, str],
+    timeout_s: float = TIMEOUT_S,
     writes: bool = False,
-    config: Mapping[str, str] | None = None,
-    stdin: bool = False,
-    stderr: bool = True,
-) -> subprocess.Popen[bytes]:
+) -> GitAnswer:
     """Git in `top`, which it takes for the top of a repository or for none: it does not look further up."""
-    kept = _KEPT + _IDENTITY if writes else _KEPT
-    env = {k: v for k, v in environ.items() if not k.startswith("GIT_") or k.startswith(kept)}
-    env |= {**_ALWAYS, **({"LANGUAGE": "C"} if writes else _READING)}
-    env |= {"PATH": absolute_path(environ), "GIT_CEILING_DIRECTORIES": str(top.parent)}
-    settings = {**(_CONFIG if writes else _READING_CONFIG), **(config or {})}
-    program = find_program("git", environ)
-    if program is None:
-        raise GitError(f"git could not be started: {os.strerror(2)}")
+    program, by_hand = find_program("git", env), f"try it by hand: git -C {shlex.quote(str(top))} status"
+    ceiling = {"PATH": absolute_path(env), "GIT_CEILING_DIRECTORIES": str(top.parent)}
     try:
-        return subprocess.Popen(
-            [program, "-C", str(top), *(w for k, v in settings.items() for w in ("-c", f"{k}={v}")), *words],
-            env=env,
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        if program is None:
+            raise FileNotFoundError(2, os.strerror(2))
+        process = subprocess.Popen(
+            [program, "-C", str(top), *(w for k, v in config.items() for w in ("-c", f"{k}={v}")), *words],
+            env={**env, **_ALWAYS, **ceiling},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if stderr else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             # A hook or a program that signs may ask on the terminal, which a group of its own could not.
             process_group=None if writes else 0,
         )
     except OSError as error:
-        raise GitError(f"git could not be started: {error.strerror}") from None
-
-
-def _call(top: Path, words: Sequence[str], environ: Mapping[str, str], *, writes: bool, timeout_s: float) -> GitAnswer:
-    by_hand = f"try it by hand: git -C {shlex.quote(str(top))} status"
-    try:
-        process = _start(top, words, environ, writes=writes)
-    except GitError as error:
-        raise StoreError(str(error), cause="git is not on PATH, or the folder is gone", hint="git --version") from None
+        why = f"git could not be started: {error.strerror}"
+        raise StoreError(why, cause="git is not on PATH, or the folder is gone", hint="git --version") from None
     try:
         found = collect(process, timeout_s=timeout_s, most_bytes=MOST_BYTES)
     except subprocess.TimeoutExpired:

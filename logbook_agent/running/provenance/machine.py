@@ -7,6 +7,7 @@ tells the load alone.
 
 from __future__ import annotations
 
+import collections
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -129,82 +130,84 @@ def _name(root: Path, pid: int) -> str:
         return "?"
 
 
-# Two GPUs of one kind are two, also where neither tells its UUID.
-@dataclass(frozen=True, slots=True, eq=False)
-class _Gpu:
-    kind: str
-    uuid: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """A GPU, a part of one (without a name: which one, its driver alone knows), or a TPU chip."""
+
+    name: str
+    platform: str
+    kind: str | None = None
+    uuid: str = ""
+
+
+# Variables that choose devices by their numbers, or by their names; the first that is set counts.
+_VISIBLE = {
+    "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),
+}
+_VARIABLES = tuple(name for names in _VISIBLE.values() for name in names)
+
+
+def accelerators(environ: Mapping[str, str], root: Path = Path("/")) -> list[Accelerator]:
+    """The accelerators that a process with this environment sees. `root` is the file system's root."""
+    platforms = {word.strip().lower() for word in environ.get("JAX_PLATFORMS", "").split(",") if word.strip()}
+    if platforms == {"cpu"}:
+        return []
+    gpus = _gpus_of_driver(root)
+    gpus = _gpus_of_smi(environ) if gpus is None else gpus
+    kind = environ.get("TPU_ACCELERATOR_TYPE") or None
+    chips = [Accelerator(name=f"tpu{n}", platform="tpu", kind=kind) for n in range(len(_tpu_chips(environ, root)))]
+    return _chosen(gpus, environ, _VISIBLE["gpu"]) + _chosen(chips, environ, _VISIBLE["tpu"])
+
+
+def _chosen(found: Sequence[Accelerator], environ: Mapping[str, str], variables: Sequence[str]) -> list[Accelerator]:
+    """As CUDA reads CUDA_VISIBLE_DEVICES: numbers, names or beginnings of a UUID, up to the first that is neither."""
+    visible = next((environ[name] for name in variables if name in environ), None)
+    if visible is None:
+        return list(found)
+    chosen: list[Accelerator] = []
+    for word in (word.strip() for word in visible.split(",")):
+        if word.isascii() and word.isdigit():
+            device = found[int(word)] if int(word) < len(found) else None
+        elif word.startswith("MIG-") and found:
+            device = Accelerator(name="", platform=found[0].platform, kind=f"{found[0].kind} MIG", uuid=word)
+        else:
+            device = next((d for d in found if word and (d.name == word or d.uuid.startswith(word))), None)
+        if device is None or device in chosen:
+            break
+        chosen.append(device)
+    return chosen
 
 
 def visible_devices(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Device, ...]:
-    """GPUs and TPU chips, one Device for each kind; the CPU where there are none. `used` stays unknown.
-
-    `root` is the file system's root.
-    """
-    found = [*_nvidia(environ, root), *_tpu(environ, root)]
-    return tuple(found) or (Device(platform="cpu", kind=cpu_model(root), count=1),)
-
-
-# Variables that choose devices by their numbers, or by their names.
-_VISIBLE = {
-    "gpu": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
-    "tpu": ("TPU_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS"),
-}
+    """GPUs and TPU chips, one Device for each kind; the CPU where there are none. `used` stays unknown."""
+    counts = collections.Counter((device.platform, device.kind) for device in accelerators(environ, root))
+    found = tuple(Device(platform=platform, kind=kind, count=count) for (platform, kind), count in counts.items())
+    return found or (Device(platform="cpu", kind=cpu_model(root), count=1),)
 
 
 def devices_of(environ: Mapping[str, str], root: Path = Path("/"), declared: Sequence[str] = ()) -> tuple[str, ...]:
     """What the accelerators are called that a process with this environment may use: `gpu0`, `tpu3`; of those that are
-    `declared` the names, where there are any. None where it may use the processor alone."""
-    platforms = {word.strip().lower() for word in environ.get("JAX_PLATFORMS", "").split(",") if word.strip()}
-    if platforms == {"cpu"}:
-        return ()
+    `declared` the names, where there are any. Empty where it may use the processor alone."""
     if declared:
-        every = [name for names in _VISIBLE.values() for name in names]
-        return _chosen(declared, [""] * len(declared), [environ[name] for name in every if name in environ])
-    gpus = _gpus_of_driver(root)
-    gpus = _gpus_of_smi(environ) if gpus is None else gpus
-    found: tuple[str, ...] = ()
-    for kind, uuids in (("gpu", [gpu.uuid for gpu in gpus]), ("tpu", [""] * len(_tpu_chips(environ, root)))):
-        names = [f"{kind}{number}" for number in range(len(uuids))]
-        found += _chosen(names, uuids, [environ[name] for name in _VISIBLE[kind] if name in environ])
-    return found
+        found = [Accelerator(name=name, platform="") for name in declared]
+        chosen = {device.name for device in _chosen(found, environ, _VARIABLES)}
+        is_unknown = not chosen and any(environ.get(name, "").strip(" ,-1") for name in _VARIABLES)
+        return tuple(name for name in declared if name in chosen or is_unknown)
+    names = [device.name for device in accelerators(environ, root)]
+    if "" in names:
+        # A part of a GPU, of which another run may use all.
+        every = accelerators({k: v for k, v in environ.items() if k not in _VISIBLE["gpu"]}, root)
+        names = [device.name for device in every if device.platform == "gpu" or device.name in names]
+    return tuple(sorted(names, key=lambda name: (name[:3], int(name[3:]))))
 
 
-def _chosen(names: Sequence[str], uuids: Sequence[str], visible: Sequence[str]) -> tuple[str, ...]:
-    """The names that the first of these values chooses; all where there is none, or it chooses by what is unknown."""
-    if not visible:
-        return tuple(names)
-    words = [
-        word.strip() for word in visible[0].split(",") if word.strip() and word.strip() not in ("-1", "NoDevFiles")
-    ]
-    chosen: set[str] = set()
-    for word in words:
-        if word.isascii() and word.isdigit():
-            found = names[int(word) : int(word) + 1]
-        else:
-            found = [n for n, uuid in zip(names, uuids, strict=True) if word == n or (uuid and uuid.startswith(word))]
-        if not found:
-            return tuple(names)
-        chosen.update(found)
-    return tuple(name for name in names if name in chosen)
-
-
-def _nvidia(environ: Mapping[str, str], root: Path) -> list[Device]:
-    gpus = _gpus_of_driver(root)
-    if gpus is None:
-        gpus = _gpus_of_smi(environ)
-    counts: dict[str, int] = {}
-    for gpu in _selected(gpus, environ.get("CUDA_VISIBLE_DEVICES")):
-        counts[gpu.kind] = counts.get(gpu.kind, 0) + 1
-    return [Device(platform="gpu", kind=kind, count=count) for kind, count in counts.items()]
-
-
-def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
+def _gpus_of_driver(root: Path) -> list[Accelerator] | None:
     """What the driver lists, without the GPUs whose device node this container does not have."""
     folder = root / "proc/driver/nvidia/gpus"
     if not folder.is_dir():
         return None
-    gpus = []
+    pairs = []
     for name in names_in(folder):
         try:
             text = (folder / name / "information").read_text(errors="replace")
@@ -213,11 +216,11 @@ def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
         facts = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in text.splitlines())}
         minor = facts.get("Device Minor")
         if minor is None or (root / f"dev/nvidia{minor}").exists():
-            gpus.append(_Gpu(facts.get("Model", "NVIDIA GPU"), facts.get("GPU UUID", "")))
-    return gpus
+            pairs.append((facts.get("Model", "NVIDIA GPU"), facts.get("GPU UUID", "")))
+    return _gpus(pairs)
 
 
-def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
+def _gpus_of_smi(environ: Mapping[str, str]) -> list[Accelerator]:
     """What nvidia-smi lists, if PATH has it: some drivers show no /proc (WSL)."""
     tool = find_program("nvidia-smi", environ)
     if tool is None:
@@ -225,31 +228,14 @@ def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
     out = output_of([tool, "--query-gpu=uuid,name", "--format=csv,noheader"], environ, timeout_s=_SMI_TIMEOUT_S)
     lines = (out or b"").decode("utf-8", "replace").splitlines()
     pairs = [line.partition(", ") for line in lines if ", " in line]
-    return [_Gpu(name.strip(), uuid.strip()) for uuid, _, name in pairs]
+    return _gpus([(name.strip(), uuid.strip()) for uuid, _, name in pairs])
 
 
-def _selected(gpus: Sequence[_Gpu], visible: str | None) -> list[_Gpu]:
-    """As CUDA reads CUDA_VISIBLE_DEVICES: indices or UUID prefixes, up to the first that is neither."""
-    if visible is None:
-        return list(gpus)
-    chosen: list[_Gpu] = []
-    for word in (w.strip() for w in visible.split(",")):
-        if word.isascii() and word.isdigit():
-            gpu = gpus[int(word)] if int(word) < len(gpus) else None
-        else:
-            gpu = next((g for g in gpus if word.startswith("GPU-") and g.uuid.startswith(word)), None)
-        if word.startswith("MIG-") and gpus:
-            gpu = _Gpu(f"{gpus[0].kind} MIG", word)
-        if gpu is None or gpu in chosen:
-            break
-        chosen.append(gpu)
-    return chosen
-
-
-def _tpu(environ: Mapping[str, str], root: Path) -> list[Device]:
-    chips = _tpu_chips(environ, root)
-    kind = environ.get("TPU_ACCELERATOR_TYPE") or None
-    return [Device(platform="tpu", kind=kind, count=len(chips))] if chips else []
+def _gpus(pairs: Sequence[tuple[str, str]]) -> list[Accelerator]:
+    return [
+        Accelerator(name=f"gpu{number}", platform="gpu", kind=kind, uuid=uuid)
+        for number, (kind, uuid) in enumerate(pairs)
+    ]
 
 
 def _tpu_chips(environ: Mapping[str, str], root: Path) -> list[str]:

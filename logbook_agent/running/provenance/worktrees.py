@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
 import os
 import re
 import shutil
@@ -22,9 +21,9 @@ from pathlib import Path
 from shlex import join
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
+from logbook_agent.running.provenance.git_calls import DIFF, git_output, read_git, try_git, write_git
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.processes import is_alive, is_in_use, this_host, this_process
+from logbook_agent.store.processes import is_in_use
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import checkouts_folder
 
@@ -57,20 +56,18 @@ class Checkout:
 
     def tracked_in(self, folder: Path) -> list[str]:
         """The paths of the files that git tracks in a working tree. Raises StoreError where git does not tell."""
-        return _names(read_git(folder, ["ls-files", "-z"], self.environ))
+        return self._names(folder, "ls-files", "-z")
 
     def untracked(self) -> list[str]:
         """What git does not track here, ignored or not, by its path from the top; of a folder without a tracked file
         its name alone, with a `/`."""
-        return _names(
-            read_git(self.top, ["ls-files", "-z", "--others", "--directory", "--no-empty-directory"], self.environ)
-        )
+        return self._names(self.top, "ls-files", "-z", "--others", "--directory", "--no-empty-directory")
 
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
         # --name-only would list files whose times alone differ.
-        answer = read_git(folder, [*DIFF, "--no-renames", "--numstat", "-z", commit, "--"], self.environ)
-        return [line.split("\t", 2)[2] for line in _names(answer, commit)]
+        lines = self._names(folder, *DIFF, "--no-renames", "--numstat", "-z", commit, "--")
+        return [line.split("\t", 2)[2] for line in lines]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""
@@ -85,6 +82,12 @@ class Checkout:
     def is_shallow(self) -> bool:
         """Whether the clone lacks history."""
         return self._said("rev-parse", "--is-shallow-repository") == "true"
+
+    def lacking(self) -> tuple[str, str]:
+        """Why a commit may be missing in this clone, and what to type."""
+        if self.is_shallow():
+            return "the clone is shallow: it has some commits only", f"git fetch --unshallow {ORIGIN}"
+        return "no branch, tag or hash of that name", "git log --oneline lists commits"
 
     def has_origin(self) -> bool:
         """Whether there is another repository that may have what this clone lacks."""
@@ -135,8 +138,8 @@ class Checkout:
         HEAD, whose diff then shows all of it; the number of files. What lies below `without` stays behind.
 
         Raises UsageError where the untracked files are data rather than code, StoreError where git fails."""
-        changed = _names(read_git(self.top, [*DIFF, "--no-renames", "--name-only", "-z", "HEAD", "--"], self.environ))
-        fresh = _names(read_git(self.top, ["ls-files", "-z", "--others", "--exclude-standard"], self.environ))
+        changed = self._names(self.top, *DIFF, "--no-renames", "--name-only", "-z", "HEAD", "--")
+        fresh = self._names(self.top, "ls-files", "-z", "--others", "--exclude-standard")
         _check_size(self.top, fresh)
         found = 0
         for name in dict.fromkeys((*changed, *fresh)):
@@ -156,6 +159,10 @@ class Checkout:
         add = ["apply", "--index", "--whitespace=nowarn", str(patch)]
         self._write(add, f"git could not apply {patch.name}", top=folder, timeout_s=CHECKOUT_TIMEOUT_S)
 
+    def _names(self, top: Path, *words: str) -> list[str]:
+        """The names that git lists, each with a zero at its end. Raises StoreError where git fails."""
+        return [os.fsdecode(name) for name in git_output(top, words, self.environ).split(b"\0") if name]
+
     def _said(self, *words: str) -> str | None:
         out = try_git(self.top, words, self.environ)
         return None if out is None else os.fsdecode(out).strip()
@@ -166,13 +173,6 @@ class Checkout:
         if done.code != 0:
             said = " ".join(done.words.split())[-_SAID_CHARS:] or f"exit code {done.code}"
             raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(top), *words])}")
-
-
-def _names(answer: GitAnswer, commit: str = "") -> list[str]:
-    if answer.code != 0:
-        of = f" of {commit[:12]}" if commit else ""
-        raise StoreError(f"git could not list the files{of}", cause=answer.words.strip()[-_SAID_CHARS:])
-    return [os.fsdecode(name) for name in answer.out.split(b"\0") if name]
 
 
 def _check_size(top: Path, names: Sequence[str]) -> None:
@@ -223,10 +223,10 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
         )
     checkout = Checkout(top=found.top, inside=found.place_of(place), environ=environ)
     if checkout.commit_of("HEAD") is None:
+        # Git may refuse the folder of another user, and says so.
+        git_output(found.top, ["rev-parse", "--git-dir"], environ)
         raise UsageError(
-            f"{found.top} has no commit",
-            cause="nothing is committed yet, or git refuses a folder of another user (safe.directory)",
-            hint=f"git -C {found.top} log -1",
+            f"{found.top} has no commit", cause="nothing is committed yet", hint="git commit, and try again"
         )
     return checkout
 
@@ -234,15 +234,16 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
 # -- folders for checkouts ---------------------------------------------------------------------------
 
 
-_OWNER = "owner.json"
-# A folder without an owner is younger than this while its owner is being written.
+# Whose working trees lie in a folder; and the lock of who uses it.
+_REPOSITORY, _LOCK, _PATH_BYTES = "repository", "lock", 4096
+# A folder that does not say whose it is is younger than this while it is being made.
 _YOUNG_S = 60.0
 
 
 @contextlib.contextmanager
 def checkout_folder(checkout: Checkout) -> Iterator[Path]:
-    """An empty folder for checkouts of a repository, removed in the end. Raises StoreError where the folder of all
-    checkouts is another user's."""
+    """An empty folder for checkouts of a repository, held until the block is left, and removed then. Raises StoreError
+    where the folder of all checkouts is another user's."""
     above = checkouts_folder(checkout.environ)
     Folder(above).make(private=True)
     if not _is_own(above):
@@ -254,35 +255,37 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     above = Path(os.path.realpath(above))
     clean(above, checkout.environ)
     slot = _taken(above, f"{checkout.top.name}-{hashlib.sha256(os.fsencode(checkout.top)).hexdigest()[:8]}")
-    try:
-        owner = this_process()
-        told = {"host": this_host(), "pid": owner.pid, "started": owner.started, "repository": str(checkout.top)}
-        Folder(above).write(slot / _OWNER, json.dumps(told))
+    with contextlib.ExitStack() as stack:
+        stack.callback(_remove, slot, above)
+        stack.enter_context(Folder(slot).lock(_LOCK))
+        Folder(slot).write(_REPOSITORY, os.fsencode(checkout.top))
         yield slot
-    finally:
-        _remove(slot, above)
 
 
 def _taken(above: Path, name: str) -> Path:
     """A new folder, which no other process has."""
-    Folder(above).make(name, private=True)
     for number in itertools.count(1):
         slot = above / name / str(number)
-        with contextlib.suppress(FileExistsError):
+        # Another process removes the folders that it has left empty.
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
+            for folder in (above, slot.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
             slot.mkdir(mode=0o700)
             return slot
     raise AssertionError("there are more numbers than folders")
 
 
 def clean(above: Path, environ: Mapping[str, str]) -> None:
-    """Remove the checkouts of processes that are gone, unless a command still runs in one."""
+    """Remove the checkouts that nobody holds, unless a command still runs in one."""
     # Their own process, or another that cleans, may remove them meanwhile.
     with contextlib.suppress(FileNotFoundError):
         for slot in above.glob("*/*") if _is_own(above) else ():
-            if _is_left(slot):
-                top = _owner(slot).get("repository")
-                if isinstance(top, str):
-                    _withdraw(Checkout(top=Path(top), inside=".", environ=environ), slot)
+            if _is_left(slot) and not is_in_use(slot):
+                with contextlib.suppress(StoreError):
+                    top = Path(os.fsdecode(Folder(slot).read(_REPOSITORY, limit=_PATH_BYTES)))
+                    checkout = Checkout(top=top, inside=".", environ=environ)
+                    for folder in (path for path in slot.glob("*") if path.is_dir()):
+                        checkout.remove(folder)
                 _remove(slot, above)
 
 
@@ -293,27 +296,13 @@ def _is_own(above: Path) -> bool:
 
 
 def _is_left(slot: Path) -> bool:
-    owner = _owner(slot)
-    if owner:
-        return not is_alive(owner) and not is_in_use(slot)
-    with contextlib.suppress(OSError):
-        return time.time() - slot.lstat().st_mtime > _YOUNG_S and not is_in_use(slot)
-    return False
-
-
-def _owner(slot: Path) -> dict[str, object]:
+    if not (slot / _REPOSITORY).exists() and time.time() - slot.lstat().st_mtime < _YOUNG_S:
+        return False
     try:
-        found = json.loads((slot / _OWNER).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _withdraw(checkout: Checkout, slot: Path) -> None:
-    """Have git forget the working trees in a folder."""
-    for folder in (p for p in slot.glob("*") if p.is_dir()):
-        with contextlib.suppress(StoreError):
-            checkout.remove(folder)
+        with Folder(slot).lock(_LOCK, timeout_s=0):
+            return True
+    except StoreError:
+        return False
 
 
 def _remove(slot: Path, above: Path) -> None:

@@ -31,6 +31,11 @@ _MOST_TOKENS, _MOST_PARTS = 10, 2
 _token = functools.cache(functools.partial(re.compile, _TOKEN))
 
 
+def of_rank(rank: str | None) -> dict[str, str]:
+    """The label of a rank; none where no rank is known."""
+    return {} if rank is None else {RANK: rank}
+
+
 def bodies(line: str) -> Iterator[tuple[int, str | None]]:
     """Where the text of a line may begin, after nothing or a whole prefix, and the rank that this names."""
     at, rank, is_logged, parts = len(line) - len(line.lstrip("\ufeff \t")), None, False, 0

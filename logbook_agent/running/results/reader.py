@@ -6,47 +6,34 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logbook_agent.model.header import STEP
-from logbook_agent.model.run import Curve, Measurement, Problem, Row, Scalar, noted
-from logbook_agent.model.values import Key, is_digest_name, row_key
-from logbook_agent.running.results.classifier import Classifier, quantities_of
-from logbook_agent.running.results.curve_points import (
-    CurvePoint,
-    JsonPoint,
-    KnownKeys,
-    PointRow,
-    PointRules,
-    PointSink,
-    Reduced,
-    points_at,
+from logbook_agent.model.run import Curve, Measurement, Problem, Row, noted
+from logbook_agent.model.values import is_digest_name
+from logbook_agent.running.results.classifier import Classifier
+from logbook_agent.running.results.curve_points import KnownKeys, PointSink
+from logbook_agent.running.results.fold import (
+    fold,
+    is_measured,
+    is_measuring,
+    join_lines,
+    join_loose,
+    labels_of,
+    parted,
 )
-from logbook_agent.running.results.fold import fold, is_measured, join_loose, merge_lines, with_labels
-from logbook_agent.running.results.line_prefix import RANK
-from logbook_agent.running.results.plain_lines import PlainForms, PlainValue, digests_of
-from logbook_agent.running.results.result_lines import (
-    MAX_KEYS,
-    PLAIN_NUMBER,
-    Kind,
-    cut,
-    measured_number,
-    split_line,
-    split_metric,
-    split_pairs,
-    split_point,
-)
+from logbook_agent.running.results.line_prefix import of_rank
+from logbook_agent.running.results.plain_lines import PlainForms, digests_of
+from logbook_agent.running.results.point_reader import PointReader
+from logbook_agent.running.results.result_lines import MAX_KEYS, ResultLine, ResultWords, cut, split_line, words_of
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
-MAX_LINE_CHARS = 16 * 2**20
 MAX_PROBLEMS = 50
 _LAST_CHARS = 120
 _TRACEBACK = "Traceback (most recent call last)"
-# Plain data without its secrets, in the form it came in.
-Clean = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,289 +64,185 @@ class Problems:
 
 
 class ResultReader:
-    """Feed it every line; `finish` gives the rows. `last` is the last result line, short, or None.
+    """Feed it every line; `finish` gives the rows.
 
     At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem. What is read passes
-    `clean` before anything is said of it: a secret that was shortened first would no longer be known as one. Rows that
-    are points go to the sink that `make_sink` makes for the first of them (None: no feature keeps points). Without
-    that, there are none.
+    `clean`, which takes the secrets out of plain data, before anything is said of it: a secret that was shortened first
+    would no longer be known as one. Rows that are points go to the sink that `make_sink` makes for the first of them
+    (None: no feature keeps points). Without that, there are none.
     """
 
     def __init__(
         self,
-        clean: Clean,
+        clean: Callable[[Any], Any],
         known: KnownKeys = KnownKeys(),  # noqa: B008 - it is frozen
         make_sink: Callable[[], PointSink | None] | None = None,
     ) -> None:
-        self._clean, self._known, self._make_sink = clean, known, make_sink
-        self._rules = PointRules.of(known)
-        self._step_keys = self._rules.step_keys() if make_sink is not None else ()
-        self._sink: PointSink | None = None
-        self._point_labels: dict[Key, dict[str, str]] = {}
+        self._clean = clean
+        self._problems = Problems()
+        self._run_config = self._clean_config(dict(known.config))
+        self._keys = keys = Classifier(replace(known, config=self._run_config), self._problems.add)
+        self._points = PointReader(keys, self._problems.add, make_sink)
+        self._forms = PlainForms(keys.declared, self._points.plain_steps, keys.is_config)
+        # The last result line as it is, until somebody asks for it.
+        self._unread: str | None = None
         self._last: str | None = None
-        # The pairs of RESULT lines, and the rank that printed each.
-        self._pairs: list[tuple[dict[str, str], str | None]] = []
-        # Of METRIC lines, and the last of each metric and rank in a plain form, with the number of such lines.
-        self._metrics: list[Row] = []
-        self._forms = PlainForms(self._rules, self._step_keys)
-        self._plain: dict[tuple[str, str | None], tuple[int, PlainValue]] = {}
-        # The values of each digest of the output on a line of its own, or among words `key=value`.
-        self._digests: dict[str, dict[str, None]] = {}
-        # The declared metrics on RESULT lines, and all on METRIC lines.
-        self._printed: set[str] = set()
-        # What METRIC lines with a step or with several values report, with their units.
-        self._line_units: dict[str, str | None] = {}
+        # JSON rows; RESULT lines; METRIC lines; of plain lines the last of each metric and rank with how many there
+        # were, and digests.
+        self._json: list[Row] = []
+        self._lines: list[ResultWords] = []
+        self._metrics: list[ResultWords] = []
+        self._plain: dict[tuple[str, str | None], tuple[ResultWords, int]] = {}
+        self._digests: dict[tuple[str, str], None] = {}
+        # The declared metrics that lines report in another than a plain form.
+        self._reported: set[str] = set()
         # The beginning of the lines of a traceback after the last result, and its last line.
         self._traceback: tuple[str, str] | None = None
-        self._json: list[Row] = []
-        self._problems = Problems()
         # The files that the command names, as it names them.
         self.artifacts: list[str] = []
-        self._chars = 0
-        self._beyond = 0
+        self._chars = self._beyond = 0
 
     @property
     def last(self) -> str | None:
         """The last result line, short; None before the first."""
-        return None if self._last is None else cut(self._last, _LAST_CHARS)
+        if self._unread is not None:
+            self._last, self._unread = self._short(self._unread), None
+        return self._last
 
     def flush(self) -> None:
         """Write points that were read to the disk. To be called whenever something or nothing came for a moment."""
-        if self._sink is not None:
-            self._sink.flush()
+        self._points.flush()
+
+    def _short(self, text: str) -> str:
+        return cut(self._clean(text), _LAST_CHARS)
+
+    def _clean_config(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Names with their values, which tell one case from another."""
+        return self._clean({"config": values})["config"]  # type: ignore[no-any-return]
+
+    # -- lines -------------------------------------------------------------------------------------
 
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
-        if self._sink is not None and self._sink.line(line):
-            self._last, self._traceback = line, None
+        if self._points.is_known(line):
+            self._unread, self._traceback = line, None
             return
         found = split_line(line)
         if found is None:
             self._feed_other(line)
             return
         self._traceback = None
-        kind, body = found.kind, found.body
-        is_point = any(key in body for key in self._step_keys)
-        if is_point and self._feed_point(kind, body, line if found.is_alike else None, found.rank):
+        if any(key in found.body for key in self._points.steps) and self._feed_point(found, line):
             return
-        self._chars += len(body)
-        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self.artifacts)
-        if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
+        self._chars += len(found.body)
+        count = len(self._lines) + len(self._metrics) + len(self._json) + len(self.artifacts)
+        if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS:
             self._beyond += 1
-            return
-        if kind == "RESULT":
-            self._feed_pairs(body, found.rank)
-        elif kind == "METRIC":
-            self._feed_metric(body, found.rank)
-        elif kind == "ARTIFACT":
-            self.artifacts.append(body)
+        elif found.kind == "ARTIFACT":
+            self.artifacts.append(found.body)
+        elif found.kind == "RESULT_JSON":
+            self._feed_json(found)
         else:
-            self._feed_json(body, found.rank)
+            self._feed_words(found)
+
+    def _feed_words(self, found: ResultLine) -> None:
+        """Take a RESULT or METRIC line."""
+        pairs, units, wrong = words_of(found)
+        if wrong and (clean := self._clean(found.body)) != found.body:
+            # Taken apart at the wrong place, a secret may no longer stand behind its name.
+            pairs, units, wrong = words_of(found._replace(body=clean))
+        if len(units) > 1:
+            wrong.append("several values, read as a RESULT line")
+        if len(pairs) > MAX_KEYS:
+            wrong.append(f"{len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
+            pairs = dict(list(pairs.items())[:MAX_KEYS])
+        shown = self._short(found.body) if wrong else ""
+        for why in wrong:
+            self._problems.add(f"{found.kind} line: {why}: {shown}")
+        if not pairs:
+            return
+        self._unread = found.body
+        self._learn(pairs, units)
+        [unit] = units.values() if len(units) == 1 else [None]
+        is_alone = len(units) == 1 and not any(map(self._is_label, units))
+        words = ResultWords(self._clean_config(pairs), found.rank, self._clean(unit))
+        (self._metrics if is_alone else self._lines).append(words)
+
+    def _learn(self, pairs: Mapping[str, str], units: Mapping[str, str | None]) -> None:
+        """Remember what a line reports. Of a METRIC line, which has `units`, the first value is a metric, and so are
+        others that are measured by their look."""
+        self._reported |= pairs.keys() & self._keys.declared.keys()
+        for place, (name, unit) in enumerate(units.items()):
+            if not self._is_label(name) if place == 0 else is_measured(name) and not self._keys.is_config(name):
+                self._keys.learn(Row(metrics={self._clean(name): Measurement(samples=(), unit=self._clean(unit))}))
+
+    def _is_label(self, name: str) -> bool:
+        return is_digest_name(name) and name not in self._keys.declared
+
+    def _feed_json(self, found: ResultLine) -> None:
+        shown = functools.cache(lambda: self._short(found.body))
+        self._json += self._json_rows(
+            found.body, lambda why: self._problems.add(f"RESULT_JSON: {why}: {shown()}"), found.rank
+        )
+
+    def _json_rows(self, text: str, problem: Callable[[str], None], rank: str | None = None) -> list[Row]:
+        """The measured rows of a JSON text; its points are kept."""
+        # Loaded with the first JSON: most commands print lines, or nothing.
+        from logbook_agent.running.results.json_rows import rows_from_json
+
+        rows = []
+        for row, steps in rows_from_json(text, problem, self._clean, step_keys=self._points.steps):
+            if not steps:
+                rows.append(replace(row, labels={**of_rank(rank), **row.labels}))
+            elif self._points.add(row, steps, rank):
+                self._reported |= row.metrics.keys() & self._keys.declared.keys()
+                self._keys.learn(Row(metrics=row.metrics))
+            words = [*row.config.items(), *steps.items(), *((n, m.samples[-1]) for n, m in row.metrics.items())]
+            self._unread = " ".join(f"{name}={value}" for name, value in words[:6])
+        return rows
 
     def _feed_other(self, line: str) -> None:
         """Take a line without a word of ours: a plain form of a declared metric, or a part of a traceback."""
-        at = line.find(_TRACEBACK)
-        if at >= 0:
+        if (at := line.find(_TRACEBACK)) >= 0:
             self._traceback = line[:at], ""
         elif (plain := self._forms.read(line)) is not None:
-            self._last, self._traceback = cut(self._clean(line), _LAST_CHARS), None
-            if isinstance(plain, PlainValue):
-                count, _ = self._plain.get((plain.name, plain.rank), (0, plain))
-                if len(self._plain) < MAX_ROWS:
-                    self._plain[plain.name, plain.rank] = count + 1, plain
-            elif row := self._rules.row(self._clean(plain.pairs), self._forms.step_keys, self._problems.add):
-                self._keep(row, rank=plain.rank)
+            self._unread, self._traceback = line, None
+            key = next(iter(plain.pairs)), plain.rank
+            if len(plain.pairs) > 1:
+                words = plain._replace(pairs=self._clean_config(plain.pairs))
+                self._points.add_words(words, self._points.plain_steps)
+            elif key in self._plain or len(self._plain) < MAX_ROWS:
+                self._plain[key] = plain, self._plain.get(key, (plain, 0))[1] + 1
         elif digests := digests_of(line):
-            for name, value in digests.items():
-                if not self._rules.is_config(name) and (name in self._digests or len(self._digests) < MAX_KEYS):
-                    values = self._digests.setdefault(name, {})
-                    if len(values) < MAX_ROWS:
-                        values[value] = None
+            found = (item for item in digests.items() if not self._keys.is_config(item[0]))
+            self._digests.update(dict.fromkeys(found) if len(self._digests) < MAX_ROWS else {})
         elif self._traceback is not None and not self._traceback[1]:
             prefix = self._traceback[0]
             if line.startswith(prefix) and not line[len(prefix) : len(prefix) + 1].isspace():
                 self._traceback = prefix, line[len(prefix) :]
 
-    def _plain_rows(self, reported: Set[str]) -> list[Row]:
-        """The last value in a plain form of each metric that was not reported otherwise, for each rank."""
-        rows = []
-        for (name, rank), (count, value) in self._plain.items():
-            if name in reported:
-                continue
-            shown, each = cut(name, 40), " of each rank" if rank else ""
-            if count > 1:
-                self._problems.add(f"{shown}: {count} lines without a step; the last one{each} counts")
-            if value.number is not None:
-                rows.append(_metric_row(name, value.number, self._clean(value.unit), rank))
-            else:
-                text = cut(self._clean(value.text), 40)
-                self._problems.add(f"{shown}: {text!r} is not a measurement; {PLAIN_NUMBER}")
-        return rows
-
-    def _clean_config(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Names with their values, which tell one case from another."""
-        return self._clean({"config": values})["config"]  # type: ignore[no-any-return]
-
     # -- points of curves --------------------------------------------------------------------------
 
-    def _feed_point(self, kind: Kind, body: str, line: str | None, rank: str | None) -> bool:
+    def _feed_point(self, found: ResultLine, line: str) -> bool:
         """Take a RESULT or METRIC line that is a point; whether it is one."""
-        if kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
+        pairs, units, wrong = words_of(found) if found.kind in ("RESULT", "METRIC") else ({}, {}, [])
+        if wrong or len(pairs) > MAX_KEYS:
             return False
-        if kind == "METRIC":
-            name, unit, pairs = split_point(body)
-            if name is None:
-                return False
-        else:
-            name, unit, (pairs, wrong) = None, None, split_pairs(body)
-            if wrong:
-                return False
         clean = self._clean_config(pairs)
-        self._printed |= pairs.keys() & self._rules.over.keys()
-        row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
-        if row is None or not self._keep(row, line if clean == pairs else None, rank):
+        is_form = clean == pairs and found.is_alike
+        words = ResultWords(clean, found.rank)
+        if not self._points.add_words(words, self._points.steps, line if is_form else None):
             return False
-        if name is not None and row.points:
-            self._line_units.setdefault(self._clean(name), self._clean(unit))
-        self._last = cut(self._clean(body), _LAST_CHARS)
+        self._unread = found.body
+        self._learn(pairs, units)
         return True
 
     def point(self, name: str, step: float, value: float) -> None:
         """Take one point that stood on no line, over `step`. Where that is config, it is left out."""
-        if STEP in self._step_keys:
-            one = CurvePoint(name=self._clean(name), over=STEP, step=step, value=value)
-            self._keep(PointRow(config={}, points=(one,), labels={}))
+        if STEP in self._points.steps:
+            self._points.add(Row(observations={self._clean(name): value}), {STEP: step})
 
-    def _keep(self, row: PointRow, line: str | None = None, rank: str | None = None) -> bool:
-        """Hand a row of points to the sink; False where there is none. Each rank has a curve of its own."""
-        if not row.points:
-            return True
-        row = row if rank is None else replace(row, config={**row.config, RANK: rank})
-        if self._sink is None:
-            self._sink = self._make_sink() if self._make_sink is not None else None
-        if self._sink is None:
-            self._step_keys = ()
-            return False
-        self._sink.add(row, line)
-        labels = self._point_labels.setdefault(row_key(row.config), {}) if row.labels else {}
-        for key, text in row.labels.items():
-            if labels.setdefault(key, text) != text:
-                self._problems.add(
-                    f"points of one curve differ in {cut(key, 40)}, and the last value is kept; give their metrics"
-                    f" names of their own (train_loss, eval_loss), or declare {cut(key, 40)} as an axis"
-                )
-                labels[key] = text
-        return True
-
-    def _curve_rows(self, classifier: Classifier) -> tuple[list[Row], list[Curve]]:
-        """The curves of the run, and rows with the reduction of each."""
-        if self._sink is None:
-            return [], []
-
-        def reduced(name: str) -> Reduced:
-            metric = classifier.measurement(name, 0.0, self._line_units.get(name))
-            return Reduced(how=classifier.reduction(name), direction=metric.direction, unit=metric.unit)
-
-        curves, problems = self._sink.finish(reduced)
-        for text in problems:
-            self._problems.add(text)
-        rows: dict[Key, Row] = {}
-        found = []
-        for curve in curves:
-            of_rank = RANK in curve.config and not self._rules.is_config(RANK)
-            config = {name: value for name, value in curve.config.items() if name != RANK or not of_rank}
-            row = rows.setdefault(
-                row_key(config),
-                Row(
-                    config=classifier.with_run_config(config),
-                    labels=self._point_labels.get(row_key(curve.config), {}),
-                ),
-            )
-            found.append(replace(curve, config={**row.config, **curve.config}))
-            if not classifier.is_metric(curve.name):
-                row.observations.setdefault(curve.name, curve.value)
-            elif curve.value is not None and (of_rank or curve.name not in row.metrics):
-                # The ranks of a case are samples of it.
-                earlier = row.metrics[curve.name].samples if curve.name in row.metrics else ()
-                row.metrics[curve.name] = Measurement(
-                    samples=(*earlier, curve.value), unit=curve.unit, direction=curve.direction
-                )
-        return [*rows.values()], found
-
-    # -- rows ----------------------------------------------------------------------------------------
-
-    def _feed_pairs(self, body: str, rank: str | None) -> None:
-        pairs, wrong = split_pairs(body)
-        clean = self._clean(body)
-        shown = cut(clean, 120)
-        if wrong and clean != body:
-            # Taken apart at the wrong place, a secret may no longer stand behind its name.
-            pairs, wrong = split_pairs(clean)
-        for word, why in wrong:
-            what = f"{cut(word, 40)!r} {why}" if word else why
-            self._problems.add(f"RESULT line: {what}: {shown}")
-        if len(pairs) > MAX_KEYS:
-            self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
-            pairs = dict(list(pairs.items())[:MAX_KEYS])
-        if pairs:
-            self._pairs.append((self._clean_config(pairs), rank))
-            self._printed |= pairs.keys() & self._rules.over.keys()
-            self._last = clean
-
-    def _feed_metric(self, body: str, rank: str | None) -> None:
-        values = split_metric(body)
-        shown = cut(self._clean(body), 120)
-        if not values:
-            self._problems.add(f"METRIC line: expected name=value [unit]: {shown}")
-            return
-        self._last = shown
-        self._printed.update(name for name, _, _ in values)
-        name, text, unit = values[0]
-        is_label = is_digest_name(name) and name not in self._rules.over
-        if len(values) > 1:
-            self._problems.add(f"METRIC line with several values, read as a RESULT line: {shown}")
-        if len(values) > 1 or is_label:
-            pairs: dict[str, str] = {}
-            for other, text, of in values:
-                pairs.setdefault(other, text)
-                is_metric = is_measured(other) and not self._rules.is_config(other)
-                if is_metric or (other == name and not is_label):
-                    self._line_units.setdefault(self._clean(other), self._clean(of))
-            self._pairs.append((self._clean_config(pairs), rank))
-            return
-        value, attached = measured_number(text)
-        if value is None:
-            self._problems.add(f"METRIC line: no measurement: {shown}; {PLAIN_NUMBER}")
-            return
-        self._metrics.append(_metric_row(self._clean(name), value, self._clean(unit or attached), rank))
-
-    def _feed_json(self, body: str, rank: str | None) -> None:
-        shown = functools.cache(lambda: cut(self._clean(body), 120))
-        rows = self._rows(body, lambda text: self._problems.add(f"RESULT_JSON: {text}: {shown()}"))
-        self._json += [replace(row, labels={RANK: rank, **row.labels}) if rank else row for row in rows]
-        if rows:
-            config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
-            taken = [f"{k}={m.samples[-1]:g}" for k, m in list(rows[-1].metrics.items())[:3]]
-            self._last = " ".join([*config, *taken]) or self._last
-
-    def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
-        """The measured rows of a JSON text; its points are fed."""
-        # Loaded with the first JSON: most commands print lines, or nothing.
-        from logbook_agent.running.results.json_rows import rows_from_json
-
-        found = rows_from_json(text, problem, self._clean, step_keys=self._step_keys)
-        for point in found.points:
-            self._feed_json_point(point)
-        return found.measured
-
-    def _feed_json_point(self, point: JsonPoint) -> None:
-        """Take a JSON row with a step: its metrics are points, and only what stands under `config` is config."""
-        values = points_at(point.values, point.steps, self._rules.over)
-        if self._keep(PointRow(config=point.config, points=values, labels=point.labels)):
-            for name, unit in point.units.items():
-                self._line_units.setdefault(name, unit)
-            shown = [f"{one.name}={one.value:g}" for one in values[:3]]
-            self._last = " ".join([f"{key}={step:g}" for key, step in point.steps.items()] + shown)
+    # -- rows --------------------------------------------------------------------------------------
 
     def finish(
         self, *, file_text: str | None = None, stated: Sequence[Row] = (), succeeded: bool = False
@@ -369,48 +252,56 @@ class ResultReader:
         The run's own config belongs to every row. `file_text` is what stands in the result file; its rows are JSON
         rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see `fold`.
         """
-        problem, known = self._problems.add, self._known
-        config = self._clean_config(dict(known.config))
-        explicit = [*self._json, *stated]
+        problem, keys = self._problems.add, self._keys
+        rows = [*self._json, *stated]
         if file_text is not None and file_text.strip():
-            explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
+            rows += self._json_rows(file_text, lambda why: problem(f"result file: {why}"))
         if self._beyond:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
-        classifier = Classifier(
-            problem,
-            known,
-            config,
-            metrics={n for row in (*self._metrics, *explicit) for n in row.metrics} | self._line_units.keys(),
-            config_keys=set(known.axes) | {k for row in explicit for k in row.config} | set(config),
-            quantities=quantities_of([*explicit, *self._metrics], self._line_units),
-        )
-        json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
-        line_rows = fold([classifier.row(pairs, rank) for pairs, rank in self._pairs], problem, explicit=False)
-        rows = merge_lines(json_rows, line_rows, config)
-        curve_rows, curves = self._curve_rows(classifier)
-        reported = {n for row in json_rows for n in row.metrics} | self._line_units.keys() | self._printed
-        loose = [classifier.described(row) for row in (*self._metrics, *self._plain_rows(reported))]
-        rows = with_labels(_with_curves(rows, curve_rows, loose, config), {})
-        digests = {name: self._clean_config({name: [*values]})[name] for name, values in self._digests.items()}
-        rows = with_labels(join_loose(rows, fold(loose, problem, explicit=True), config), digests)
+        for row in rows:
+            keys.learn(row)
+        self._reported |= {name for row in rows for name in row.metrics}
+        loose = [row for words in (*self._metrics, *self._plain_words()) if is_measuring(row := self._row(words))]
+        for row in loose:
+            keys.learn(row)
+        loose = fold(map(keys.completed, loose), problem, explicit=True)
+        lines, bare = parted([keys.completed(self._row(words)) for words in self._lines])
+        rows = fold(map(keys.completed, rows), problem, explicit=True)
+        rows = join_lines(rows, fold(lines, problem, explicit=False), self._run_config)
+        curve_rows, curves = self._points.rows(self._run_config)
+        rows, more = parted(self._with_curves(rows, curve_rows, loose))
+        bare = labels_of([*bare, *more])
+        rows = join_loose(rows or bare, loose)
+        # Digests on plain lines make no row.
+        digests = labels_of([Row(labels=self._clean_config({name: value})) for name, value in self._digests])
+        rows = join_lines(rows, [*bare, *(digests if rows else [])], self._run_config)
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
             problem(f"a traceback after the last result, of a command that reported success: {last}")
         return ResultReading(rows=tuple(rows), curves=tuple(curves), problems=self._problems.all())
 
+    def _row(self, words: ResultWords) -> Row:
+        row = self._keys.row(words.pairs)
+        metrics = {name: replace(m, unit=m.unit or words.unit) for name, m in row.metrics.items()}
+        return replace(row, metrics=metrics, labels={**of_rank(words.rank), **row.labels})
 
-def _metric_row(name: str, value: float, unit: str | None, rank: str | None) -> Row:
-    return Row(metrics={name: Measurement(samples=(value,), unit=unit)}, labels={} if rank is None else {RANK: rank})
+    def _plain_words(self) -> list[ResultWords]:
+        """The last value in a plain form of each metric that was not reported otherwise, for each rank."""
+        found = []
+        for (name, rank), (words, count) in self._plain.items():
+            if name not in self._reported:
+                found.append(ResultWords(self._clean_config(words.pairs), rank, self._clean(words.unit)))
+                each = " of each rank" if rank else ""
+                if count > 1:
+                    self._problems.add(f"{cut(name, 40)}: {count} lines without a step; the last one{each} counts")
+        return found
 
-
-def _with_curves(
-    rows: Sequence[Row], curve_rows: Sequence[Row], loose: Sequence[Row], config: Mapping[str, Scalar]
-) -> list[Row]:
-    """The rows with the reductions of the curves. In a run of one case, a METRIC line without a step states the
-    measurement, and the reduction of its curve is no second sample of it."""
-    merged = merge_lines(rows, curve_rows, config)
-    stated = {name for row in loose for name in row.metrics}
-    if len(merged) != 1 or not stated:
-        return merged
-    others = [replace(row, metrics={n: m for n, m in row.metrics.items() if n not in stated}) for row in curve_rows]
-    return merge_lines(rows, others, config)
+    def _with_curves(self, rows: Sequence[Row], curve_rows: Sequence[Row], loose: Sequence[Row]) -> list[Row]:
+        """The rows with the reductions of the curves. In a run of one case, a METRIC line without a step states the
+        measurement, and the reduction of its curve is no second sample of it."""
+        merged = join_lines(rows, curve_rows, self._run_config)
+        stated = {name for row in loose for name in row.metrics}
+        if len(merged) != 1 or not stated:
+            return merged
+        others = [replace(row, metrics={n: m for n, m in row.metrics.items() if n not in stated}) for row in curve_rows]
+        return join_lines(rows, others, self._run_config)

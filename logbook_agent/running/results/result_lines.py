@@ -17,7 +17,6 @@ Kind = Literal["RESULT", "METRIC", "RESULT_JSON", "ARTIFACT"]
 # What Ray adds to the end of a line that several of its workers printed.
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
 _WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC|ARTIFACT)(?::?(?=\s|$)|:(?=\{))")
-_NO_WORD = (None, 0, None)
 # A value with its type around it, as Python shows it: `np.float64(0.9)`, `tensor(0.9, device='cuda:0')`.
 _TYPE = r"(?:\w{1,20}\.)?(?:b?float\d*|u?int\d*|tensor|Tensor|Array)"
 TYPED = rf"{_TYPE}\([^()\[\]]{{1,200}}\)"
@@ -47,17 +46,13 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that the data completes."""
-        if b"\r" in data:
-            data = data.replace(b"\r", b"\n")
-        end = data.rfind(b"\n")
-        if end < 0:
-            self._hold(data)
+        first, end, rest = data.replace(b"\r", b"\n").partition(b"\n")
+        self._hold(first)
+        if not end:
             return []
-        first = data.index(b"\n")
-        self._hold(data[:first])
-        lines = self.finish()
-        lines += self._decoded(data[first + 1 : end])
-        self._hold(data[end + 1 :])
+        block, _, last = rest.rpartition(b"\n")
+        lines = [*self.finish(), *self._decoded(block)]
+        self._hold(last)
         return lines
 
     def finish(self) -> list[str]:
@@ -70,21 +65,26 @@ class LineSplitter:
     def _hold(self, data: bytes) -> None:
         if self._dropping:
             return
-        if len(self._pending) + len(data) > self._max:
+        self._pending += data
+        if len(self._pending) > self._max:
             self._pending.clear()
             self._dropping = True
             self.dropped += 1
-            return
-        self._pending += data
 
     def _decoded(self, block: bytes) -> list[str]:
         if len(block) > self._max:
             kept = [line for line in block.split(b"\n") if len(line) <= self._max]
             self.dropped += block.count(b"\n") + 1 - len(kept)
             block = b"\n".join(kept)
-        if not block:
-            return []
         return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
+
+
+class ResultWords(NamedTuple):
+    """The words `key=value` of a line, the rank that printed them, and the unit of a metric that stands alone."""
+
+    pairs: dict[str, str]
+    rank: str | None = None
+    unit: str | None = None
 
 
 class ResultLine(NamedTuple):
@@ -102,17 +102,13 @@ def split_line(line: str) -> ResultLine | None:
     or ARTIFACT as a whole word (a colon after it is allowed); None for every other line."""
     if "RESULT" not in line and "METRIC" not in line and "ARTIFACT" not in line:
         return None
-    if "\x1b" in line[:200]:
-        line = without_escapes(line)
-    found, at, rank = next(((word, at, rank) for at, rank in bodies(line) if (word := _WORD.match(line, at))), _NO_WORD)
-    if found is None:
-        return None
-    body = line[found.end() :].strip()
-    if not body.isascii():
-        body = body.encode("utf-8", "replace").decode()
-    if body.endswith("across cluster]") or "x across cluster]" in body[-200:]:
-        body = _REPEATED.sub("", body)
-    return ResultLine(found[1], body, rank, ":" not in line[:at].rstrip(": "))  # type: ignore[arg-type]
+    for at, rank in bodies(line):
+        if (word := _WORD.match(line, at)) is not None:
+            body = line[word.end() :].strip()
+            if "x across cluster]" in body[-200:]:
+                body = _REPEATED.sub("", body)
+            return ResultLine(word[1], body, rank, ":" not in line[:at].rstrip(": "))  # type: ignore[arg-type]
+    return None
 
 
 def measured_number(text: str) -> tuple[float | None, str | None]:
@@ -124,52 +120,46 @@ def measured_number(text: str) -> tuple[float | None, str | None]:
     return finite(parse_scalar(found["typed"] or found["number"])), found["unit"] or None
 
 
-def split_pairs(body: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def split_pairs(body: str) -> tuple[dict[str, str], list[str]]:
     """The `key=value` pairs of a RESULT line, values unquoted, and what is wrong with the line.
 
-    The pairs that can be read count even where others cannot; of a repeated key, the first does. What is
-    wrong is a word of the line, or nothing, and what is wrong with it.
+    The pairs that can be read count even where others cannot; of a repeated key, the first does.
     """
-    problems: list[tuple[str, str]] = []
+    problems: list[str] = []
     words = body.split()
     if any(c in body for c in "'\"\\"):
         try:
             words = shlex.split(body)
         except ValueError as error:
-            problems.append(("", f"{str(error).lower()}; split at blanks"))
+            problems.append(f"{str(error).lower()}; split at blanks")
     pairs: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            problems.append((word, "is not key=value"))
+            problems.append(f"{cut(word, 40)!r} is not key=value")
         elif pairs.setdefault(key, value) != value:
-            problems.append((key, "is given twice"))
+            problems.append(f"{cut(key, 40)!r} is given twice")
     if not pairs and not problems:
-        problems.append(("", "no key=value"))
+        problems.append("no key=value")
     return pairs, problems
 
 
-def split_metric(body: str) -> list[tuple[str, str, str | None]]:
-    """Name, value and unit of `name=value [unit]`, and of what follows in that form; none where it is another."""
-    values, at = [], 0
-    while found := _VALUE.match(body, at):
-        values.append((found[1], found[2], found[3].strip() or None))
-        at = found.end()
-    return values if at == len(body) else []
-
-
-def split_point(body: str) -> tuple[str | None, str | None, dict[str, str]]:
-    """Name, unit and pairs of `name=value [unit] step=600 ...`, the name among the pairs; no name, where it is not of
-    that form."""
-    words = body.split()
-    first = next((i for i, word in enumerate(words) if i and "=" in word), len(words))
-    pairs = [word.partition("=") for word in (words[:1] + words[first:])]
-    if not words or first == len(words) or not all(key and equals for key, equals, _ in pairs):
-        return None, None, {}
-    found: dict[str, str] = {}
-    for key, _, value in pairs:
-        found.setdefault(key, value)
-    return pairs[0][0], " ".join(words[1:first]) or None, found
+def words_of(found: ResultLine) -> tuple[dict[str, str], dict[str, str | None], list[str]]:
+    """The words of a RESULT or METRIC line; the units of the latter, `name=value [unit]`, and of what follows in that
+    form; and what is wrong with it."""
+    if found.kind == "RESULT":
+        pairs, wrong = split_pairs(found.body)
+        return pairs, {}, wrong
+    values: dict[str, str] = {}
+    units: dict[str, str | None] = {}
+    at = 0
+    while match := _VALUE.match(found.body, at):
+        values.setdefault(match[1], match[2])
+        units.setdefault(match[1], match[3].strip() or None)
+        at = match.end()
+    if not values or at < len(found.body):
+        return {}, {}, ["expected name=value [unit]"]
+    return values, units, []
 
 
 def cut(text: str, limit: int) -> str:

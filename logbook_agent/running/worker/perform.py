@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE, LOG
 from logbook_agent.store.processes import this_process
+from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
@@ -195,7 +196,7 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         software={"logbook-agent": __version__},
         code=code,
         apart=turn.apart,
-        problems=noted(*turn.problems, *found.problems),
+        problems=noted(*turn.problems, *found.problems, *_several_hosts(work, environ)),
     )
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
@@ -213,6 +214,11 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         inputs=inputs,
         problems=(*facts.problems, *noted(*held, *not_read)),
     )
+
+
+def _several_hosts(work: Work, environ: Mapping[str, str]) -> list[str]:
+    hosts = several_hosts(("sh", "-c", *work.argv) if work.shell else work.argv, environ)
+    return [f"{hosts}: devices, load and code are those of one host"] if hosts is not None else []
 
 
 def keep_code(found: CodeFacts, *, files: Folder, redactor: Redactor) -> Code:

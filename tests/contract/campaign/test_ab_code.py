@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.contract.running.executors.conftest import is_gone, wait_for
 from tests.seams import Store
 from tests.stored import at
 
@@ -419,3 +420,25 @@ def test_branches_that_moved_on_name_the_earlier_entry(ready: Cli, git: Git, fol
     assert worse["answer"]["earlier"] == []
     (folder / "speed.txt").write_text("60")
     assert "tried before" not in ready("run", *COMMAND).err
+
+
+@pytest.mark.slow
+def test_what_a_killed_one_left_is_removed_and_nothing_that_another_uses(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text(SLOW)
+    git("commit", "-q", "-a", "-m", "It sleeps")
+    git("branch", "-f", "main")
+    (folder / "speed.txt").write_text("80")
+    killed = begun(folder)
+    [child] = [run["child"]["pid"] for run in runs(folder) if run.get("child")][-1:]
+    killed.kill()
+    killed.communicate()
+    os.kill(child, signal.SIGKILL)
+    wait_for(lambda: is_gone(child))
+    running = begun(folder)
+    assert git("worktree", "list").count("\n") == 2
+    beside = ready("ab", "--code", "main", "WORK", "--max-pairs", "1", *COMMAND, "brief")
+    assert beside.code == 0, beside.err
+    assert git("worktree", "list").count("\n") == 2
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=30)
+    assert git("worktree", "list").count("\n") == 0

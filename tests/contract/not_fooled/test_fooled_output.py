@@ -253,3 +253,25 @@ def test_a_file_of_results_may_begin_with_a_mark(run_of: Run, cli: Cli, folder: 
     script = r"""printf '\357\273\277{"metrics": {"loss": 2}}' > $LOGBOOK_RESULT_FILE"""
     assert cli("run", "--", "sh", "-c", script).code == 0
     assert values(json.loads(at(folder / "logbooks/t/runs/T-001/01/run.json").read_text()), "loss") == [[2]]
+
+
+@pytest.mark.parametrize(
+    "form", ["METRIC loss={} step={}", "step={1} loss={0}", 'RESULT_JSON {{"step": {1}, "metrics": {{"loss": {0}}}}}']
+)
+def test_curves_of_ranks_are_samples_of_one_case(run_of: Run, form: str) -> None:
+    run = run_of(*(f"[rank{rank}]: {form.format(rank + step, step)}" for step in (1, 2) for rank in (0, 1, 9)))
+    [row] = run["rows"]
+    assert (row["metrics"]["loss"]["samples"], row["labels"]["rank"]) == ([2, 3, 11], "0,1,9")
+    assert [curve["count"] for curve in run["curves"]] == [2, 2, 2]
+    assert said(run) == "loss: 3 lines of one case: 2 to 11"
+
+
+def test_a_line_of_labels_belongs_to_the_rows_whose_config_agrees(run_of: Run) -> None:
+    run = run_of("RESULT backend=gmm", "RESULT topk=2 loss=1", "RESULT topk=8 loss=1", "RESULT topk=8 shape=wide")
+    assert [row["labels"] for row in run["rows"]] == [{"backend": "gmm"}, {"backend": "gmm", "shape": "wide"}]
+    assert said(run) == ""
+
+
+def test_config_that_json_states_is_that_of_the_lines(run_of: Run) -> None:
+    run = run_of('RESULT_JSON {"config": {"tile": [16, 4]}}', "METRIC loss=1", "RESULT time_s=2")
+    assert [(row["config"], {*row["metrics"]}) for row in run["rows"]] == [({"tile": "[16,4]"}, {"loss", "time_s"})]

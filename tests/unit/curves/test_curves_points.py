@@ -13,7 +13,8 @@ from logbook_agent.curves.point_file import PointReader
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.results.curve_points import KnownKeys, PointRules
+from logbook_agent.running.results.classifier import Classifier
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.store.folder import Folder
 
@@ -184,4 +185,4 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
-    assert PointRules.of(KnownKeys(argv=argv)).step_keys() == (() if is_flag else ("step",))
+    assert Classifier(KnownKeys(argv=argv)).steps == (() if is_flag else ("step",))

@@ -68,6 +68,26 @@ def test_who_waits_for_what(two: Place, monkeypatch: pytest.MonkeyPatch) -> None
     assert exit_of(two.ended(first)) == {}
 
 
+@pytest.mark.skipif(os.path.isdir("/proc/driver/nvidia/gpus"), reason="the GPUs of this machine count")  # noqa: PTH112
+def test_the_record_and_the_queue_see_the_same_devices(local: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As CUDA does: the list counts up to the first device that is not there."""
+    program = local.folder / "bin/nvidia-smi"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho GPU-a, NVIDIA H200; echo GPU-b, NVIDIA H200\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    monkeypatch.delenv("LOGBOOK_DEVICES")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    first = local.send(*sh(GO))
+    local.printed(first)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,9,1")
+    beside = local.ended(local.send("true"))
+    assert [(device["platform"], device["count"]) for device in beside.devices] == [("gpu", 1)]
+    assert beside.contention.runs == [f"{first.entry} run 1"]
+    (local.folder / "go").touch()
+    assert exit_of(local.ended(first)) == {}
+
+
 def test_whoever_is_killed(two: Place) -> None:
     """A device is taken as long as its command runs, and no longer."""
     first = two.send(*sh(GO))

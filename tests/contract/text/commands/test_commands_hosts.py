@@ -1,4 +1,4 @@
-"""Commands of several hosts, which are refused before an ID is taken."""
+"""Commands of several hosts, which are noted, and options of executors for several, which are refused."""
 
 from __future__ import annotations
 
@@ -14,15 +14,25 @@ from tests.conftest import Cli
     ("words", "named"),
     [
         (("--", "srun", "--nodes=2", "./b"), "srun --nodes 2: "),
-        (("--shell", "--", "cd . && timeout 30 srun -N 1-4 ./b"), "srun -N 1-4: "),
+        (("--shell", "--", "cd . && timeout 30 srun --label -n 8 -N 1-4 ./b"), "srun -N 1-4: "),
         (("--", "torchrun", "--nnodes=1:2", "b.py"), "torchrun --nnodes 1:2: "),
+        (("--", "srun", "./b", "-N", "4"), None),
+        (("--", "srun", "-n", "8", "-N1", "--label", "./b", "--nodes=4"), None),
+        (("--", "torchrun", "--standalone", "-m", "b", "--nnodes=2"), None),
     ],
 )
-def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...], named: str) -> None:
-    refused = started("run", "--json", *words)
-    assert (refused.code, refused.error["code"]) == (2, "usage")
-    assert refused.error["message"].startswith(named)
-    assert started("list", "--json").data == []
+def test_several_hosts_are_noted(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], named: str | None
+) -> None:
+    for program in ("srun", "torchrun"):
+        path = folder / "bin" / program
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\necho METRIC tflops=1\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder / "bin"), prepend=":")
+    [run] = started("run", "--json", *words).data["runs"]
+    texts = [problem["text"] for problem in run["problems"] if "one host" in problem["text"]]
+    assert [text.startswith(named or "-") for text in texts] == ([True] if named else [])
 
 
 def test_slurm_options_for_several_hosts(started: Cli, folder: Path) -> None:

@@ -18,6 +18,7 @@ from logbook_agent.running.provenance.machine import devices_of
         ({"CUDA_VISIBLE_DEVICES": "GPU-bbbb", "TPU_VISIBLE_DEVICES": "0"}, ("gpu1", "tpu0")),
         ({"CUDA_VISIBLE_DEVICES": "-1", "TPU_VISIBLE_DEVICES": ""}, ()),
         ({"CUDA_VISIBLE_DEVICES": "MIG-1234"}, ("gpu0", "gpu1", "tpu0", "tpu1")),
+        ({"CUDA_VISIBLE_DEVICES": "0,9,1", "TPU_VISIBLE_CHIPS": "1,0"}, ("gpu0", "tpu0", "tpu1")),
         ({"JAX_PLATFORMS": "cpu"}, ()),
         ({"JAX_PLATFORMS": "cuda,cpu"}, ("gpu0", "gpu1", "tpu0", "tpu1")),
     ],

@@ -70,6 +70,8 @@ def test_tpu_chips(root: Path) -> None:
     assert visible_devices(env, root) == (Device(platform="tpu", kind="v5p-8", count=4),)
     write(root / "sys/bus/pci/devices/0000:00:04.0/vendor", "0x1ae0\n")
     assert visible_devices({}, root) == (Device(platform="tpu", count=4),)
+    assert visible_devices({"TPU_VISIBLE_CHIPS": "0"}, root) == (Device(platform="tpu", count=1),)
+    assert visible_devices({"JAX_PLATFORMS": "cpu"}, root)[0].platform == "cpu"
     write(root / "dev/accel0")
     assert visible_devices({}, root) == (Device(platform="tpu", count=1),)
 
