@@ -3,6 +3,7 @@ not fit together are refused."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -179,10 +180,10 @@ def _item(part: Placed) -> Text | Flags:
 
 
 def _command(part: Placed) -> PlannedCommand:
-    """`[word, ...]`, or `{label: ..., argv: [...]}`, or `{label: ..., shell: TEXT}`."""
+    """`[word, ...]`, or `{label: ..., argv: [...]}`, or `{label: ..., shell: TEXT}`; of setup with `until: REGEX`."""
     if isinstance(part.value, list):
         part = Placed({"argv": part.value}, part.place)
-    part.only(("label", "argv", "shell"))
+    part.only(("label", "argv", "shell", *(("until",) if part.place.startswith("setup") else ())))
     argv, shell = part.get("argv").value, part.get("shell").value
     if (argv is None) == (shell is None) or (argv is not None and (not isinstance(argv, list) or not argv)):
         raise RecipeProblem(
@@ -192,7 +193,16 @@ def _command(part: Placed) -> PlannedCommand:
             hint="- {label: Allocate, argv: [tool, allocate]}",
         )
     words = (str(shell),) if argv is None else tuple(map(as_written, argv))
-    return PlannedCommand(label=part.get("label").value, argv=words, shell=argv is None)
+    until = part.get("until").given(_pattern)
+    return PlannedCommand(label=part.get("label").value, argv=words, shell=argv is None, until=until)
+
+
+def _pattern(part: Placed) -> str:
+    """A regular expression."""
+    try:
+        return re.compile(part.text(), re.MULTILINE).pattern
+    except re.error as error:
+        raise part.wrong("a regular expression", str(error)) from None
 
 
 def check_keys(recipe: Recipe) -> None:
