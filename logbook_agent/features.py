@@ -125,7 +125,6 @@ FEATURES = (
     Feature(name="curves", hooks={"points": "curves.point_sink", "curves": "curves.stored_curves"}),
     Feature(
         name="cluster",
-        commands=(Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),),
         executors={
             "ssh": "cluster.ssh:ssh",
             "slurm": "cluster.slurm:slurm",
@@ -133,7 +132,6 @@ FEATURES = (
             "command": "cluster.submitter:submitter",
             "typed": "cluster.submitter:typed",
         },
-        checks=("cluster.leases:check_leases",),
     ),
 )
 

@@ -68,6 +68,7 @@ def driving(
             close_dead(workspace, book, book.runs(entry.id), display, stops)
         driver = Driver(workspace, book, entry, display, stops, advice, another is not None)
         stack.callback(driver.refresh)
+        stack.callback(driver.release)
         try:
             yield driver
         except BudgetSpent:
@@ -80,8 +81,9 @@ def driving(
 @dataclass(eq=False, slots=True)
 class Driver:
     """Makes the runs of designs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to
-    stop cut one off or came before one, `refused` why the budget allows no further one. `around` is entered for each
-    run, and may raise NotCounted. `waits`: a refused start is tried again already before a run was made."""
+    stop cut one off or came before one, `refused` why the budget allows no further one. `held` are the runs of setup
+    whose commands stay. `around` is entered for each run, and may raise NotCounted. `waits`: a refused start is tried
+    again already before a run was made."""
 
     workspace: Workspace
     book: Book
@@ -91,6 +93,7 @@ class Driver:
     advice: str
     waits: bool
     runs: list[Run] = field(default_factory=list)
+    held: list[Run] = field(default_factory=list)
     is_interrupted: bool = False
     refused: BudgetSpent | None = None
     around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
@@ -125,9 +128,29 @@ class Driver:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            made = self._make(order)
+            made = self._make(order) if order.until is None else self._hold(order)
+            if made.exit is None:
+                continue
             bad = made if bad is None and (not is_made(made) or ended_badly(made)) else bad
         return bad
+
+    def _hold(self, order: RunPlan) -> Run:
+        """Start a command that stays, and wait until it is ready; the run as it ended, where it ended before."""
+        from logbook_agent.campaign.held_setup import ready
+
+        self.held.append(submit(self.workspace, self.book, order))
+        run = ready(self.workspace, self.book, self.held[-1], self.stops)
+        if run.exit is not None:
+            self.held.pop()
+            self.runs.append(run)
+        return run
+
+    def release(self) -> None:
+        """End the commands of setup that stay, the last one first, and wait for their ends."""
+        while self.held:
+            from logbook_agent.campaign.held_setup import end
+
+            end(self.workspace, self.book, self.held.pop(), self.display, self.stops)
 
     def send(self, order: RunPlan) -> Run:
         """Submit one run and return it as it goes on."""

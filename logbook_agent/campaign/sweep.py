@@ -136,6 +136,7 @@ class _Sweep:
         finally:
             if self._driver.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
                 problems.append(f"{TEARDOWN} failed: logbook show {self._entry.id}")
+            self._driver.release()
         return problems
 
     def _measure(self, progress: Progress) -> None:
@@ -209,7 +210,8 @@ class _Sweep:
         for command in commands:
             name = f"{label}: {command.label}" if command.label else label
             ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
-            yield name, RunPlan(command=ready, entry_id=self._entry.id, config={}, always=label == TEARDOWN)
+            order = RunPlan(command=ready, entry_id=self._entry.id, config={}, until=command.until)
+            yield name, dataclasses.replace(order, always=label == TEARDOWN)
 
     def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
         best = tally.best()

@@ -25,6 +25,7 @@ _KNOWN = {
     "stop": ("id",),
     "env": ("key", "value"),
 }
+LAST_WORD = r"(\S+)\s*\Z"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -37,7 +38,7 @@ class JobTemplates:
     options: of a preset: further options when it submits
     submit: command that starts a job; the word with `{name}` names it
     env: words that pass on one variable
-    id: regular expression for the job's ID in what `submit` prints
+    id: regular expression for the job's ID in what `submit` prints; default: the last word on stdout
     find: command that lists jobs, for one whose ID was not read
     found: regular expression for the ID in what `find` prints
     state: command that prints JSON, or a line whose last word is the state
@@ -60,7 +61,7 @@ class JobTemplates:
     options: Words = ()
     submit: Words = ()
     env: Words = ("-e", "{key}={value}")
-    id: str = r"(\S+)\s*\Z"
+    id: str = LAST_WORD
     find: Words = ()
     found: str = r"(\S*{name}\S*)"
     state: Words = ()
@@ -125,6 +126,7 @@ def iris(program: Words, options: Words = ()) -> JobTemplates:
         state=(*program, "job", "summary", "--json", "{id}"),
         facts={
             "state": "state",
+            "task_states": "tasks.*.state",
             "exit_code": "tasks.*.exit_code",
             "duration_ms": "tasks.*.duration_ms",
             "peak_memory_mb": "tasks.*.memory_peak_mb",

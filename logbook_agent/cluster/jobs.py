@@ -6,7 +6,6 @@ by it a word of a log that is read later, perhaps by a process that does not hav
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import re
@@ -37,9 +36,9 @@ _NUMBERS = {
     "peak_memory_bytes": 1.0,
     "peak_memory_mb": 1e-6,
 }
-FACTS = ("state", *_NUMBERS, "reason")
+FACTS = ("state", "task_states", *_NUMBERS, "reason")
 # Beyond these, a number was made up.
-_MOST_CODE, _MOST = 2**31, 2**53
+_MOST_CODE, _MOST, _SIGNAL = 2**31, 2**53, 128
 _LOG_BYTES = 2**31
 _CAP = b"\n[logbook] the log ends here: it reached its size limit\n"
 # What was measured last may be missing.
@@ -63,7 +62,7 @@ class JobState:
         return self.state + (f": {self.reason}" if self.reason else "")
 
 
-def job_state(text: str, facts: Mapping[str, str], states: Mapping[str, str]) -> JobState | None:
+def job_state(text: str, facts: Mapping[str, str], states: Mapping[str, Fate]) -> JobState | None:
     """The state of a job from what is printed of it: JSON, where `facts` says what stands elsewhere than under its own
     name, or a line whose last word is the state. `states` says what each one means. None where no state can be read."""
     try:
@@ -77,19 +76,28 @@ def job_state(text: str, facts: Mapping[str, str], states: Mapping[str, str]) ->
     if state is None:
         return None
     # Of several tasks: the one that failed, took longest or needed most.
-    most = {name: max(filter(functools.partial(_is_sound, name), told[name]), default=None) for name in _NUMBERS}
-    numbers = {name: value / _NUMBERS[name] for name, value in most.items() if value is not None}
+    sound = {name: [value for value in told[name] if _is_sound(name, value)] for name in _NUMBERS}
+    numbers = {name: max(values, key=abs) / _NUMBERS[name] for name, values in sound.items() if values}
     peak = numbers.get("peak_memory_bytes") or numbers.get("peak_memory_mb")
-    meant = states.get(state, state.lower())
+    code = numbers.get("exit_code")
+    # One that the settings do not know is taken for a job that goes on.
+    fate, *tasks = (fate_of(str(one), states) or "running" for one in (state, *told["task_states"]))
+    if fate == "succeeded":
+        fate = next((task for task in tasks if task in ("failed", "killed", "lost")), fate)
     return JobState(
         state=state,
-        # One that the settings do not know is taken for a job that goes on.
-        fate=next((fate for fate in FATES if fate == meant), "running"),
-        exit_code=int(numbers["exit_code"]) if "exit_code" in numbers else None,
+        fate=fate,
+        # Below zero it is a signal, as a shell counts it.
+        exit_code=None if code is None else int(code if code >= 0 else _SIGNAL - code),
         duration_s=numbers.get("duration_s", numbers.get("duration_ms")),
         peak_memory_bytes=int(peak) if peak else None,
         reason=next((str(value) for value in told["reason"] if value), None),
     )
+
+
+def fate_of(state: str, states: Mapping[str, Fate]) -> Fate | None:
+    """What a state means; None where nothing says that."""
+    return states.get(state) or next((fate for fate in FATES if fate == state.lower()), None)
 
 
 def _is_sound(name: str, value: Any) -> bool:

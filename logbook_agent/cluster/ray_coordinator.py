@@ -29,7 +29,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 # So much of a work's files travels in the Job's log; more is read from its node.
 _INLINE_BYTES = 48 * 1024
-_FETCHED = ("began.json", "output.log", "worker.err", "final.json")
+_POINTS = ("curves.points", "curves.large.points", "curves.part")
+_FETCHED = ("began.json", "output.log", *_POINTS, "worker.err", "final.json")
+# Removes what nobody has used for so many days from a folder of trees, or of spools; trees are read-only.
+_REMOVE_OLD = 'find "$0" -mindepth 1 -maxdepth 1 -mtime "+$1" -exec chmod -R u+w {} + -exec rm -r {} +'
 _POLL_S = 0.5
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0
@@ -73,6 +76,8 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
         worker.terminate()
         worker.wait()
     yield end_event(spool)
+    for name, days in (("trees", "14"), ("spools", "90")):
+        subprocess.run(["sh", "-c", _REMOVE_OLD, str(folder / name), days], stderr=subprocess.DEVNULL, check=False)
 
 
 def start(words: list[str], errors: Path) -> subprocess.Popen[bytes]:
@@ -123,6 +128,7 @@ def end_event(spool: Path) -> Event:
 def provide(folder: Path, content: Any, python: str | None) -> None:
     """Have the files of an archive in a folder of this node: code compiled for this Python, a tree (None) read-only."""
     if folder.is_dir():
+        os.utime(folder)
         return
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Path(f"{folder}.lock").open("w") as lock:

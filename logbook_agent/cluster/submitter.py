@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from logbook_agent.cluster.archive import code_here
-from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
+from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, completed, filled, iris
 from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
 from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
@@ -242,8 +242,8 @@ class Submitter:
             answer = self._run(work, self._named(work, templates, sent))
         is_refused = answer is not None and answer.code != 0
         if answer is not None and not is_refused:
-            found = re.search(templates.id, f"{answer.out.decode('utf-8', 'replace').strip()}\n{answer.err}")
-            job = _job_of(found)
+            printed = (answer.out.decode("utf-8", "replace"), "" if templates.id == LAST_WORD else answer.err)
+            job = next(filter(None, (_job_of(re.search(templates.id, text)) for text in printed)), None)
         if job is None:
             try:
                 job = self._found(work, templates, sent)

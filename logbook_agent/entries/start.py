@@ -116,7 +116,6 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
             *(Criterion(text=clean(s)) for s in request.stops),
         ),
         matrix=(*data.matrix, *map(parse_axis, request.matrix)),
-        device_hours=data.device_hours,
         budget=parse_budget(request.budget, data.budget),
         command_templates=(*data.command_templates, *map(parse_template, request.templates)),
     )

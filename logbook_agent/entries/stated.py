@@ -250,9 +250,7 @@ def _spelt_out(key: str, value: Any) -> Any:
 
 def _checked(parts: HeaderParts) -> HeaderParts:
     """The parts, when they are what they stand for; predicates in their one form. Raises CodecError."""
-    baseline, hours = parts.baseline, parts.device_hours
-    if hours is not None and hours <= 0:
-        raise CodecError("device_hours: expected a number above zero")
+    baseline = parts.baseline
     if baseline is not None and baseline.date is not None:
         try:
             date.fromisoformat(baseline.date)

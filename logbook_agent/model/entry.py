@@ -107,12 +107,13 @@ class Field:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCommand:
     """A command to be executed in the folder `cwd`, seen from the top of its repository where it lies in one; what was
-    executed stands in the runs."""
+    executed stands in the runs. `until`: it stays, and is ready once its output matches this regular expression."""
 
     label: str | None = None
     argv: tuple[str, ...] = ()
     shell: bool = False
     cwd: str = "."
+    until: str | None = None
 
     @classmethod
     def natural(cls, data: object) -> object:

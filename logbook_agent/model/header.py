@@ -234,7 +234,6 @@ class HeaderParts:
     stop_criteria: tuple[Criterion, ...] = ()
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
-    device_hours: float | None = None
     budget: Budget = NO_BUDGET
 
 
@@ -243,10 +242,9 @@ class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
     `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None
-    where that was not recorded). `device_hours`: what all leases together may take, `budget`: what all runs may.
-    `plots`: those of the whole thread that the view shows at its top. `gates` are what a row must fulfil to count
-    (`model.gates`), `gates_since` the times at which some were added after the start, `free` the labels that may differ
-    between the sides of a comparison.
+    where that was not recorded). `budget`: what all runs may take. `plots`: those of the whole thread that the view
+    shows at its top. `gates` are what a row must fulfil to count (`model.gates`), `gates_since` the times at which some
+    were added after the start, `free` the labels that may differ between the sides of a comparison.
     """
 
     topic: str
@@ -268,7 +266,6 @@ class Header:
     stop_criteria: tuple[Criterion, ...] = ()
     matrix: tuple[MatrixAxis, ...] = ()
     command_templates: tuple[CommandTemplate, ...] = ()
-    device_hours: float | None = None
     budget: Budget = NO_BUDGET
     issue: ExperimentIssue | None = None
     snapshots: tuple[Snapshot, ...] = ()

@@ -192,7 +192,7 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     if run.exit.never_started:
         return "never-started"
     if run.exit.interrupted:
-        return "interrupted"
+        return "interrupted" if run.until is None else "finished"
     failure = fails(run)
     return "failed" if run.exit.code != 0 or (failure is not None and failure.reason != WITHHELD) else "finished"
 

@@ -267,7 +267,8 @@ class Run:
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
     the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
     tool whose results it has, as --read named them. `executor` names what started the worker;
-    None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
+    None: the tool made the run itself. `until`: its command stays until its series ends it, and was ready once its
+    output matched this regular expression. `job` is what an engine or a launcher calls it. `pool`: the name of the
     machines, this one among them, that the user declared equal.
     """
 
@@ -285,6 +286,7 @@ class Run:
     timeout_s: float | None = None
     stall_s: float | None = None
     read: str | None = None
+    until: str | None = None
     launcher: Launch | None = None
     executor: str | None = None
     pool: str | None = None

@@ -205,7 +205,6 @@ class HeaderValues(TypedDict):
     secondary_metrics: list[str]
     gates: list[str]
     constraints: list[str]
-    device_hours: str | None
     links: list[dict[str, str]]
     baseline: dict[str, Any] | None
     baseline_moves: list[dict[str, str]]
@@ -229,7 +228,6 @@ def header_values(header: Header) -> HeaderValues:
         "secondary_metrics": [metric_text(m) for m in header.metrics if not m.primary],
         "gates": [*header.gates, *(f"{name} may differ" for name in header.free)],
         "constraints": [*header.constraints, *([f"budget: {budget}"] if budget else [])],
-        "device_hours": None if header.device_hours is None else f"{header.device_hours:g}",
         "links": _links(header),
         "baseline": None
         if baseline is None

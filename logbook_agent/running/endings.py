@@ -35,6 +35,8 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
             from logbook_agent.running.executors.dispatch import attend
 
             display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
+            if run.until is not None:
+                ask_to_end(workspace, book, run)
             attend(workspace, book, run, display, stops)
             continue
         while (left := book.life(run)) == "child" and time.monotonic() < deadline:

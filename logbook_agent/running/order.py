@@ -49,7 +49,8 @@ class Display(Protocol):
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
     `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
-    request to stop. `pin`: runs with the same one are made on one machine, where an executor makes several at once."""
+    request to stop. `until`: as in the record (`Run.until`). `pin`: runs with the same one are made on one machine,
+    where an executor makes several at once."""
 
     command: Command
     entry_id: str
@@ -62,6 +63,7 @@ class RunPlan:
     keep: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     always: bool = False
+    until: str | None = None
     pin: str | None = None
 
 
@@ -126,6 +128,7 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         timeout_s=plan.timeout_s,
         stall_s=plan.stall_s,
         read=command.read,
+        until=plan.until,
         launcher=command.launch,
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
@@ -171,9 +174,10 @@ def with_end(run: Run, end: End) -> Run:
 
 
 def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs that are unfinished when it starts, which may share its machine. `takes_turns`: its
-    worker finds out about those that have not begun."""
+    """The planned run with the runs that are unfinished when it starts, which may share its machine: not the setup of
+    its own series. `takes_turns`: its worker finds out about those that have not begun."""
     beside = [one for one in active_runs(workspace, book) if one.has_begun or not takes_turns]
+    beside = [one for one in beside if one.run.until is None or one.run.entry != run.entry]
     own = [one for one in beside if one.topic == book.topic]
     return dataclasses.replace(
         run,

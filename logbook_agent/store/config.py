@@ -170,7 +170,7 @@ def _hint(error: CodecError, file: Path) -> str:
     """What to write instead."""
     if error.message != "unknown key":
         return f"correct that value in {file}"
-    if error.path[0] in (".launchers", ".executors", ".allocators"):
+    if error.path[0] in (".launchers", ".executors"):
         return "move it to your own settings: ~/.config/logbook-agent/config.toml"
     kind = {".github": GitHubConfig, ".code": CodeRules}.get(error.path[0], Config)
     return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"

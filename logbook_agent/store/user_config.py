@@ -89,13 +89,11 @@ class UserConfig:
 
     launchers: tables `[launchers.NAME]`, or texts, their templates
     executors: tables `[executors.NAME]`
-    allocators: tables `[allocators.NAME]`
     allow_run: folders of logbooks for which `logbook mcp --allow-run` may start commands; absolute, or from `~/`
     """
 
     launchers: dict[str, Any] = field(default_factory=dict)
     executors: dict[str, dict[str, Any]] = field(default_factory=dict)
-    allocators: dict[str, dict[str, Any]] = field(default_factory=dict)
     allow_run: tuple[str, ...] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -130,6 +131,16 @@ def _check_least(value: object, **least: int) -> None:
             )
 
 
+def _check_until(until: str, place: str, *inner: str) -> None:
+    """Raises CodecError where no output can say that a command is ready, or the command is one of teardown."""
+    if place != ".setup":
+        raise CodecError("unknown key: only a command of setup stays", place, *inner)
+    try:
+        re.compile(until)
+    except re.error as error:
+        raise CodecError(f"expected a regular expression: {error}", place, *inner) from error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """A recipe at one scale, with every value in place.
@@ -143,7 +154,8 @@ class Recipe:
     scale          by name, what other sizes change
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
-    setup          commands before the first run, and `teardown` after the last, whatever happened
+    setup          commands before the first run, of which one with `until` stays; `teardown` after the last, whatever
+                   happened
     command        words, of which some hold placeholders; with `shell` one text for the shell
     fixed          config of every case, which axes, cases and controls may change
     axes           every combination of their points is a case; explicit cases are an axis called `cases`
@@ -199,6 +211,8 @@ class Recipe:
             for number, command in enumerate(commands):
                 if not command.argv:
                     raise CodecError("expected a list of words, or {shell: TEXT}", f".{name}", f"[{number}]")
+                if command.until is not None:
+                    _check_until(command.until, f".{name}", f"[{number}]", ".until")
         known = [part.name for part in fields(self) if part.name not in _IDENTITY]
         for scale, part in self.scale.items():
             for key in part:

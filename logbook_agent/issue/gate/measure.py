@@ -142,7 +142,8 @@ class Measuring:
                 shell=command.shell,
                 label=f"{label}: {tree.name}",
             )
-            order = RunPlan(command=ready, entry_id=made.entry.id, config={}, always=label == TEARDOWN)
+            order = RunPlan(command=ready, entry_id=made.entry.id, config={}, until=command.until)
+            order = dataclasses.replace(order, always=label == TEARDOWN)
             yield f"{label} on {tree.name}", order
 
     def _able(self, made: Driver) -> list[JobCase]:

@@ -137,7 +137,9 @@ def _submission(
     """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
     number, left_s = reserve(workspace, book, plan)
     work, secrets = sealed(work_of(workspace, book, plan, number, left_s), workspace.redactor)
-    work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
+    # What holds the devices for the runs of its series must not keep these waiting.
+    takes_turns = executor.devices is not None and plan.until is None
+    work = dataclasses.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
     run = planned_run(workspace, book, plan, work.run)
     run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name))
     spool = book.create_spool(book.spool(run))

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-Section = Literal["executors", "allocators"]
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
 # What every executor may state.
@@ -36,8 +35,8 @@ _MOST_RETRY_S = 7 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """One table `[executors.NAME]`, or `[allocators.NAME]`, of the settings in `file`: its kind, and its other keys as
-    written. `is_equivalent`: its machines are declared to be equal, so that runs of different ones may be compared.
+    """One table `[executors.NAME]` of the settings in `file`: its kind, and its other keys as written.
+    `is_equivalent`: its machines are declared to be equal, so that runs of different ones may be compared.
     `retry_start_s`: for how long a refused start is tried again."""
 
     name: str
@@ -45,13 +44,12 @@ class Declared:
     table: Mapping[str, object]
     file: Path | None = None
     is_equivalent: bool = False
-    section: Section = "executors"
     retry_start_s: float = PATIENCE_S
 
     @property
     def what(self) -> str:
         """`executor 'box'`."""
-        return f"{self.section.removesuffix('s')} {self.name!r}"
+        return f"executor {self.name!r}"
 
     def read(self, settings: type[T]) -> T:
         """The settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong type."""
@@ -60,35 +58,30 @@ class Declared:
         except CodecError as error:
             raise UsageError(
                 f"{self.what}: {error}",
-                cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
+                cause=f"[executors.{self.name}] in {self.file} is not valid",
                 hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
             ) from None
 
 
-def _tables(workspace: Workspace, section: Section = "executors") -> Mapping[str, Mapping[str, Any]]:
-    found: dict[str, dict[str, Any]] = getattr(load_user_config(workspace.environ), section)
-    return found
-
-
 def is_declared(workspace: Workspace, name: str) -> bool:
     """Whether `--on` of this name means an executor."""
-    return name in _tables(workspace)
+    return name in load_user_config(workspace.environ).executors
 
 
-def declared(workspace: Workspace, section: Section = "executors") -> dict[str, Declared]:
+def declared(workspace: Workspace) -> dict[str, Declared]:
     """All of them by name."""
-    file = user_config_file(workspace.environ)
-    return {name: _declared(section, name, table, file) for name, table in sorted(_tables(workspace, section).items())}
+    file, tables = user_config_file(workspace.environ), load_user_config(workspace.environ).executors
+    return {name: _declared(name, table, file) for name, table in sorted(tables.items())}
 
 
-def named(workspace: Workspace, name: str, section: Section = "executors") -> Declared:
-    """The executor, or allocator, of this name. Raises UsageError when there is none."""
-    there = declared(workspace, section)
+def named(workspace: Workspace, name: str) -> Declared:
+    """The executor of this name. Raises UsageError when there is none."""
+    there = declared(workspace)
     if name not in there:
         near = nearest(name, tuple(there))
         raise UsageError(
-            f"no {section.removesuffix('s')} {name!r}",
-            cause=f"{section} in the settings: {', '.join(there) or 'none'}",
+            f"no executor {name!r}",
+            cause=f"executors in the settings: {', '.join(there) or 'none'}",
             hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
     return there[name]
@@ -96,7 +89,7 @@ def named(workspace: Workspace, name: str, section: Section = "executors") -> De
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonSettings:
-    """The keys that each executor has; of these an allocator has its kind.
+    """The keys that each executor has.
 
     kind: `ssh`, `slurm`, `ray` or `command`
     equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
@@ -110,14 +103,13 @@ class CommonSettings:
     retry_start_s: float = PATIENCE_S
 
 
-def _declared(section: Section, name: str, table: Mapping[str, object], file: Path | None) -> Declared:
-    """One table of an executor or allocator. Raises UsageError."""
+def _declared(name: str, table: Mapping[str, object], file: Path | None) -> Declared:
+    """One table of an executor. Raises UsageError."""
     if name == LOCAL:
         raise UsageError(
-            f"[{section}.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
+            f"[executors.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
         )
-    own = COMMON if section == "executors" else ("kind",)
-    whole = Declared(name=name, table={k: v for k, v in table.items() if k in own}, file=file, section=section)
+    whole = Declared(name=name, table={k: v for k, v in table.items() if k in COMMON}, file=file)
     common = whole.read(CommonSettings)
     if not 0 <= common.retry_start_s <= _MOST_RETRY_S:
         raise UsageError(
@@ -127,7 +119,7 @@ def _declared(section: Section, name: str, table: Mapping[str, object], file: Pa
     return replace(
         whole,
         kind=common.kind,
-        table={k: v for k, v in table.items() if k not in own},
+        table={k: v for k, v in table.items() if k not in COMMON},
         is_equivalent=common.equivalent,
         retry_start_s=common.retry_start_s,
     )

@@ -19,7 +19,6 @@ CALLS: dict[str, list[str]] = {
     "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
     "wait": ["wait", "MOE-000", "--json"],
     "executors": ["executors", "--json"],
-    "lease": ["lease", "list", "--json"],
     "plan": ["note", "--plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],

@@ -43,6 +43,8 @@ log_lag_s = 0
 """
 TYPED = ("uv", "run", "iris", "--cluster=marin", "job", "run", "--no-wait", "--cpu", "2", "--memory", "8GB")
 KILLS, CASES = (50, 20) if STRESS else (3, 3)
+# Of a launcher of one's own: what each of its verbs takes.
+Q = {"submit": "command", "state": "id", "logs": "id"}
 # Of no shape that is known.
 SECRET = "0aZ-" + "Q7x" * 12
 
@@ -268,3 +270,17 @@ def test_a_submission_that_never_came(age_s: float, state: str, iris: Cli, folde
     [sent] = Store(folder).state_folder.rglob("sent.json")
     sent.write_text(json.dumps({"format": 1, "name": "moe-000-01-nowhere", "at": time.time() - age_s}))
     assert iris("show", "MOE-000", "--json").data["state"] == state
+
+
+def test_the_id_is_read_from_stdout(started: Cli, folder: Path, tmp_path: Path) -> None:
+    """Whatever the launcher says on stderr."""
+    program = tmp_path / "q"
+    program.write_text(
+        '#!/bin/sh\ncase $1 in submit) echo 7; echo "a new version is available" >&2 ;;\n'
+        'state) [ "$2" = 7 ] && echo succeeded ;; logs) echo RESULT tflops=1 ;; esac\n'
+    )
+    program.chmod(0o755)
+    words = "".join(f'{verb} = ["{program}", "{verb}", "{{{word}}}"]\n' for verb, word in Q.items())
+    settings().write_text(f'[executors.q]\nkind = "command"\npoll_s = 0.1\nlog_lag_s = 0\n{words}')
+    assert started("run", "--on", "q", "--", "true").code == 0
+    assert (run_of(folder).job, samples(run_of(folder))) == ("7", [[1.0]])

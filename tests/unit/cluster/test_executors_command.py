@@ -24,12 +24,15 @@ def test_lines_are_kept_once() -> None:
     [
         ('{"state": "DONE", "exit_code": 0, "duration_s": 2}', ("DONE", "succeeded", 0, 2.0)),
         ("job 7 is\nDONE\n", ("DONE", "succeeded", None, None)),
+        ('{"state": "DONE", "exit_code": -9}', ("DONE", "succeeded", 137, None)),
+        ('{"state": "DONE", "tasks": [{"state": "DONE"}, {"state": "KILLED"}]}', ("DONE", "killed", None, None)),
         ('{"state": "ODD"}', ("ODD", "running", None, None)),
         ('{"state": "failed", "tasks": [{"exit": 0}, {"exit": 9}], "duration_ms": 1500}', ("failed", "failed", 9, 1.5)),
     ],
 )
 def test_what_is_told_of_a_job(text: str, expected: tuple[object, ...]) -> None:
-    found = job_state(text, {"exit_code": "tasks.*.exit"} if "tasks" in text else {}, {"DONE": "succeeded"})
+    facts = {"exit_code": "tasks.*.exit", "task_states": "tasks.*.state"} if "tasks" in text else {}
+    found = job_state(text, facts, {"DONE": "succeeded"})
     assert found is not None
     assert (found.state, found.fate, found.exit_code, found.duration_s) == expected
     assert job_state("", {}, {}) is None

@@ -16,12 +16,11 @@ SCRIPT = '["sh", "-c", "touch ran; echo 7"]'
     [
         "[launchers]\nbox = \"sh -c 'touch ran' {command}\"",
         f'[executors.box]\nkind = "command"\nsubmit = {SCRIPT}\nstate = {SCRIPT}\nlogs = {SCRIPT}',
-        f'[allocators.box]\nkind = "command"\nrequest = {SCRIPT}\npoll = {SCRIPT}\nrelease = {SCRIPT}',
     ],
 )
 def test_a_project_cannot_choose_where_commands_go(started: Cli, folder: Path, table: str) -> None:
     (folder / "logbook.toml").write_text(f"{table}\n")
-    for words in (("run", "--on", "box", "--", "true"), ("lease", "request", "box"), ("status",)):
+    for words in (("run", "--on", "box", "--", "true"), ("status",)):
         refused = started(words[0], "--json", *words[1:])
         assert (refused.code, refused.error["code"]) == (2, "usage"), words
         assert "config.toml" in refused.error["hint"]
