@@ -26,8 +26,8 @@ from logbook_agent.running.results.fold import (
 )
 from logbook_agent.running.results.line_prefix import of_rank
 from logbook_agent.running.results.plain_lines import PlainForms, digests_of
-from logbook_agent.running.results.point_reader import PointReader
 from logbook_agent.running.results.result_lines import MAX_KEYS, ResultLine, ResultWords, cut, split_line, words_of
+from logbook_agent.running.results.row_points import RowPoints
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -82,7 +82,7 @@ class ResultReader:
         self._problems = Problems()
         self._run_config = self._clean_config(dict(known.config))
         self._keys = keys = Classifier(replace(known, config=self._run_config), self._problems.add)
-        self._points = PointReader(keys, self._problems.add, make_sink)
+        self._points = RowPoints(keys, self._problems.add, make_sink)
         self._forms = PlainForms(keys.declared, self._points.plain_steps, keys.is_config)
         # The last result line as it is, until somebody asks for it.
         self._unread: str | None = None
