@@ -40,8 +40,8 @@ class Classifier:
 
     def learn(self, row: Row) -> None:
         """Take what a row states of its keys: config, metrics, units and directions."""
-        self._config_keys |= row.config.keys()
-        self._metrics |= row.metrics.keys()
+        self._config_keys.update(row.config)
+        self._metrics.update(row.metrics)
         for name, m in row.metrics.items():
             if m.unit is not None or m.direction is not None:
                 self._stated.setdefault(name, m)

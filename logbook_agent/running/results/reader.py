@@ -171,7 +171,7 @@ class ResultReader:
     def _learn(self, pairs: Mapping[str, str], units: Mapping[str, str | None]) -> None:
         """Remember what a line reports. Of a METRIC line, which has `units`, the first value is a metric, and so are
         others that are measured by their look."""
-        self._reported |= pairs.keys() & self._keys.declared.keys()
+        self._reported.update(pairs.keys() & self._keys.declared.keys())
         for place, (name, unit) in enumerate(units.items()):
             if not self._is_label(name) if place == 0 else is_measured(name) and not self._keys.is_config(name):
                 self._keys.learn(Row(metrics={self._clean(name): Measurement(samples=(), unit=self._clean(unit))}))
@@ -195,7 +195,7 @@ class ResultReader:
             if not steps:
                 rows.append(replace(row, labels={**of_rank(rank), **row.labels}))
             elif self._points.add(row, steps, rank):
-                self._reported |= row.metrics.keys() & self._keys.declared.keys()
+                self._reported.update(row.metrics.keys() & self._keys.declared.keys())
                 self._keys.learn(Row(metrics=row.metrics))
             words = [*row.config.items(), *steps.items(), *((n, m.samples[-1]) for n, m in row.metrics.items())]
             self._unread = " ".join(f"{name}={value}" for name, value in words[:6])
@@ -260,7 +260,7 @@ class ResultReader:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         for row in rows:
             keys.learn(row)
-        self._reported |= {name for row in rows for name in row.metrics}
+        self._reported.update(name for row in rows for name in row.metrics)
         loose = [row for words in (*self._metrics, *self._plain_words()) if is_measuring(row := self._row(words))]
         for row in loose:
             keys.learn(row)
@@ -273,7 +273,8 @@ class ResultReader:
         bare = labels_of([*bare, *more])
         rows = join_loose(rows or bare, loose)
         # Digests on plain lines make no row.
-        digests = labels_of([Row(labels=self._clean_config({name: value})) for name, value in self._digests])
+        names = {*[*dict.fromkeys(name for name, _ in self._digests)][:MAX_KEYS]}
+        digests = labels_of([Row(labels=self._clean_config({n: text})) for n, text in self._digests if n in names])
         rows = join_lines(rows, [*bare, *(digests if rows else [])], self._run_config)
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
