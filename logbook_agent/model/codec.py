@@ -187,7 +187,7 @@ def _union(options: tuple[Any, ...]) -> Converter:
     if len(rest) == 1:
         inner = converter(rest[0])
         return lambda value: None if value is None and optional else inner(value)
-    names = ", ".join(getattr(o, "__name__", str(o)) for o in rest)
+    names = ", ".join(getattr(o, "__name__", str(o)) for o in rest if o is not Spelt)
 
     def convert(value: Any) -> Any:
         if type(value) is Spelt and Spelt in options:

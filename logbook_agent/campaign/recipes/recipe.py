@@ -126,9 +126,8 @@ def _check_least(value: object, **least: int) -> None:
     for name, limit in least.items():
         number = getattr(value, name)
         if number is not None and not (number > limit if isinstance(number, float) else number >= limit):
-            raise CodecError(
-                f"expected a number {'above' if isinstance(number, float) else 'from'} {limit}", f".{name}"
-            )
+            bound = f"above {limit}" if isinstance(number, float) else f"of at least {limit}"
+            raise CodecError(f"expected a number {bound}", f".{name}")
 
 
 def _check_until(until: str, place: str, *inner: str) -> None:

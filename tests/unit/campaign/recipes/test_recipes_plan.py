@@ -148,7 +148,7 @@ AXES = {"topk": [1, 2]}
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"axes": {"topkk": [1, 2]}}, "axes.topkk: the command does not use topkk", "topk"),
     ({"axes": {"topk": [{"name": [1], "topk": 2}]}}, "axes.topk[0].name: expected str, got list", ""),
-    ({"axes": {"topk": [1, [2]]}}, "axes.topk[1]: expected str, int, float, bool, Spelt, got list", ""),
+    ({"axes": {"topk": [1, [2]]}}, "axes.topk[1]: expected str, int, float, bool, got list", ""),
     ({"axes": {"topk": {"from": 1, "to": 4}}}, "axes.topk: expected a list of values, {from, to, step} or {", ""),
     ({"axes": {"topk": {"from": 0, "to": 1, "step": 1e-9}}}, "axes.topk: from 0 to 1 there are 1000000001 values", ""),
     ({"axes": {"topk": []}}, "axes.topk: no values, so there is no case to run", ""),
@@ -178,7 +178,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"setup": [["x"], [], {"shell": "y"}]}, "setup[1]: expected a list of words", ""),
     ({"timeout_s": "30m"}, "timeout_s: expected float, got str", ""),
     ({"timeout_s": 0}, "timeout_s: expected a number above 0", ""),
-    ({"repeats": 0}, "repeats: expected a number from 1", ""),
+    ({"repeats": 0}, "repeats: expected a number of at least 1", ""),
     ({"order": "shufled"}, "order: expected one of as-listed, interleaved, shuffled, got 'shufled'", "shuffled"),
     ({"axes": {"top.k": [1]}}, "axes.top.k: 'top.k' is not a valid config key: write mlp_dim for --mlp-dim", ""),
     ({"comand": ["x"]}, "comand: unknown key", "command"),
