@@ -197,7 +197,7 @@ _SIZES = {
     "silence while GitHub does not answer, s": "logbook_agent.issue.github.SAY_EVERY_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
     "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
-    "pause between views of a series, s": "logbook_agent.campaign.driver._REFRESH_S",
+    "pause between views of a series, s": "logbook_agent.campaign.series._REFRESH_S",
     "wait for news from another machine, s": "logbook_agent.cluster.remote._LOOK_S",
     "age of a job for each second between looks": "logbook_agent.cluster.submitter._PER_AGE",
     "wait for the end of a cancelled run, s": "logbook_agent.campaign.detached_runs._ENDING_S",

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from logbook_agent.campaign.ab_prepare import AbRequest, Sides, checked, comparison_of, create_comparison
 from logbook_agent.campaign.ab_question import asked_before, invocation, keeping, stated
 from logbook_agent.campaign.ab_recorded import as_run, check_pairs, taken_up
-from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds
 from logbook_agent.campaign.ab_sides import sides_of
-from logbook_agent.campaign.driver import driving
+from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
 from logbook_agent.campaign.planned_claim import check_executed, claimed_entry
+from logbook_agent.campaign.series import begun
 from logbook_agent.entries.drafts import is_stated
 from logbook_agent.entries.judging import check_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more
@@ -94,7 +94,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
     stated = book.entry(request.run.entry_id).comparison if request.run.entry_id is not None else None
     another = ab_afresh(request.run.entry_id or "", stated) if stated is not None else "add --new"
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(driving(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
+        made = stack.enter_context(begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
         stack.enter_context(claimed_entry(workspace, book, made.entry))
         made.around = sides.around_setup
         bad = made.own(_setup(sides, made.entry.id))
@@ -103,8 +103,8 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
             # One commit has several names: those of the entry.
             sides = replace(sides, axis=sides.axis.named(made.entry.comparison.question.values))
         case = AbCase(commands=sides.commands, config=request.run.config)
-        rounds = Rounds(made, request, sides.axis, [case])
-        return rounds.carry_out() if bad is None else rounds.not_prepared(bad)
+        pairs = Pairs(made, request, sides.axis, [case])
+        return pairs.carry_out() if bad is None else pairs.not_prepared(bad)
 
 
 def _setup(sides: Sides, entry_id: str) -> Iterator[tuple[str, RunPlan]]:

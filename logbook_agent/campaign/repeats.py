@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
-from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.planned_claim import claimed
+from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more
@@ -148,12 +148,12 @@ def run(
             raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
+    with claimed(workspace, book, earlier, commands) as plan, begun(workspace, book, found, display) as made:
         orders = _orders(request, plan.commands, made.entry.id)
         if is_sent:
             made.send(next(orders))
         else:
-            for _, run_made in made.each(orders):
+            for _, run_made in made.each([orders]):
                 plan.executed(run_made)
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
     if is_first and (why := unmeasured(made.runs, book.header.metrics)) is not None:
@@ -185,7 +185,7 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
-def _rest(made: Driver, commands: Sequence[Command], total: int) -> str:
+def _rest(made: RunSeries, commands: Sequence[Command], total: int) -> str:
     """What is left of a series that was interrupted, and what to type."""
     whole = sum(is_made(run) for run in made.runs if not run.discarded)
     again = f"the same command with --id {made.entry.id} --repeat {total - whole}"

@@ -12,7 +12,7 @@ from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPla
 from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, durations_s, earlier_sweeps
 from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, is_withdrawn
@@ -53,8 +53,8 @@ class SweepRequest:
 class Prepared:
     """A checked plan, ready to run.
 
-    `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how many of its runs have `failed`, and
-    whether it `retries` them. `left`: how many runs are still to be made. `found`: habits that the plan breaks.
+    `entry`: the unfinished sweep that it resumes, `progress` how far that is, and how many of its runs have `failed`.
+    `found`: habits that the plan breaks.
     """
 
     workspace: Workspace
@@ -64,10 +64,13 @@ class Prepared:
     cost: Estimate
     book: Book | None
     entry: Entry | None
-    is_complete: bool
-    left: int
+    progress: Progress
     failed: int
-    retries: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left but failed runs that may be retried."""
+        return dataclasses.replace(self.progress, retries=False).is_finished
 
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
@@ -75,12 +78,10 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     book = _book(workspace, request, needed=needs_logbook or request.entry_id is not None)
     resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
-        request = _as_begun(workspace, request, resumed)
-        workspace = _where_begun(workspace, resumed)
+        request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
-    found = habits(chosen, done if book is not None else None)
+    found = habits(chosen, {sweep.use.name for sweep in earlier if sweep.is_complete} if book is not None else None)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
@@ -90,7 +91,6 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         # The plan of a sweep that has begun stays as it is.
         found = tuple(v for v in found if v.rule != CAN_ANSWER)
     failed = begun.failed if begun is not None else 0
-    retries = request.retry_failed and failed > 0
     entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
     progress = progress_of(workspace, chosen, book, entry, runs)
     return Prepared(
@@ -101,10 +101,8 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         cost=cost,
         book=book,
         entry=entry,
-        is_complete=progress.is_finished,
-        left=dataclasses.replace(progress, retries=retries).left,
+        progress=dataclasses.replace(progress, retries=request.retry_failed and failed > 0),
         failed=failed,
-        retries=retries,
     )
 
 
@@ -123,23 +121,22 @@ def progress_of(
 ) -> Progress:
     """Which runs of the plan these runs of an entry have made."""
     baseline = baseline_cases(book.header) if book is not None else ()
+
+    def is_settled() -> bool:
+        if book is None or entry is None or entry.comparison is None:
+            return False
+        answer = read(workspace, book).comparisons.answer_of(entry.id)
+        return answer is not None and answer.is_settled
+
     return Progress(
         workspace=workspace,
         plan=chosen.plan,
         metric=deciding(chosen, book),
         runs=runs,
         baseline=baseline[0] if baseline else None,
-        is_settled=lambda: _is_settled(workspace, book, entry),
+        is_settled=is_settled,
         gates=gates_of(chosen.recipe.gates, book.header.gates if book is not None else ()),
     )
-
-
-def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) -> bool:
-    """Whether the comparison that an entry states is settled."""
-    if book is None or entry is None or entry.comparison is None:
-        return False
-    answer = read(workspace, book).comparisons.answer_of(entry.id)
-    return answer is not None and answer.is_settled
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:

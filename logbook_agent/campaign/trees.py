@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.campaign.driver import NotCounted
+from logbook_agent.campaign.series import NotCounted
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.code_changes import changed_files

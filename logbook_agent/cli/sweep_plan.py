@@ -80,7 +80,7 @@ def plan_text(prepared: Prepared) -> str:
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
     failed = counted(prepared.failed, "failed run")
-    if prepared.retries:
+    if prepared.progress.retries:
         return f"resumes {entry_id}, and retries its {failed}"
     if prepared.is_complete:
         return f"finished as {entry_id}" + (f", with {failed}" if prepared.failed else "")

@@ -23,7 +23,7 @@ from logbook_agent import INSIDE
 from logbook_agent.campaign.ab import ab, carry_out
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, Sides, checked
-from logbook_agent.campaign.ab_rounds import AbResult
+from logbook_agent.campaign.pairs import AbResult
 from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
@@ -49,7 +49,7 @@ class FunctionsResult:
 
     @property
     def entry_id(self) -> str:
-        return self.made.driver.entry.id
+        return self.made.series.entry.id
 
     def data(self) -> dict[str, object]:
         """As `logbook ab --json` has it."""

@@ -128,3 +128,18 @@ def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: S
     nodes = {number: {node for _, run, node in lines if rounds[run] == number} for number in (1, 2)}
     assert sorted(rounds.values()) == [1] * 2 + [2] * 2
     assert [len(of_round) for of_round in nodes.values()] == [1, 1], "each round on one node"
+
+
+@pytest.mark.slow
+def test_both_sides_of_a_pair_are_made_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+    # The first side leaves a job that takes its node for a while; the other node is free.
+    blocker = (
+        f"{slurm.bin}/sbatch --partition=high --exclusive --nodelist=$SLURMD_NODENAME -o /dev/null --wrap='sleep 3'"
+    )
+    bench = f'echo "$SLURMD_NODENAME" >> nodes; [ "$LOGBOOK_RUN" != 1 ] || {blocker} >&2; echo "METRIC tflops=$1"\n'
+    (queue.folder / "bench.sh").write_text(bench)
+    ask = ("ab", "--on", queue.name, "--axis", "x=1,2", "--max-pairs", "1", "--json")
+    answer = started(*ask, "--", "bash", "bench.sh", "{axis}")
+    assert (answer.code, answer.data["pairs"]) == (0, 1), answer.err
+    first, second = (queue.folder / "nodes").read_text().split()
+    assert first == second

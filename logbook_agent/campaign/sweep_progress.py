@@ -1,0 +1,297 @@
+"""How far the plan of a recipe is in an entry: which of its runs are made, what they measured, and what is left."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, compared_groups, describe
+from logbook_agent.findings.measurements import is_case, unit_of, value_in
+from logbook_agent.model.entry import Entry, RecipeUse
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.gates import Gate, judged
+from logbook_agent.model.header import Metric
+from logbook_agent.model.record import (
+    COMPARISON,
+    TEARDOWN,
+    PlanKey,
+    ended_badly,
+    has_failed,
+    is_made,
+    is_own,
+    made_of_plan,
+)
+from logbook_agent.model.run import Failure, Row, Run, Scalar
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import row_key
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+_NO_RESULT = (
+    "the command printed no result: no RESULT, METRIC or RESULT_JSON line, no `NAME: value` of a declared metric"
+)
+
+
+def with_failed_row(run: Run) -> Run:
+    """A run that ended without a row, with one that says why, so that its case is not lost."""
+    ended = run.exit
+    if run.rows or ended is None or ended.is_cut_off:
+        return run
+    tail = (run.output.error_tail or run.output.tail if run.output is not None else ())[-3:]
+    reason = "stalled" if ended.stalled else "timeout" if ended.timeout else ended.signal or f"exit code {ended.code}"
+    failure = Failure(reason=reason, message="\n".join(tail))
+    if ended.code == 0 and not ended.timeout:
+        failure = Failure(reason="no result", message=_NO_RESULT)
+    return dataclasses.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
+
+
+# -- sweeps of a logbook -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierSweep:
+    """An entry that carries out a plan of a recipe."""
+
+    entry: Entry
+    use: RecipeUse
+    runs: tuple[Run, ...]
+
+    @cached_property
+    def made(self) -> dict[PlanKey, list[Run]]:
+        return made_of_plan(self.runs)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every run of the plan has been made; comparison and teardown are another matter."""
+        return len(self.made) >= self.use.runs
+
+    @property
+    def failed(self) -> int:
+        """How many runs of the plan are failures."""
+        return sum(has_failed(run) for runs in self.made.values() for run in runs)
+
+
+def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
+    """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
+    for entry_id in reversed(book.entry_ids()):
+        try:
+            if "\nrecipe:" not in book.entry_text(entry_id):
+                continue
+            entry = book.entry(entry_id)
+            if entry.recipe is not None:
+                yield EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry_id))
+        except StoreError:
+            continue  # another entry's damage is told elsewhere
+
+
+def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
+    """How long finished runs of a recipe's cases took at a scale."""
+    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
+    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
+
+
+# -- what is measured and left -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best case by a metric: the median of its runs in the plan, of which `runs` have a value. That it is better
+    than another case only a comparison says."""
+
+    case: PlannedCase
+    label: str
+    metric: Metric
+    unit: str | None
+    value: float
+    runs: int
+
+    @property
+    def text(self) -> str:
+        return f"best so far {self.value:.6g} ({self.label})"
+
+    def data(self) -> dict[str, object]:
+        return {
+            "case": self.case.key,
+            "label": self.label,
+            "metric": self.metric.name,
+            "unit": self.unit,
+            "value": self.value,
+            "runs": self.runs,
+        }
+
+
+class Tally:
+    """Values of the deciding metric by case, as the runs come in. Those in two units have no common scale."""
+
+    def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
+        self._plan, self.metric = plan, metric
+        self._values: dict[str | None, dict[str, list[float]]] = {}
+        self._medians: dict[str | None, dict[str, float]] = {}
+        # The best case of each unit that is not a control.
+        self._best: dict[str | None, str] = {}
+
+    def add(self, case: PlannedCase, run: Run) -> None:
+        """Count what a run of a case measured."""
+        for value, unit in self.measured(run):
+            values = self._values.setdefault(unit, {}).setdefault(case.key, [])
+            values.append(value)
+            medians = self._medians.setdefault(unit, {})
+            medians[case.key] = median(values)
+            best = self._best.get(unit)
+            if case.is_control:
+                continue
+            if best == case.key:
+                self._best[unit] = max((key for key in medians if not self._case(key).is_control), key=self._rank(unit))
+            elif best is None or self._rank(unit)(case.key) > self._rank(unit)(best):
+                self._best[unit] = case.key
+
+    def measured(self, run: Run) -> list[tuple[float, str | None]]:
+        """What each row of a run measured of the metric, the median of its samples, and its unit."""
+        if self.metric is None or ended_badly(run):
+            return []
+        return [found for row in run.rows if (found := value_in(row, self.metric)) is not None]
+
+    @property
+    def unit(self) -> str | None:
+        """The unit in which values are ranked: the metric's, else the only one there is."""
+        wanted = unit_of(self.metric) if self.metric is not None else None
+        return wanted if wanted in self._values or len(self._values) != 1 else next(iter(self._values))
+
+    def problems(self) -> list[str]:
+        """Values that cannot be ranked, in words."""
+        if len(self._values) < 2 or self.metric is None:
+            return []
+        units = " and ".join(unit or "no unit" for unit in self._values)
+        ranked = f"only values in {self.unit} are" if self.unit in self._values else "nothing is"
+        return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
+
+    def best(self) -> Best | None:
+        """The best case that is not a control; None when the metric has no direction or nothing was measured."""
+        unit, metric = self.unit, self.metric
+        if metric is None or metric.direction is None or unit not in self._best:
+            return None
+        key = self._best[unit]
+        return Best(
+            case=self._case(key),
+            label=describe(self._plan, self._case(key)),
+            metric=metric,
+            unit=unit,
+            value=self._medians[unit][key],
+            runs=len(self._values[unit][key]),
+        )
+
+    def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
+        """The case to compare and its base, after exploring: of those that are no base the one that is best against its
+        own, so that cases of several sizes are never ranked against each other; without a base the best and the
+        runner-up. None where two cases have no value."""
+        best, medians = self.best(), self._medians.get(self.unit, {})
+        if best is None:
+            return None
+        bases = _bases(self._plan, baseline)
+        used = {bases[key].key for key in medians if key in bases}
+        able = [case for case in map(self._case, medians) if not case.is_control and case.key not in used]
+        pairs = [(case, bases[case.key]) for case in able if case.key in bases and bases[case.key].key in medians]
+        if pairs:
+            return max(pairs, key=lambda pair: self._gain(*(medians[case.key] for case in pair)))
+        ranked = sorted(able, key=lambda case: self._rank(self.unit)(case.key), reverse=True)
+        return (ranked[0], ranked[1]) if len(ranked) > 1 else None
+
+    def _case(self, key: str) -> PlannedCase:
+        return self._plan.by_key[key]
+
+    def _rank(self, unit: str | None) -> Callable[[str], float]:
+        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
+        return lambda key: sign * self._medians[unit][key]
+
+    def _gain(self, value: float, base: float) -> float:
+        """How many times as good as its base a case is; of values that have no ratio, 1."""
+        ratio = value / base if value > 0 and base > 0 else 1.0
+        return 1 / ratio if self.metric is not None and self.metric.direction == "min" else ratio
+
+
+def _bases(plan: SweepPlan, baseline: Mapping[str, Scalar] | None) -> dict[str, PlannedCase]:
+    """The base of each case, by its key: what the recipe compares it with, its control, or the logbook's baseline (a
+    config). A base is its own."""
+    compare = plan.recipe.compare
+    if compare is not None:
+        wanted, groups = {compare.axis: compare.base}, [[plan.cases[at] for at in of] for of in compared_groups(plan)]
+        found = {case.key: _first(plan, group, wanted) for group in groups for case in group}
+    else:
+        default = _first(plan, plan.cases, baseline or {})
+        found = {case.key: plan.by_key.get(case.controls[0]) if case.controls else default for case in plan.cases}
+    return {key: base for key, base in found.items() if base is not None}
+
+
+def _first(plan: SweepPlan, cases: Sequence[PlannedCase], values: Mapping[str, Scalar]) -> PlannedCase | None:
+    return next((case for case in cases if is_case(plan.config(case), values)), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """`runs` are all of the entry, `metric` the one that says which case is best; `baseline` is the config of the
+    logbook's. `is_settled` says whether the entry's comparison is. `retries`: failed runs are to be made again;
+    `gates` are those of the logbook and of the entry."""
+
+    workspace: Workspace
+    plan: SweepPlan
+    metric: Metric | None
+    runs: tuple[Run, ...]
+    baseline: Mapping[str, Scalar] | None = None
+    is_settled: Callable[[], bool] = lambda: False
+    retries: bool = False
+    gates: tuple[Gate, ...] = ()
+
+    @cached_property
+    def made(self) -> dict[PlanKey, list[Run]]:
+        """The runs of cases that need not be made again."""
+        made = made_of_plan(self.runs)
+        return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
+
+    @cached_property
+    def judged(self) -> dict[int, Run]:
+        """Those by their numbers, as they are judged."""
+        return {run.run: run for run in judged([run for runs in self.made.values() for run in runs], self.gates)}
+
+    def made_of(self, planned: PlannedRun) -> Sequence[Run]:
+        """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
+        return self.made.get((row_key(self.workspace.redacted_config(planned.config)), planned.repeat), ())
+
+    @cached_property
+    def todo(self) -> list[PlannedRun]:
+        """The runs of the plan that are still to be made, in order."""
+        return [planned for planned in self.plan if not self.made_of(planned)]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The values of the runs of the plan."""
+        tally = Tally(self.plan, self.metric)
+        for planned in self.plan:
+            for run in self.made_of(planned):
+                tally.add(planned.case, self.judged[run.run])
+        return tally
+
+    @property
+    def left(self) -> int:
+        """How many runs of the plan are still to be made, and how many more a comparison of its best case may take."""
+        return len(self.todo) + self.to_compare
+
+    @property
+    def to_compare(self) -> int:
+        """How many runs the comparison after a plan that explores may still take; none where there is nothing to
+        compare, or the answer is settled."""
+        confirm = self.plan.recipe.confirm
+        if not confirm or self.plan.is_comparison:
+            return 0
+        if not self.todo and (self.tally.contenders(self.baseline) is None or self.is_settled()):
+            return 0
+        made = [run for run in self.runs if run.label == COMPARISON and is_made(run) and not has_failed(run)]
+        return max(0, 2 * confirm - len(made))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every run has been made, those of the comparison too, and the teardown came after the last one."""
+        last = self.runs[-1] if self.runs else None
+        is_torn_down = last is not None and is_own(last, TEARDOWN) and is_made(last)
+        return not self.left and (is_torn_down or not self.plan.recipe.teardown)
