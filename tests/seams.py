@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from logbook_agent import Logbook, log
-from logbook_agent.campaign import ab_prepare
+from logbook_agent.campaign import ab_question
 from logbook_agent.cli import main as logbook
 from logbook_agent.exports.api import ab, experiment, to_pandas, to_polars
 from logbook_agent.issue import marking
@@ -170,7 +170,7 @@ def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sl
 
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
     """The order of a comparison's runs follows from what `draw` returns for a moment, not from the moment."""
-    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(draw(moment)))
+    monkeypatch.setattr(ab_question, "drawn", lambda moment: drawn(draw(moment)))
 
 
 def order_of_pair(seed: int, pair: int) -> list[int]:

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, with_request
+from logbook_agent.campaign.ab_question import with_request
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.series import NotCounted, RunSeries
 from logbook_agent.campaign.trees import CodeChanged

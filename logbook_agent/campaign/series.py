@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
@@ -39,6 +40,16 @@ ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under 
 
 class NotCounted(ToolError):
     """Raised for a run that must not count, because of what was found before or after it."""
+
+
+class RunGuard(Protocol):
+    """Sees that the code of a series stays as it is."""
+
+    def measuring(self, command: Command, /) -> AbstractContextManager[None]:
+        """Look before and after a run. Raises NotCounted."""
+
+    def preparing(self, command: Command, /) -> AbstractContextManager[None]:
+        """The same for a command of setup or teardown, which may change more."""
 
 
 @contextlib.contextmanager
@@ -80,8 +91,8 @@ def begun(
 @dataclass(eq=False, slots=True)
 class RunSeries:
     """Makes runs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to stop cut one off
-    or came before one, `refused` why the budget allows no further one. `around` is entered for each run, and may raise
-    NotCounted. `waits`: a refused start is tried again already before a run was made."""
+    or came before one, `refused` why the budget allows no further one. `guard` sees that the code stays as it
+    is. `waits`: a refused start is tried again already before a run was made."""
 
     workspace: Workspace
     book: Book
@@ -93,7 +104,7 @@ class RunSeries:
     runs: list[Run] = field(default_factory=list)
     is_interrupted: bool = False
     refused: BudgetSpent | None = None
-    around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
+    guard: RunGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
     def each(self, rounds: Rounds, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
@@ -126,7 +137,7 @@ class RunSeries:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            run = [run for _, run in self._made([order])][-1]
+            run = [run for _, run in self._made([order], is_own=True)][-1]
             bad = run if bad is None and (not is_made(run) or ended_badly(run)) else bad
         return bad
 
@@ -136,7 +147,7 @@ class RunSeries:
         self.runs.append(submit(self.workspace, self.book, order))
         return self.runs[-1]
 
-    def _made(self, orders: Sequence[RunPlan], at_most: int = 1) -> Iterator[tuple[int, Run]]:
+    def _made(self, orders: Sequence[RunPlan], at_most: int = 1, *, is_own: bool = False) -> Iterator[tuple[int, Run]]:
         """Runs as they ended; one that was lost is made again, and the last one counts. One at a time is yielded when
         it is known that it may count. A spent budget ends the series; before its first run it is an error."""
         self._before(orders[0])
@@ -144,8 +155,10 @@ class RunSeries:
         waits = self.waits or at_most > 1 or any(map(is_made, self.runs))
         try:
             with contextlib.ExitStack() as stack:
-                for order in orders:
-                    stack.enter_context(self.around(order.command))
+                if self.guard is not None:
+                    look = self.guard.preparing if is_own else self.guard.measuring
+                    for order in orders:
+                        stack.enter_context(look(order.command))
                 found = make_runs(
                     self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits
                 )

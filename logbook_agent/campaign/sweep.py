@@ -168,8 +168,9 @@ class _Sweep:
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
-        self._series.around = CodeGuard(self._workspace, self._book.root, commands).measuring
+        self._series.guard = CodeGuard(self._workspace, self._book.root, commands)
         result = Pairs(self._series, request, axis, [AbCase(commands=commands, name=shared)]).carry_out()
+        self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of, with_budget
+from logbook_agent.campaign.ab_question import comparison_of, with_budget
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
 from logbook_agent.campaign.recipes.recipe import Recipe

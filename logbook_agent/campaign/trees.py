@@ -66,13 +66,13 @@ class WatchedTrees:
         self._tracked = {tree.name: {*checkout.tracked_in(tree.top), ".git"} for tree in trees}
         self._known = {tree.name: stamps(tree.top) for tree in trees}
 
-    def preparing(self, command: Command) -> contextlib.AbstractContextManager[None]:
+    def preparing(self, command: Command, /) -> contextlib.AbstractContextManager[None]:
         """The same, of a command of setup or teardown: it may rewrite tracked files of its own tree with the same
         content."""
         return self.measuring(command, is_setup=True)
 
     @contextlib.contextmanager
-    def measuring(self, command: Command, *, is_setup: bool = False) -> Iterator[None]:
+    def measuring(self, command: Command, /, *, is_setup: bool = False) -> Iterator[None]:
         """Check both trees before and after a run. Raises NotCounted if one does not hold its commit."""
         own = next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
         self._check("before", None, is_setup=is_setup)
@@ -115,7 +115,7 @@ class CodeGuard:
         }
 
     @contextlib.contextmanager
-    def preparing(self, _: Command) -> Iterator[None]:
+    def preparing(self, _: Command, /) -> Iterator[None]:
         """Check the code after a command of setup. Raises NotCounted."""
         yield
         changed = sorted({path for one in self._before.values() for path in changed_files(one, one.again())[0]})
@@ -132,7 +132,7 @@ class CodeGuard:
         return self._before.get(command.argv)
 
     @contextlib.contextmanager
-    def measuring(self, command: Command) -> Iterator[None]:
+    def measuring(self, command: Command, /) -> Iterator[None]:
         """Check the code after a run. Raises CodeChanged."""
         yield
         before = self.facts(command)

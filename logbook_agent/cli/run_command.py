@@ -120,7 +120,7 @@ def _placed(space: Workspace, request: RunRequest, display: Display) -> Abstract
     """What is asked for, with --frozen in a checkout that is there as long."""
     if not request.frozen:
         return nullcontext(request)
-    from logbook_agent.campaign.code_axis import frozen  # few runs are
+    from logbook_agent.campaign.checkouts import frozen  # few runs are
 
     return frozen(space, request, display)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of
+from logbook_agent.campaign.ab_question import comparison_of
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs, Stop
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.series import NotCounted, RunSeries, begun
@@ -89,6 +89,7 @@ class Measuring:
     def carry_out(self) -> GateMeasured:
         found = None
         with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+            made.guard = self._watched
             try:
                 cases = self._able(made) if self._set_up(made) else []
                 found = self._pairs(made, cases) if cases and not made.is_stopped() else None
@@ -126,7 +127,6 @@ class Measuring:
 
     def _own(self, made: RunSeries, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
         """Setup or teardown on each side; the first run that failed of each side where one did."""
-        made.around = functools.partial(self._watched.measuring, is_setup=True)
         found = {tree.name: made.own(self._orders(made, label, commands, tree)) for tree in self._trees}
         return {name: run for name, run in found.items() if run is not None}
 
@@ -148,7 +148,6 @@ class Measuring:
     def _able(self, made: RunSeries) -> list[JobCase]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
         able = []
-        made.around = self._watched.measuring
         for case in self._job.cases:
             bad: dict[str, Unmeasured] = {}
             for tree in self._trees:
@@ -212,7 +211,6 @@ class Measuring:
             )
             for case in cases
         ]
-        made.around = self._watched.measuring
         found = Pairs(made, self._request(), _AXIS, ready).carry_out()
         if found.stop is Stop.NOT_COUNTED:
             self._changed = found.why
