@@ -13,10 +13,9 @@ from pathlib import Path
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
-from logbook_agent.campaign.checkouts import in_trees, placed_in
+from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
 from logbook_agent.campaign.recorded_command import as_made, in_repository, invocation_of, is_secret, run_named
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.trees import Tree
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End

@@ -7,15 +7,15 @@ import contextlib
 import dataclasses
 import fnmatch
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_request import AbRequest, Sides, setup_of
-from logbook_agent.campaign.checkouts import frozen, in_trees, placed_in
+from logbook_agent.campaign.checkouts import Tree, frozen, in_trees, placed_in
 from logbook_agent.campaign.code_axis import sides_of_codes
+from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.trees import CodeGuard, WatchedTrees
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Comparison
@@ -50,35 +50,37 @@ def sides_of(
         return
     axis = parse_axis(request.axis)
     run = dataclasses.replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
+    request = dataclasses.replace(request, run=run)
     recorded, here = stated.code.get(stated.question.base) if stated is not None else None, None
     try:
-        here = _in_place(workspace, book, request, run, axis)
+        here = _in_folder(workspace, book, request, run, axis)
     except LogbookError:
         # Its program or its folder may be gone here, and be in the recorded code.
         if recorded is None or recorded.commit is None:
             raise
-    if (
-        stated is not None
-        and recorded is not None
-        and (here is None or _has_changed(recorded, here.code.get(axis.keys[0])))
-    ):
-        with _in_recorded(workspace, book, dataclasses.replace(request, run=run), display, stated, here) as sides:
+    if stated is not None and recorded is not None and (here is None or _has_changed(recorded, here)):
+        with _in_recorded(workspace, book, request, display, stated, axis, here) as sides:
             yield sides
     elif here is not None and run.frozen:
         with frozen(workspace, run, display) as copied:
-            sides = _in_place(workspace, book, request, copied, axis)
+            sides = _in_folder(workspace, book, request, copied, axis)
             yield dataclasses.replace(sides, argv=run.argv, needs=here.needs)
     elif here is not None:
         yield here
 
 
-def _has_changed(recorded: Code, now: CodeFacts | None) -> bool:
+def _has_changed(recorded: Code, sides: Sides) -> bool:
+    now = sides.code.get(sides.axis.keys[0])
     return now is not None and recorded.mark not in (None, now.code.mark)
 
 
-def _in_place(workspace: Workspace, book: Book, request: AbRequest, run: RunRequest, axis: AbAxis) -> Sides:
-    commands = _commands(workspace, run, axis)
-    guard = CodeGuard(workspace, book.root, commands)
+def _in_folder(
+    workspace: Workspace, book: Book, request: AbRequest, run: RunRequest, axis: AbAxis, trees: Sequence[Tree] = ()
+) -> Sides:
+    """The sides in the folder of a run, which is the user's own or in a checkout."""
+    runs = [(dataclasses.replace(run, env={**run.env, **axis.env(value)}), value) for value in axis.values]
+    commands = tuple(prepared(workspace, one, axis.words(run.argv, value), run.label) for one, value in runs)
+    guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
     facts = guard.facts(commands[0])
     return Sides(
         axis=axis,
@@ -87,56 +89,51 @@ def _in_place(workspace: Workspace, book: Book, request: AbRequest, run: RunRequ
         guard=guard,
         code={axis.keys[0]: facts} if facts is not None else {},
         setup=setup_of(workspace, request, run),
-        needs=_beside(workspace, commands[0], facts),
+        needs=_beside(workspace, commands[0], facts) if not trees else (),
     )
 
 
 @contextlib.contextmanager
 def _in_recorded(
-    workspace: Workspace, book: Book, request: AbRequest, display: Display, stated: Comparison, here: Sides | None
+    workspace: Workspace,
+    book: Book,
+    request: AbRequest,
+    display: Display,
+    stated: Comparison,
+    axis: AbAxis,
+    here: Sides | None,
 ) -> Iterator[Sides]:
     """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where files
     are not there that were, and no setup makes them."""
-    run, axis, recorded = request.run, parse_axis(request.axis), stated.code[stated.question.base]
-    afresh = ab_afresh(run.entry_id or "", stated, new=False)
+    run, entry_id = request.run, request.run.entry_id or ""
+    afresh = ab_afresh(entry_id, stated, new=False)
     folder = here.commands[0].cwd if here is not None else workspace.cwd / (run.cwd or ".")
     if repository_of(folder) is None:
         raise UsageError(
-            f"the code of {run.entry_id} has changed, and nothing has it as it was",
+            f"the code of {entry_id} has changed, and nothing has it as it was",
             cause=f"{folder} is in no git repository",
             hint=f"to ask the same of the code as it is now: {afresh}",
         )
-    with in_trees(workspace, run, "--id", {"copy": recorded}, display, book, afresh) as (checkout, trees):
-        lacks = [name for name in stated.run.needs if not (trees[0].top / name).exists()] if stated.run else []
+    codes = {"copy": stated.code[stated.question.base]}
+    with in_trees(workspace, run, "--id", codes, display, book, afresh) as (checkout, [tree]):
+        lacks = [name for name in stated.run.needs if not (tree.top / name).exists()] if stated.run else []
         if lacks and request.setup is None:
-            again = ab_more(run.entry_id or "", request.max_pairs)
+            again = ab_more(entry_id, request.max_pairs)
             raise UsageError(
-                f"the code has changed, and a checkout of {trees[0].commit[:9]} lacks {listed(lacks, _SHOWN)}",
+                f"the code has changed, and a checkout of {tree.commit[:9]} lacks {listed(lacks, _SHOWN)}",
                 cause="git does not hold them: a build made them, or they are data",
                 hint=f"{again} --setup 'COMMAND THAT MAKES THEM', or --setup true where the command needs none of them",
             )
-        there = placed_in(workspace, run, checkout, trees[0])
-        commands = _commands(workspace, there, axis)
-        if _has_changed(recorded, CodeGuard(workspace, book.root, commands).facts(commands[0])):
+        there = placed_in(workspace, run, checkout, tree)
+        sides = _in_folder(workspace, book, request, there, axis, [tree])
+        if _has_changed(codes["copy"], sides):
             raise UsageError(
-                f"the code of {run.entry_id} cannot be brought back as it was",
+                f"the code of {entry_id} cannot be brought back as it was",
                 cause="its record differs from it: a secret in its changes was replaced, a file lies outside of the"
                 " repository, or git changes files when it checks them out",
                 hint=f"to ask the same of the code as it is now: {afresh}",
             )
-        yield Sides(
-            axis=axis,
-            argv=run.argv,
-            commands=commands,
-            guard=WatchedTrees(checkout, trees),
-            setup=setup_of(workspace, request, there),
-        )
-
-
-def _commands(workspace: Workspace, run: RunRequest, axis: AbAxis) -> tuple[Command, ...]:
-    """The command of each side."""
-    sides = [(dataclasses.replace(run, env={**run.env, **axis.env(value)}), value) for value in axis.values]
-    return tuple(prepared(workspace, one, axis.words(run.argv, value), run.label) for one, value in sides)
+        yield dataclasses.replace(sides, argv=run.argv, code={})
 
 
 # -- what git does not hold ----------------------------------------------------------------------------

@@ -12,10 +12,10 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.trees import Tree, side_by_side
 from logbook_agent.findings.cases import short
 from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
@@ -23,7 +23,7 @@ from logbook_agent.running.executors.table import executor_named_by, named
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import imported_from
-from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_of
+from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
@@ -33,6 +33,33 @@ WORK = "WORK"
 COMMIT_CHARS = 9
 _MOST_BYTES = 64 * 2**20
 _PYTHON_PATH = "PYTHONPATH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run.
+    `environment`: where its virtual environment may be."""
+
+    name: str
+    commit: str
+    top: Path
+    folder: Path
+    environment: Path
+
+
+@contextlib.contextmanager
+def side_by_side(checkout: Checkout, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
+    """Commits by name as working trees, removed in the end. Give them names of one length: that of a path is part of
+    what a program meets. Raises StoreError where git cannot check one out."""
+    with checkout_folder(checkout) as above, contextlib.ExitStack() as stack:
+        trees = []
+        for name, commit in commits.items():
+            display.progress(f"checking out {name}: {commit[:12]}")
+            folder = stack.enter_context(checkout.worktree(above / name, commit))
+            # A folder that this commit does not have: its commands say so.
+            place = folder if folder.is_dir() else above / name
+            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
+        yield trees
 
 
 @contextlib.contextmanager

@@ -10,14 +10,14 @@ from pathlib import Path
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides, setup_of
 from logbook_agent.campaign.checkouts import COMMIT_CHARS, WORK, in_trees, placed_in
+from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.repeats import prepared
-from logbook_agent.campaign.trees import WatchedTrees
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.named_files import files_named
 from logbook_agent.running.provenance.worktrees import Checkout, bring
@@ -43,42 +43,36 @@ def sides_of_codes(
     named: dict[str, str | Code] = dict(zip(_NAMES, recorded, strict=True))
     with in_trees(workspace, run, "--code", named, display, book) as (checkout, trees):
         evaluator = _shared(checkout, request, [tree.top for tree in trees], stated)
-        rules = workspace.config.code
-        looks = [CodeLook(tree.folder, workspace.root, run.argv, workspace.environ, rules) for tree in trees]
-        facts = [look.facts() for look in looks]
-        identities = [found.code.identity for found in facts]
-        if stated is None:
-            differed = listed([one.path for one in evaluator if one.differed])
-            if identities[0] == identities[1] is not None:
-                raise UsageError(
-                    f"{codes[0]} and {codes[1]} are the same code"
-                    + (f" but for {differed}, which measures them" if differed else ""),
-                    cause="they have the same files outside of the logbooks, documents left out",
-                    hint="--evaluator none measures each with its own" if differed else _other_code(book, request),
-                )
-            if differed:
-                display.progress(f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator none")
-        commits = [tree.commit for tree in trees]
-        labels = tuple(map(_label, [checkout] * len(trees), codes, commits, identities))
-        labels = stated.question.values if stated is not None else labels
         placed = [placed_in(workspace, run, checkout, tree) for tree in trees]
+        commands = tuple(prepared(workspace, one, one.argv, run.label) for one in placed)
+        guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
+        facts = [guard.facts(command) or CodeFacts() for command in commands]
+        differed = listed([one.path for one in evaluator if one.differed])
+        if stated is None and facts[0].code.identity == facts[1].code.identity is not None:
+            raise UsageError(
+                f"{codes[0]} and {codes[1]} are the same code"
+                + (f" but for {differed}, which measures them" if differed else ""),
+                cause="they have the same files outside of the logbooks, documents left out",
+                hint="--evaluator none measures each with its own" if differed else _other_code(book, request),
+            )
+        if stated is None and differed:
+            display.progress(f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}")
+        sides = list(zip(codes, trees, facts, strict=True))
+        labels = tuple(_label(checkout, code, tree.commit, found.code.identity) for code, tree, found in sides)
+        labels = stated.question.values if stated is not None else labels
+        configs = {label: {CODE_AXIS: label} for label in labels}
         yield Sides(
-            axis=AbAxis(
-                name=CODE_AXIS,
-                values=labels,
-                configs={label: {CODE_AXIS: label} for label in labels},
-                evaluator=evaluator,
-            ),
+            axis=AbAxis(name=CODE_AXIS, values=labels, configs=configs, evaluator=evaluator),
             argv=run.argv,
-            commands=tuple(prepared(workspace, one, one.argv, run.label) for one in placed),
-            guard=WatchedTrees(checkout, trees),
+            commands=commands,
+            guard=guard,
             code=dict(zip(labels, facts, strict=True)),
             setup=tuple(command for one in placed for command in setup_of(workspace, request, one)),
             lines=tuple(
-                f"- {label}: `{commit}` {checkout.subject_of(commit)}".rstrip()
+                f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()
                 # A commit differs from its checkout where the evaluator of the base was brought in.
                 + (", with changes" if found.code.dirty and label.startswith(f"{WORK}+") else "")
-                for label, commit, found in zip(labels, commits, facts, strict=True)
+                for label, (_, tree, found) in zip(labels, sides, strict=True)
             ),
         )
 

@@ -11,8 +11,8 @@ from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import with_request
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import lacking
-from logbook_agent.campaign.series import NotCounted, RunSeries
-from logbook_agent.campaign.trees import CodeChanged
+from logbook_agent.campaign.code_guard import CodeChanged
+from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
@@ -45,7 +45,6 @@ class Stop(StrEnum):
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
-    NOT_COUNTED = "not-counted"
     CODE_CHANGED = "code-changed"
     INTERRUPTED = "interrupted"
     NOT_COMPARABLE = "not-comparable"
@@ -136,11 +135,9 @@ class Pairs:
             for _, run in self._series.each(self._rounds(), together=self._is_together):
                 self._made |= {run.part} if self._is_part(run) else set()
                 self._ended = self._ended or self._failure(run)
-        except NotCounted as error:
+        except CodeChanged as error:
             self._leave_out(error.message)
-            more = f"; {error.hint}" if self._again() else ""
-            stop = Stop.CODE_CHANGED if isinstance(error, CodeChanged) else Stop.NOT_COUNTED
-            self._ended = stop, f"{error.message}{more}"
+            self._ended = Stop.CODE_CHANGED, error.message + (f"; {error.hint}" if self._again() else "")
         if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
             self._ended = Stop.INTERRUPTED, self._rest()
         if self._ended is None:
@@ -148,7 +145,7 @@ class Pairs:
             run = self._series.runs[first:][-1]
             self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
         stop, why = self._ended
-        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
+        if stop in (Stop.FAILED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
             self._look()
         if stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(why)

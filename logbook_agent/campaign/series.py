@@ -16,7 +16,7 @@ from typing import Protocol
 
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import BudgetSpent, Locked, ToolError
+from logbook_agent.model.errors import BudgetSpent, Locked
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
@@ -38,18 +38,14 @@ _REFRESH_S = 10.0
 ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
 
 
-class NotCounted(ToolError):
-    """Raised for a run that must not count, because of what was found before or after it."""
-
-
 class RunGuard(Protocol):
     """Sees that the code of a series stays as it is."""
 
     def measuring(self, command: Command, /) -> AbstractContextManager[None]:
-        """Look before and after a run. Raises NotCounted."""
+        """Look after a run. Raises ToolError for one that must not count."""
 
     def preparing(self, command: Command, /) -> AbstractContextManager[None]:
-        """The same for a command of setup or teardown, which may change more."""
+        """The same for a command of setup or teardown."""
 
 
 @contextlib.contextmanager

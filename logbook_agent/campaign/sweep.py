@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.pairs import AbCase, Pairs, Stop
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
@@ -21,7 +22,6 @@ from logbook_agent.campaign.sweep_request import (
     request_of,
 )
 from logbook_agent.campaign.sweep_result import SweepResult, row_problems, write_csv
-from logbook_agent.campaign.trees import CodeGuard
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
@@ -168,7 +168,7 @@ class _Sweep:
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
-        self._series.guard = CodeGuard(self._workspace, self._book.root, commands)
+        self._series.guard = CodeGuard(looks_at(self._workspace, self._book.root, commands))
         result = Pairs(self._series, request, axis, [AbCase(commands=commands, name=shared)]).carry_out()
         self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):

@@ -12,10 +12,11 @@ from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
+from logbook_agent.campaign.checkouts import Tree
+from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs, Stop
 from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.series import NotCounted, RunSeries, begun
-from logbook_agent.campaign.trees import Tree, WatchedTrees
+from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
@@ -28,6 +29,7 @@ from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -77,27 +79,26 @@ class Measuring:
         book: Book,
         job: GateJob,
         trees: Sequence[Tree],
-        watched: WatchedTrees,
         terms: PairTerms,
         display: Display,
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
         self._trees, self._terms, self._display = tuple(trees), terms, display
-        self._watched, self._changed = watched, ""
+        self._changed = ""
         self._unmeasured: list[Unmeasured] = []
 
     def carry_out(self) -> GateMeasured:
         found = None
         with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
-            made.guard = self._watched
+            made.guard = self._guard()
             try:
                 cases = self._able(made) if self._set_up(made) else []
                 found = self._pairs(made, cases) if cases and not made.is_stopped() else None
-            except NotCounted as error:
+            except CodeChanged as error:
                 self._changed = error.message
             finally:
                 # Whatever it changes is met before the next run.
-                with contextlib.suppress(NotCounted):
+                with contextlib.suppress(CodeChanged):
                     self._own(made, TEARDOWN, self._job.teardown)
         return GateMeasured(
             book=self._book,
@@ -111,6 +112,11 @@ class Measuring:
             interrupted=made.is_interrupted,
             changed=self._changed or None,
         )
+
+    def _guard(self) -> CodeGuard:
+        space = self._space
+        looks = [CodeLook(t.folder, space.root, (), space.environ, space.config.code) for t in self._trees]
+        return CodeGuard(looks, {tree.folder: tree.name for tree in self._trees})
 
     # -- before the pairs -------------------------------------------------------------------------------
 
@@ -212,7 +218,7 @@ class Measuring:
             for case in cases
         ]
         found = Pairs(made, self._request(), _AXIS, ready).carry_out()
-        if found.stop is Stop.NOT_COUNTED:
+        if found.stop is Stop.CODE_CHANGED:
             self._changed = found.why
         if found.stop is Stop.FAILED:
             self._failed(made.runs[-1])
