@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,8 @@ from logbook_agent.campaign.planned_claim import claimed
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.advice import ab_more
+from logbook_agent.findings.advice import ab_more, measure
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
-from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.codec import encode
@@ -217,26 +215,13 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
 
 
 def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
-    """That an entry has no planned command to run, with one that it has run."""
-    entry = record.entry
-    labels = [c.label for c in entry.commands if c.label]
-    ran = [c for c in commands_of(record) if request.label in (None, c.label)][-1:]
-    there = (
-        f"its planned commands: {', '.join(labels)}"
-        if labels
-        else "each was executed"
-        if entry.commands
-        else "it has no plan"
-    )
-    words = ["logbook", "run", "--id", entry.id]
-    words += ["--repeat", str(request.times)] if request.times > 1 else []
-    words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
-    words += ["--shell"] if ran and ran[0].shell else []
-    text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
+    """That an entry has no planned command to run, with what to type."""
+    labels = [c.label for c in record.entry.commands if c.label]
+    done = "each was executed" if record.entry.commands else "it has no plan"
     return UsageError(
-        f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
-        cause=there,
-        hint=f"{'repeat its last command' if ran else 'give one'}: {shlex.join(words)} -- {text}",
+        f"{record.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
+        cause=f"its planned commands: {', '.join(labels)}" if labels else done,
+        hint=measure(record),
     )
 
 
@@ -318,7 +303,13 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.times)
     if request.entry_id is not None:
-        _check_kind(book.entry(request.entry_id))
+        entry = book.entry(request.entry_id)
+        if not entry.noise:
+            raise UsageError(
+                f"{entry.id} is not a measurement of noise",
+                cause="its runs are not repeats of one command, and runs that are added would change what it says",
+                hint="to start a new entry, leave --id out",
+            )
     elif request.times < 2 * FEWEST_PAIRS:
         raise UsageError(
             f"--repeat {request.times} is too few to measure noise",
@@ -327,13 +318,3 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
         )
     made = run(workspace, request, display, tell=display.progress)
     return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))
-
-
-def _check_kind(entry: Entry) -> None:
-    """Raises UsageError for an entry whose runs are there for something else."""
-    if not entry.noise:
-        raise UsageError(
-            f"{entry.id} is not a measurement of noise",
-            cause="its runs are not repeats of one command, and runs that are added would change what it says",
-            hint="to start a new entry, leave --id out",
-        )
