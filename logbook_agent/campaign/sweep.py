@@ -18,7 +18,6 @@ from logbook_agent.campaign.sweep_request import (
     onward,
     prepare_sweep,
     prepared_run,
-    progress_of,
     request_of,
 )
 from logbook_agent.campaign.sweep_result import SweepResult, row_problems, write_csv
@@ -27,7 +26,6 @@ from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.gates import judged
 from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, has_failed
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
@@ -54,18 +52,19 @@ def sweep(
     """
     known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    workspace, book, chosen, request = prepared.workspace, prepared.book, prepared.chosen, prepared.request
+    request, progress = prepared.request, prepared.progress
+    workspace, book, chosen = progress.workspace, progress.book, progress.chosen
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     commands = check_commands(workspace, request, chosen)
     for v in prepared.found:
         (tell or workspace.warnings.append)(v.text)
     # Who named the entry sees what it starts.
-    for command in commands if request.entry_id is not None and prepared.progress.left else ():
+    for command in commands if request.entry_id is not None and progress.left else ():
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
+        return progress.entry or _found_or_new(workspace, book, request, chosen, known)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
@@ -78,7 +77,7 @@ def _found_or_new(
     """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
     with book.lock():
         if not request.new and set(book.names.ids) != set(known):
-            found = prepare_sweep(workspace, request, needs_logbook=True).entry
+            found = prepare_sweep(workspace, request, needs_logbook=True).progress.entry
             if found is not None:
                 return found
         check_budget(workspace, book)
@@ -127,7 +126,8 @@ class _Sweep:
     def _progress(self) -> Progress:
         """What there is of the plan now."""
         entry = self._series.entry
-        return progress_of(self._workspace, self._chosen, self._book, entry, self._book.runs(entry.id))
+        runs = self._book.runs(entry.id)
+        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, entry=entry, runs=runs)
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
@@ -136,7 +136,7 @@ class _Sweep:
         self._series.display.progress("", self._so_far(tally, left))
         for place, run in self._series.each([map(self._order, todo)], at_most=self._parallel):
             self._took_s += [run.duration_s] if run.duration_s is not None else []
-            [kept] = judged([self._kept(run)], progress.gates)
+            [kept] = progress.judge([self._kept(run)])
             tally.add(todo[place].case, kept)
             left -= 1
             self._series.display.progress(self._line(tally, todo[place], kept, left), self._so_far(tally, left))
@@ -147,10 +147,9 @@ class _Sweep:
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
-        contenders = progress.tally.contenders(progress.baseline)
-        if contenders is None:
+        if progress.contenders is None:
             return
-        other, base = contenders
+        other, base = progress.contenders
         before = self._series.entry.comparison
         axis, shared = sides_of(self._plan, base, other)
         if len({redacted(value, self._workspace.redactor) for value in axis.values}) < 2:

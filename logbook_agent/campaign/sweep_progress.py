@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, compared_groups, describe
-from logbook_agent.findings.measurements import is_case, unit_of, value_in
+from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
+from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.gates import Gate, judged
+from logbook_agent.model.gates import gates_of, judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
     COMPARISON,
@@ -90,6 +92,15 @@ def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> lis
     """How long finished runs of a recipe's cases took at a scale."""
     runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
     return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
+
+
+def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
+    """The metric that says which case is best: the recipe's first, else the logbook's."""
+    declared = book.header.metrics if book is not None else ()
+    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
+    if wanted is None:
+        return next((m for m in declared if m.primary), None)
+    return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
 
 
 # -- what is measured and left -------------------------------------------------------------------------
@@ -230,18 +241,19 @@ def _first(plan: SweepPlan, cases: Sequence[PlannedCase], values: Mapping[str, S
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """`runs` are all of the entry, `metric` the one that says which case is best; `baseline` is the config of the
-    logbook's. `is_settled` says whether the entry's comparison is. `retries`: failed runs are to be made again;
-    `gates` are those of the logbook and of the entry."""
+    """How far the chosen plan is, with the `runs` of its `entry`; without one, nothing is made. `retries`: failed runs
+    are to be made again."""
 
     workspace: Workspace
-    plan: SweepPlan
-    metric: Metric | None
-    runs: tuple[Run, ...]
-    baseline: Mapping[str, Scalar] | None = None
-    is_settled: Callable[[], bool] = lambda: False
+    book: Book | None
+    chosen: Chosen
+    entry: Entry | None = None
+    runs: tuple[Run, ...] = ()
     retries: bool = False
-    gates: tuple[Gate, ...] = ()
+
+    @property
+    def plan(self) -> SweepPlan:
+        return self.chosen.plan
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
@@ -252,7 +264,11 @@ class Progress:
     @cached_property
     def judged(self) -> dict[int, Run]:
         """Those by their numbers, as they are judged."""
-        return {run.run: run for run in judged([run for runs in self.made.values() for run in runs], self.gates)}
+        return {run.run: run for run in self.judge([run for runs in self.made.values() for run in runs])}
+
+    def judge(self, runs: Sequence[Run]) -> tuple[Run, ...]:
+        """Runs as the gates of the logbook and the recipe judge them."""
+        return judged(runs, gates_of(self.chosen.recipe.gates, self.book.header.gates if self.book is not None else ()))
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
         """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
@@ -266,11 +282,25 @@ class Progress:
     @cached_property
     def tally(self) -> Tally:
         """The values of the runs of the plan."""
-        tally = Tally(self.plan, self.metric)
+        tally = Tally(self.plan, deciding(self.chosen, self.book))
         for planned in self.plan:
             for run in self.made_of(planned):
                 tally.add(planned.case, self.judged[run.run])
         return tally
+
+    @cached_property
+    def contenders(self) -> tuple[PlannedCase, PlannedCase] | None:
+        """The case to compare after exploring, and its base."""
+        baseline = baseline_cases(self.book.header) if self.book is not None else ()
+        return self.tally.contenders(baseline[0] if baseline else None)
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the comparison that the entry states is settled."""
+        if self.book is None or self.entry is None or self.entry.comparison is None:
+            return False
+        answer = read(self.workspace, self.book).comparisons.answer_of(self.entry.id)
+        return answer is not None and answer.is_settled
 
     @property
     def left(self) -> int:
@@ -284,7 +314,7 @@ class Progress:
         confirm = self.plan.recipe.confirm
         if not confirm or self.plan.is_comparison:
             return 0
-        if not self.todo and (self.tally.contenders(self.baseline) is None or self.is_settled()):
+        if not self.todo and (self.contenders is None or self._is_settled):
             return 0
         made = [run for run in self.runs if run.label == COMPARISON and is_made(run) and not has_failed(run)]
         return max(0, 2 * confirm - len(made))
