@@ -13,10 +13,8 @@ from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure
-from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
-from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
@@ -29,6 +27,9 @@ from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.shell_words import command_line
 from logbook_agent.text.times import day
+
+# How often a command is run to measure noise, unless a number is given.
+NOISE_RUNS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,17 +154,13 @@ def run(
         else:
             for _, run_made in made.each([orders]):
                 plan.executed(run_made)
-    is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
-    if is_first and (why := unmeasured(made.runs, book.header.metrics)) is not None:
-        workspace.warnings.append(why)
+    if not is_sent:
+        workspace.warnings += _unmeasured(made)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
         again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
-    # Of a single run that was cut off nothing needs to be said.
-    is_series = len(plan.commands) * (request.discard + request.times) > 1
-    if made.is_cut_off and (is_series or not made.runs):
-        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.times))
+    workspace.warnings += _rest(made, request, plan.commands)
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -183,11 +180,22 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
-def _rest(made: RunSeries, commands: Sequence[Command], total: int) -> str:
-    """What is left of a series that was interrupted, and what to type."""
-    whole = sum(is_made(run) for run in made.runs if not run.discarded)
-    again = f"the same command with --id {made.entry.id} --repeat {total - whole}"
-    return made.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {made.entry.id}")
+def _unmeasured(series: RunSeries) -> list[str]:
+    """Why the first runs of an entry measured nothing."""
+    is_first = bool(series.runs) and series.runs[0].run == 1
+    why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
+    return [why] if why is not None else []
+
+
+def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:
+    """What is left of a series that was interrupted, and what to type; of a single run nothing needs to be said."""
+    is_single = len(commands) * (request.discard + request.times) <= 1
+    if not series.is_cut_off or (is_single and series.runs):
+        return []
+    total = len(commands) * request.times
+    whole = sum(is_made(run) for run in series.runs if not run.discarded)
+    again = f"the same command with --id {series.entry.id} --repeat {total - whole}"
+    return [series.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {series.entry.id}")]
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
@@ -281,40 +289,3 @@ def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
                 cause=f"it is looked for in {folder}, where the command runs",
                 hint="give its path from there, or a whole one",
             )
-
-
-# How often the command is run, unless a number is given.
-NOISE_RUNS = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseResult:
-    """The runs just made, and what all runs of the entry say."""
-
-    made: RunResult
-    found: tuple[Noise, ...]
-
-    def data(self) -> dict[str, object]:
-        return {**self.made.data(), "noise": [encode(f) for f in self.found]}
-
-
-def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseResult:
-    """Run a command several times, as a request of `noise`. Nothing is written when it does not fit."""
-    book = workspace.book(request.entry_id)
-    check_count("--repeat", request.times)
-    if request.entry_id is not None:
-        entry = book.entry(request.entry_id)
-        if not entry.noise:
-            raise UsageError(
-                f"{entry.id} is not a measurement of noise",
-                cause="its runs are not repeats of one command, and runs that are added would change what it says",
-                hint="to start a new entry, leave --id out",
-            )
-    elif request.times < 2 * FEWEST_PAIRS:
-        raise UsageError(
-            f"--repeat {request.times} is too few to measure noise",
-            cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
-            hint=f"--repeat {NOISE_RUNS}",
-        )
-    made = run(workspace, request, display, tell=display.progress)
-    return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))

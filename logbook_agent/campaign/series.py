@@ -118,7 +118,9 @@ class RunSeries:
                     last[place] = run
                     if is_made(run):
                         yield first + place, run
-                if self.refused is not None or not all(map(is_made, last.values())):
+                is_cut = self.refused is not None or not all(map(is_made, last.values()))
+                # At a request to stop, some of many are never sent.
+                if is_cut or (at_most > 1 and self.is_stopped()):
                     return
                 first += len(unit)
 
@@ -133,7 +135,9 @@ class RunSeries:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            run = [run for _, run in self._made([order], is_own=True)][-1]
+            ended = [run for _, run in self._made([order], is_own=True)]
+            # The run before it, where the budget refuses this one.
+            run = (ended or self.runs)[-1]
             bad = run if bad is None and (not is_made(run) or ended_badly(run)) else bad
         return bad
 

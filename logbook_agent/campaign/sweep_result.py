@@ -8,7 +8,8 @@ from pathlib import Path
 
 from logbook_agent.campaign.recipes.expand import describe_run
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.campaign.sweep_progress import Best, Progress
+from logbook_agent.campaign.sweep_progress import Progress
+from logbook_agent.campaign.sweep_tally import Best
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import data as answer_data

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated
 
-from logbook_agent.campaign.repeats import NoiseResult, RunData, RunRequest, RunResult, run
-from logbook_agent.campaign.repeats import noise as noise_of_runs
+from logbook_agent.campaign.noise import NoiseResult
+from logbook_agent.campaign.noise import noise as noise_of_runs
+from logbook_agent.campaign.repeats import RunData, RunRequest, RunResult, run
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display

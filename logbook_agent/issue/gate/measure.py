@@ -14,7 +14,8 @@ from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
-from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs, Stop
+from logbook_agent.campaign.pair_judge import Stop
+from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
