@@ -42,7 +42,7 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class PairsEnd:
     """Why no further pair is made, and that in words."""
 
     stop: Stop
@@ -63,7 +63,7 @@ class PairJudge:
         self._said = ""  # of the pair before
         self._began = time.monotonic()
 
-    def look(self) -> Ended | None:
+    def look(self) -> PairsEnd | None:
         """Judge the pairs so far: why no further one is made, or None to continue."""
         if not self.pairs:
             return None
@@ -87,7 +87,7 @@ class PairJudge:
             return None
         return f"{seen.state}{_code(run)}{f', {broken}' if broken is not None else ''}"
 
-    def _settled(self, answer: Answer) -> Ended | None:
+    def _settled(self, answer: Answer) -> PairsEnd | None:
         """Why to stop after a block: no further pair settles anything. A comparison that was settled before, and is
         asked again, is replicated first."""
         made, request = self.pairs - self.before, self._request
@@ -100,13 +100,13 @@ class PairJudge:
         if not (is_new or resumed or (made and not may_replicate)):
             return None
         said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
-        return Ended(stop=Stop.SETTLED, why=f"the answer stays open: it needs {said}" if said else "settled")
+        return PairsEnd(stop=Stop.SETTLED, why=f"the answer stays open: it needs {said}" if said else "settled")
 
-    def _spent(self, answer: Answer) -> Ended | None:
+    def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self.pairs >= self.budget:
             more = "" if answer.is_settled or self.is_fixed else self._to_continue(answer)
-            return Ended(stop=Stop.PAIRS, why=f"{counted(self.pairs - self.before, 'pair')} made{more}")
+            return PairsEnd(stop=Stop.PAIRS, why=f"{counted(self.pairs - self.before, 'pair')} made{more}")
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
             return None
@@ -114,9 +114,9 @@ class PairJudge:
             return None
         more = "" if answer.is_settled else self._to_continue()
         why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
-        return Ended(stop=Stop.TIME, why=why)
+        return PairsEnd(stop=Stop.TIME, why=why)
 
-    def _nothing(self) -> Ended:
+    def _nothing(self) -> PairsEnd:
         """Why no pair counts, with what was wrong with the output."""
         found, why = self.answer, ["nothing was measured"]
         if found is not None:
@@ -129,7 +129,7 @@ class PairJudge:
             why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
         problems = dict.fromkeys(str(p) for run in runs for p in run.problems if p.grade != "noted")
         text = "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
-        return Ended(stop=Stop.NOT_COMPARABLE, why=text)
+        return PairsEnd(stop=Stop.NOT_COMPARABLE, why=text)
 
     @property
     def is_fixed(self) -> bool:

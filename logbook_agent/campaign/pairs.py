@@ -11,7 +11,7 @@ from logbook_agent.campaign.ab_question import with_request
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
-from logbook_agent.campaign.pair_judge import Ended, PairJudge, Stop, stated_in
+from logbook_agent.campaign.pair_judge import PairsEnd, PairJudge, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
@@ -96,7 +96,7 @@ class Pairs:
         self._entry = with_request(series.workspace, series.book, series.entry, request, budget)
         self._stated = stated_in(self._entry)
         self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
-        self._ended: Ended | None = None
+        self._ended: PairsEnd | None = None
         self._part = Part(pair=0, side="")  # what the last order is for
 
     def carry_out(self) -> AbResult:
@@ -108,25 +108,25 @@ class Pairs:
                 self._made |= {run.part} if self._is_part(run) else set()
                 self._part = run.part or self._part
                 if self._ended is None and (how := judge.failure(run, self._part.side)) is not None:
-                    self._ended = Ended(stop=Stop.FAILED, why=self._failed(run, how))
+                    self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(run, how))
         except CodeChanged as error:
             self._leave_out(error.message)
             why = error.message + (f"; {error.hint}" if judge.again() else "")
-            self._ended = Ended(stop=Stop.CODE_CHANGED, why=why)
+            self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=why)
         if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
-            self._ended = Ended(stop=Stop.INTERRUPTED, why=judge.rest())
+            self._ended = PairsEnd(stop=Stop.INTERRUPTED, why=judge.rest())
         if self._ended is None:
             # One that was lost, or never started, ends it as a failure does.
-            self._ended = Ended(stop=Stop.FAILED, why=self._failed(self._series.runs[first:][-1]))
+            self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(self._series.runs[first:][-1]))
         if self._ended.stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(self._ended.why)
         return self._result(self._ended)
 
     def not_prepared(self, run: Run) -> AbResult:
         """The result where a command of setup failed, and nothing was measured."""
-        return self._result(Ended(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
+        return self._result(PairsEnd(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
 
-    def _result(self, ended: Ended) -> AbResult:
+    def _result(self, ended: PairsEnd) -> AbResult:
         if ended.stop in (Stop.FAILED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
             self._judge.look()
         return AbResult(
