@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from logbook_agent import Logbook, log
-from logbook_agent.campaign import ab_prepare
+from logbook_agent.campaign import ab_question
 from logbook_agent.cli import main as logbook
 from logbook_agent.exports.api import ab, experiment, to_pandas, to_polars
 from logbook_agent.issue import marking
@@ -170,7 +170,7 @@ def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sl
 
 def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
     """The order of a comparison's runs follows from what `draw` returns for a moment, not from the moment."""
-    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(draw(moment)))
+    monkeypatch.setattr(ab_question, "drawn", lambda moment: drawn(draw(moment)))
 
 
 def order_of_pair(seed: int, pair: int) -> list[int]:
@@ -197,7 +197,7 @@ _SIZES = {
     "silence while GitHub does not answer, s": "logbook_agent.issue.github.SAY_EVERY_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
     "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
-    "pause between views of a series, s": "logbook_agent.campaign.driver._REFRESH_S",
+    "pause between views of a series, s": "logbook_agent.campaign.series._REFRESH_S",
     "wait for news from another machine, s": "logbook_agent.cluster.remote._LOOK_S",
     "age of a job for each second between looks": "logbook_agent.cluster.submitter._PER_AGE",
     "wait for the end of a cancelled run, s": "logbook_agent.campaign.detached_runs._ENDING_S",

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
-from logbook_agent.campaign.code_axis import command_in, in_trees
+from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
 from logbook_agent.campaign.recorded_command import as_made, in_repository, invocation_of, is_secret, run_named
-from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.trees import Tree
+from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End
@@ -77,11 +76,14 @@ def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) ->
     with contextlib.ExitStack() as stack:
         try:
             request = as_made(space, given, invocation_of(run), f"{run.entry}/{run.run}")
+            if request.on is not None:
+                raise _Missing(f"it ran on {request.on}, and is made again on this machine alone")
             codes = {_NAME: code}
             checkout, [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
             for file in run.inputs:
                 _bring_input(file.path, checkout, tree)
-            command = command_in(space, request, checkout, tree)
+            placed = placed_in(space, request, checkout, tree)
+            command = prepared(space, placed, placed.argv, placed.label)
         except (CommandNotFound, NotExecutable, UsageError) as error:
             raise _Missing(error.said) from error
         plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))

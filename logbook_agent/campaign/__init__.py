@@ -1,1 +1,1 @@
-"""Series of runs in one entry: the driver and its designs, which are repeats, noise, A/B and sweeps of recipes."""
+"""Series of runs in one entry: what plans them, makes them and judges them. Repeats, noise, A/B and sweeps."""

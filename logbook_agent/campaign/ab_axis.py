@@ -20,7 +20,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
 NO_FLAG = "null"
 """The value for a command without the flag, as in recipes."""
-_PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,24 +155,12 @@ def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]
             cause=f"only one of them can take the values of --axis {axis.name}",
             hint=f"write {ANY} in place of the value that changes",
         )
+    flag = f"--{axis.name.replace('_', '-')}"
     raise UsageError(
         f"the command has no place for the value of {axis.name}",
         cause=f"it has neither a flag of that name nor {ANY}, so every run would be the same",
-        hint=f"logbook ab {axis.option} -- {command_line(_with_place(axis, command))}",
+        hint=f"logbook ab {axis.option} -- {command_line([*command, flag, ANY])}",
     )
-
-
-def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
-    """The command as it was probably meant."""
-    from difflib import get_close_matches  # costs more than the rest; only errors need it
-
-    words = list(command)
-    for at, word in enumerate(words):
-        misspelt = [name for name in _PLACE.findall(word) if get_close_matches(name, [axis.name, ANY[1:-1]], n=1)]
-        if misspelt:
-            words[at] = word.replace(f"{{{misspelt[0]}}}", ANY)
-            return words
-    return [*words, f"--{axis.name.replace('_', '-')}", ANY]
 
 
 def described(axis: AbAxis) -> str:

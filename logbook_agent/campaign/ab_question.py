@@ -3,26 +3,111 @@ again."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from logbook_agent.campaign.ab_prepare import AbRequest, Sides
+from logbook_agent.campaign.ab_axis import AbAxis, described
+from logbook_agent.campaign.ab_request import AbRequest, Sides, check_pairs
+from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
+from logbook_agent.entries.judging import check_gates, with_gates
 from logbook_agent.findings.comparison.pairs import plain_words
 from logbook_agent.findings.read import read
+from logbook_agent.model.code import Code
 from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Invocation
+from logbook_agent.model.comparison import (
+    CODE_AXIS,
+    MINIMUM_EFFECT,
+    Comparison,
+    Design,
+    Invocation,
+    Question,
+    drawn,
+)
 from logbook_agent.model.entry import Entry, is_withdrawn
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import digest
+from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
+from logbook_agent.running.run_budget import check_budget
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.store.book import Book
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.commands.axis_words import ANY
 from logbook_agent.text.redaction.plain import redacted
 
 
-def invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
+def comparison_of(workspace: Workspace, header: Header, request: AbRequest, axis: AbAxis) -> Comparison:
+    """The comparison of an axis that is asked for. Metrics that are not named are the primary ones of the
+    logbook."""
+    names = tuple(redacted(key, workspace.redactor) for key in axis.keys)
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"two values of {axis.name} are the same text after secrets are redacted",
+            cause="sides are told apart by their values, and the record holds no secrets",
+            hint="name the values by something else: a variable that the command reads them from",
+        )
+    question = Question(
+        axis=axis.name,
+        base=names[0],
+        sides=names[1:],
+        metrics=request.metrics or tuple(m.name for m in header.metrics if m.primary),
+        minimum_effect=MINIMUM_EFFECT if request.minimum_effect is None else request.minimum_effect,
+    )
+    seed = int.from_bytes(drawn(workspace.moment())[:4]) if request.seed is None else request.seed
+    design = Design(seed=seed, budget_pairs=request.pairs, fixed=request.fixed is not None, copy=copy_of(workspace))
+    return Comparison(question=question, design=design, evaluator=axis.evaluator)
+
+
+def copy_of(workspace: Workspace) -> str:
+    """What tells this working copy from clones and worktrees."""
+    return digest(this_host(), str(workspace.root))[:5]
+
+
+def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, display: Display) -> Entry:
+    """The latest entry that asks the same of the same code, else a new one that states the comparison. Raises
+    UsageError for an entry whose number of pairs is fixed, and made."""
+    asked = replace(
+        comparison_of(workspace, book.header, request, sides.axis),
+        run=_invocation(workspace, request, sides),
+        code={side: facts.code for side, facts in sides.code.items()},
+    )
+    # Of two that begin at once, one makes it for both.
+    with book.lock():
+        before = _asked_before(workspace, book, asked) if not request.new else None
+        if before is None or before.comparison is None:
+            return _new_entry(workspace, book, request, sides, asked)
+        pairs = {(run.part.copy, run.part.pair) for run in book.runs(before.id) if run.part is not None}
+        check_pairs(before, before.comparison, request, len(pairs))
+        check_gates(book.record(before.id), request.gates)
+    display.progress(f"{before.id} asks the same, and gets the pairs; for another entry: --new")
+    if not is_stated(before, request.run.prose):
+        workspace.warnings.append(f"the text of {before.id} stays as it is; logbook edit changes it")
+    return before
+
+
+def _new_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sides, asked: Comparison) -> Entry:
+    prose = request.run.prose
+    if sides.lines:
+        prose = replace(prose, fields=("Code=" + "\n".join(sides.lines), *prose.fields))
+    # What the code has beside a commit is written into the logbook.
+    asked = replace(asked, code=_kept(workspace, book, sides.code))
+    check_budget(workspace, book)
+    prose = with_relations(book, prose)
+    check_required(workspace, prose, request.run.label)
+    draft = draft_entry(workspace, prose, title=prose.title or described(sides.axis))
+    return create_entry(workspace, book, replace(draft, comparison=asked))
+
+
+def _kept(workspace: Workspace, book: Book, code: Mapping[str, CodeFacts]) -> dict[str, Code]:
+    files = book.files.below(book.topic)
+    return {side: keep_code(facts, files=files, redactor=workspace.redactor) for side, facts in code.items()}
+
+
+def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invocation:
     """How the runs of a request are made, without secrets."""
     run, axis = request.run, sides.axis
     found = Invocation(
@@ -45,40 +130,54 @@ def invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoca
     return decode(Invocation, redacted(encode(found), workspace.redactor))
 
 
-def stated(comparison: Comparison, run: Invocation, code: Mapping[str, CodeFacts]) -> Comparison:
-    """The comparison with its command and its code."""
-    return dataclasses.replace(comparison, run=run, code={side: facts.code for side, facts in code.items()})
+# -- more of it ----------------------------------------------------------------------------------------
 
 
-def keeping(workspace: Workspace, book: Book, comparison: Comparison, code: Mapping[str, CodeFacts]) -> Comparison:
-    """The comparison, after what its code has beside a commit was written into the logbook."""
-    kept = {
-        side: keep_code(facts, files=book.files.below(book.topic), redactor=workspace.redactor)
-        for side, facts in code.items()
-    }
-    return dataclasses.replace(comparison, code=kept)
+def with_request(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, budget_pairs: int) -> Entry:
+    """The entry with so many pairs in its design, the setup of the request, and its gates and free labels beside its
+    own."""
+
+    def change(now: Entry) -> Entry:
+        now = with_gates(with_budget(now, budget_pairs), request.gates, request.free)
+        if request.setup is not None and now.comparison is not None and now.comparison.run is not None:
+            run = replace(now.comparison.run, setup=redacted(request.setup, workspace.redactor))
+            now = replace(now, comparison=replace(now.comparison, run=run))
+        return now
+
+    return book.change_entry(entry.id, change)
+
+
+def with_budget(entry: Entry, budget_pairs: int) -> Entry:
+    """The entry with so many pairs in its design."""
+    if entry.comparison is None:
+        return entry
+    design = replace(entry.comparison.design, budget_pairs=budget_pairs)
+    return replace(entry, comparison=replace(entry.comparison, design=design))
 
 
 # -- typed again ---------------------------------------------------------------------------------------
 
 
-def asked_before(workspace: Workspace, book: Book, asked: Comparison) -> Entry | None:
+def _asked_before(workspace: Workspace, book: Book, asked: Comparison) -> Entry | None:
     """The latest entry that asks the same of the same code; None where there is none."""
-    for entry_id in read(workspace, book).comparisons.asking(asked.question.axis):
-        entry = book.entry(entry_id)
-        if entry.comparison is not None and not is_withdrawn(entry.state) and _is_same(entry.comparison, asked):
-            return entry
-    return None
+    entries = map(book.entry, read(workspace, book).comparisons.asking(asked.question.axis))
+    return next(
+        (
+            e
+            for e in entries
+            if e.comparison is not None and not is_withdrawn(e.state) and _is_same(e.comparison, asked)
+        ),
+        None,
+    )
 
 
 def _is_same(one: Comparison, other: Comparison) -> bool:
-    """Whether two comparisons ask the same of the same code, with the same command."""
+    """Whether two comparisons ask the same of the same code, with the same command. Where both state a build, it is
+    the same, too."""
     if one.run is None or other.run is None or one.evaluator != other.evaluator:
         return False
-    if other.run.setup not in (None, one.run.setup):
-        return False  # what is built differs
-    axis = one.question.axis
-    return _question(one) == _question(other) and _asked(one.run, axis) == _asked(other.run, axis)
+    axis, is_built_alike = one.question.axis, other.run.setup in (None, one.run.setup)
+    return is_built_alike and _question(one) == _question(other) and _asked(one.run, axis) == _asked(other.run, axis)
 
 
 def _question(one: Comparison) -> object:
@@ -88,13 +187,11 @@ def _question(one: Comparison) -> object:
     codes = [one.code[side] for side in question.values if side in one.code]
     marks = [code.identity if is_axis else code.mark for code in codes]
     if is_axis:
-        question = dataclasses.replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
+        question = replace(question, base="", sides=tuple(map(str, range(len(question.sides)))))
     return question, marks
 
 
 def _asked(run: Invocation, axis: str) -> object:
     inputs = tuple(sorted(run.inputs))
-    plain = dataclasses.replace(
-        run, argv=(), timeout_s=None, stall_s=None, keep=(), setup=None, needs=(), inputs=inputs
-    )
+    plain = replace(run, argv=(), timeout_s=None, stall_s=None, keep=(), setup=None, needs=(), inputs=inputs)
     return plain, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]

@@ -7,21 +7,19 @@ import contextlib
 import dataclasses
 import fnmatch
 import os
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
-from logbook_agent.campaign.ab_prepare import AbRequest, Sides, command
-from logbook_agent.campaign.ab_recorded import recorded_code
-from logbook_agent.campaign.code_axis import CodeSides, checked_out, command_in, frozen, in_trees, placed_in
+from logbook_agent.campaign.ab_request import AbRequest, Sides, setup_of
+from logbook_agent.campaign.checkouts import Tree, frozen, in_trees, placed_in
+from logbook_agent.campaign.code_axis import sides_of_codes
+from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.trees import CodeGuard, Tree, WatchedTrees
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.record import SETUP
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
@@ -46,125 +44,99 @@ def sides_of(
 ) -> Iterator[Sides]:
     """The sides that are asked for, while their folders are there; those of an entry with the code that it `stated`,
     in place where that is the code that is there. Raises UsageError where it cannot be had."""
-    with contextlib.ExitStack() as stack:
-        if request.codes is not None:
-            yield _of_codes(
-                workspace, request, stack.enter_context(checked_out(workspace, book, request, display, stated))
-            )
-            return
-        axis = parse_axis(request.axis)
-        argv = placed(axis, request.run.argv, request.run.config)
-        run = dataclasses.replace(request.run, argv=argv)
-        recorded, here = recorded_code(stated) if stated is not None else None, None
-        try:
-            here = _in_place(workspace, book, request, run, axis)
-        except LogbookError:
-            # Its program or its folder may be gone here, and be in the recorded code.
-            if recorded is None or recorded.commit is None:
-                raise
-        now = here.code.get(axis.keys[0]) if here is not None else None
-        if stated is not None and recorded is not None and (here is None or _has_changed(recorded, now)):
-            afresh = ab_afresh(run.entry_id or "", stated, new=False)
-            folder = here.commands[0].cwd if here is not None else workspace.cwd / (run.cwd or ".")
-            if repository_of(folder) is None:
-                raise UsageError(
-                    f"the code of {run.entry_id} has changed, and nothing has it as it was",
-                    cause=f"{folder} is in no git repository",
-                    hint=f"to ask the same of the code as it is now: {afresh}",
-                )
-            codes = {"copy": recorded}
-            checkout, trees = stack.enter_context(in_trees(workspace, run, "--id", codes, display, book, afresh))
-            sides = _in_tree(workspace, request, run, axis, checkout, trees[0], stated)
-            back = CodeGuard(workspace, book.root, sides.commands).facts(sides.commands[0])
-            if _has_changed(recorded, back):
-                raise UsageError(
-                    f"the code of {run.entry_id} cannot be brought back as it was",
-                    cause="its record differs from it: a secret in its changes was replaced, a file lies outside of the"
-                    " repository, or git changes files when it checks them out",
-                    hint=f"to ask the same of the code as it is now: {afresh}",
-                )
+    if request.codes is not None:
+        with sides_of_codes(workspace, book, request, display, stated) as sides:
             yield sides
-        elif here is not None and run.frozen:
-            copied = stack.enter_context(frozen(workspace, run, display))
-            yield dataclasses.replace(_in_place(workspace, book, request, copied, axis), argv=argv, needs=here.needs)
-        elif here is not None:
-            yield here
+        return
+    axis = parse_axis(request.axis)
+    run = dataclasses.replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
+    request = dataclasses.replace(request, run=run)
+    recorded, here = stated.code.get(stated.question.base) if stated is not None else None, None
+    try:
+        here = _in_folder(workspace, book, request, run, axis)
+    except LogbookError:
+        # Its program or its folder may be gone here, and be in the recorded code.
+        if recorded is None or recorded.commit is None:
+            raise
+    if stated is not None and recorded is not None and (here is None or _has_changed(recorded, here)):
+        with _in_recorded(workspace, book, request, display, stated, axis, here) as sides:
+            yield sides
+    elif here is not None and run.frozen:
+        with frozen(workspace, run, display) as copied:
+            sides = _in_folder(workspace, book, request, copied, axis)
+            yield dataclasses.replace(sides, argv=run.argv, needs=here.needs)
+    elif here is not None:
+        yield here
 
 
-def _has_changed(recorded: Code, now: CodeFacts | None) -> bool:
+def _has_changed(recorded: Code, sides: Sides) -> bool:
+    now = sides.code.get(sides.axis.keys[0])
     return now is not None and recorded.mark not in (None, now.code.mark)
 
 
-def _in_place(workspace: Workspace, book: Book, request: AbRequest, run: RunRequest, axis: AbAxis) -> Sides:
-    commands = tuple(command(workspace, run, axis, value) for value in axis.values)
-    guard = CodeGuard(workspace, book.root, commands)
+def _in_folder(
+    workspace: Workspace, book: Book, request: AbRequest, run: RunRequest, axis: AbAxis, trees: Sequence[Tree] = ()
+) -> Sides:
+    """The sides in the folder of a run, which is the user's own or in a checkout."""
+    runs = [(dataclasses.replace(run, env={**run.env, **axis.env(value)}), value) for value in axis.values]
+    commands = tuple(prepared(workspace, one, axis.words(run.argv, value), run.label) for one, value in runs)
+    guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
     facts = guard.facts(commands[0])
     return Sides(
         axis=axis,
         argv=run.argv,
         commands=commands,
-        around=guard.measuring,
+        guard=guard,
         code={axis.keys[0]: facts} if facts is not None else {},
-        setup=(_setup(workspace, request, run),) if request.setup is not None else (),
-        around_setup=guard.preparing,
-        needs=_beside(workspace, commands[0], facts),
+        setup=setup_of(workspace, request, run),
+        needs=_beside(workspace, commands[0], facts) if not trees else (),
     )
 
 
-def _in_tree(
+@contextlib.contextmanager
+def _in_recorded(
     workspace: Workspace,
+    book: Book,
     request: AbRequest,
-    run: RunRequest,
+    display: Display,
+    stated: Comparison,
     axis: AbAxis,
-    checkout: Checkout,
-    tree: Tree,
-    stated: Comparison | None,
-) -> Sides:
-    """The sides in a checkout of recorded code. Raises UsageError where files are not there that were, and no setup
-    makes them."""
-    needs = stated.run.needs if stated is not None and stated.run is not None else ()
-    lacking = [name for name in needs if not (tree.top / name).exists()]
-    if lacking and request.setup is None:
-        again = ab_more(run.entry_id or "", request.max_pairs)
+    here: Sides | None,
+) -> Iterator[Sides]:
+    """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where files
+    are not there that were, and no setup makes them."""
+    run, entry_id = request.run, request.run.entry_id or ""
+    afresh = ab_afresh(entry_id, stated, new=False)
+    folder = here.commands[0].cwd if here is not None else workspace.cwd / (run.cwd or ".")
+    if repository_of(folder) is None:
         raise UsageError(
-            f"the code has changed, and a checkout of {tree.commit[:9]} lacks {listed(lacking, _SHOWN)}",
-            cause="git does not hold them: a build made them, or they are data",
-            hint=f"{again} --setup 'COMMAND THAT MAKES THEM', or --setup true where the command needs none of them",
+            f"the code of {entry_id} has changed, and nothing has it as it was",
+            cause=f"{folder} is in no git repository",
+            hint=f"to ask the same of the code as it is now: {afresh}",
         )
-    there = placed_in(workspace, run, checkout, tree)
-    commands = tuple(command(workspace, there, axis, value) for value in axis.values)
-    watched = WatchedTrees(checkout, [tree])
-    return Sides(
-        axis=axis,
-        argv=run.argv,
-        commands=commands,
-        around=watched.measuring,
-        code={},
-        setup=(_setup(workspace, request, there),) if request.setup is not None else (),
-        around_setup=watched.preparing,
-    )
+    codes = {"copy": stated.code[stated.question.base]}
+    with in_trees(workspace, run, "--id", codes, display, book, afresh) as (checkout, [tree]):
+        lacks = [name for name in stated.run.needs if not (tree.top / name).exists()] if stated.run else []
+        if lacks and request.setup is None:
+            again = ab_more(entry_id, request.max_pairs)
+            raise UsageError(
+                f"the code has changed, and a checkout of {tree.commit[:9]} lacks {listed(lacks, _SHOWN)}",
+                cause="git does not hold them: a build made them, or they are data",
+                hint=f"{again} --setup 'COMMAND THAT MAKES THEM', or --setup true where the command needs none of them",
+            )
+        there = placed_in(workspace, run, checkout, tree)
+        sides = _in_folder(workspace, book, request, there, axis, [tree])
+        if _has_changed(codes["copy"], sides):
+            raise UsageError(
+                f"the code of {entry_id} cannot be brought back as it was",
+                cause="its record differs from it: a secret in its changes was replaced, a file lies outside of the"
+                " repository, or git changes files when it checks them out",
+                hint=f"to ask the same of the code as it is now: {afresh}",
+            )
+        yield dataclasses.replace(sides, argv=run.argv, code={})
 
 
-def _of_codes(workspace: Workspace, request: AbRequest, found: CodeSides) -> Sides:
-    checkout, trees = found.checkout, found.trees
-    watched = WatchedTrees(checkout, trees)
-    setup = [_setup(workspace, request, placed_in(workspace, request.run, checkout, tree)) for tree in trees]
-    return Sides(
-        axis=found.axis,
-        argv=request.run.argv,
-        commands=tuple(command_in(workspace, request.run, checkout, tree) for tree in trees),
-        around=watched.measuring,
-        code=found.code,
-        setup=tuple(setup) if request.setup is not None else (),
-        around_setup=watched.preparing,
-        lines=found.lines,
-    )
-
-
-def _setup(workspace: Workspace, request: AbRequest, run: RunRequest) -> Command:
-    """The command that prepares the folder of a run."""
-    words = [request.setup or "true"] if run.shell else shlex.split(request.setup or "true")
-    return prepared(workspace, dataclasses.replace(run, read=None, timeout_s=None, stall_s=None), words, SETUP)
+# -- what git does not hold ----------------------------------------------------------------------------
 
 
 def _beside(workspace: Workspace, of: Command, facts: CodeFacts | None) -> tuple[str, ...]:

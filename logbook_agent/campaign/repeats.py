@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
-from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.planned_claim import claimed
+from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.advice import ab_more
-from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
-from logbook_agent.findings.facts import commands_of
+from logbook_agent.findings.advice import ab_more, measure
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
-from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
@@ -31,6 +27,9 @@ from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.shell_words import command_line
 from logbook_agent.text.times import day
+
+# How often a command is run to measure noise, unless a number is given.
+NOISE_RUNS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,24 +147,20 @@ def run(
             raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
+    with claimed(workspace, book, earlier, commands) as plan, begun(workspace, book, found, display) as made:
         orders = _orders(request, plan.commands, made.entry.id)
         if is_sent:
             made.send(next(orders))
         else:
-            for _, run_made in made.each(orders):
+            for _, run_made in made.each([orders]):
                 plan.executed(run_made)
-    is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
-    if is_first and (why := unmeasured(made.runs, book.header.metrics)) is not None:
-        workspace.warnings.append(why)
+    if not is_sent:
+        workspace.warnings += _unmeasured(made)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
         again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
-    # Of a single run that was cut off nothing needs to be said.
-    is_series = len(plan.commands) * (request.discard + request.times) > 1
-    if made.is_cut_off and (is_series or not made.runs):
-        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.times))
+    workspace.warnings += _rest(made, request, plan.commands)
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -185,11 +180,22 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
-def _rest(made: Driver, commands: Sequence[Command], total: int) -> str:
-    """What is left of a series that was interrupted, and what to type."""
-    whole = sum(is_made(run) for run in made.runs if not run.discarded)
-    again = f"the same command with --id {made.entry.id} --repeat {total - whole}"
-    return made.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {made.entry.id}")
+def _unmeasured(series: RunSeries) -> list[str]:
+    """Why the first runs of an entry measured nothing."""
+    is_first = bool(series.runs) and series.runs[0].run == 1
+    why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
+    return [why] if why is not None else []
+
+
+def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:
+    """What is left of a series that was interrupted, and what to type; of a single run nothing needs to be said."""
+    is_single = len(commands) * (request.discard + request.times) <= 1
+    if not series.is_cut_off or (is_single and series.runs):
+        return []
+    total = len(commands) * request.times
+    whole = sum(is_made(run) for run in series.runs if not run.discarded)
+    again = f"the same command with --id {series.entry.id} --repeat {total - whole}"
+    return [series.rest(whole, total, again if len(commands) == 1 else f"logbook run --id {series.entry.id}")]
 
 
 def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: Entry) -> list[Command]:
@@ -217,26 +223,13 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
 
 
 def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
-    """That an entry has no planned command to run, with one that it has run."""
-    entry = record.entry
-    labels = [c.label for c in entry.commands if c.label]
-    ran = [c for c in commands_of(record) if request.label in (None, c.label)][-1:]
-    there = (
-        f"its planned commands: {', '.join(labels)}"
-        if labels
-        else "each was executed"
-        if entry.commands
-        else "it has no plan"
-    )
-    words = ["logbook", "run", "--id", entry.id]
-    words += ["--repeat", str(request.times)] if request.times > 1 else []
-    words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
-    words += ["--shell"] if ran and ran[0].shell else []
-    text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
+    """That an entry has no planned command to run, with what to type."""
+    labels = [c.label for c in record.entry.commands if c.label]
+    done = "each was executed" if record.entry.commands else "it has no plan"
     return UsageError(
-        f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
-        cause=there,
-        hint=f"{'repeat its last command' if ran else 'give one'}: {shlex.join(words)} -- {text}",
+        f"{record.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
+        cause=f"its planned commands: {', '.join(labels)}" if labels else done,
+        hint=measure(record),
     )
 
 
@@ -296,44 +289,3 @@ def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
                 cause=f"it is looked for in {folder}, where the command runs",
                 hint="give its path from there, or a whole one",
             )
-
-
-# How often the command is run, unless a number is given.
-NOISE_RUNS = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseResult:
-    """The runs just made, and what all runs of the entry say."""
-
-    made: RunResult
-    found: tuple[Noise, ...]
-
-    def data(self) -> dict[str, object]:
-        return {**self.made.data(), "noise": [encode(f) for f in self.found]}
-
-
-def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseResult:
-    """Run a command several times, as a request of `noise`. Nothing is written when it does not fit."""
-    book = workspace.book(request.entry_id)
-    check_count("--repeat", request.times)
-    if request.entry_id is not None:
-        _check_kind(book.entry(request.entry_id))
-    elif request.times < 2 * FEWEST_PAIRS:
-        raise UsageError(
-            f"--repeat {request.times} is too few to measure noise",
-            cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
-            hint=f"--repeat {NOISE_RUNS}",
-        )
-    made = run(workspace, request, display, tell=display.progress)
-    return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))
-
-
-def _check_kind(entry: Entry) -> None:
-    """Raises UsageError for an entry whose runs are there for something else."""
-    if not entry.noise:
-        raise UsageError(
-            f"{entry.id} is not a measurement of noise",
-            cause="its runs are not repeats of one command, and runs that are added would change what it says",
-            hint="to start a new entry, leave --id out",
-        )

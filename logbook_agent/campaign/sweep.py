@@ -5,40 +5,32 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from logbook_agent.campaign.ab_rounds import AbCase, Rounds, Stop
-from logbook_agent.campaign.driver import Driver, driving
+from logbook_agent.campaign.code_guard import CodeGuard, looks_at
+from logbook_agent.campaign.pair_judge import Stop
+from logbook_agent.campaign.pairs import AbCase, Pairs
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
-from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
-from logbook_agent.campaign.state import Progress, with_failed_row
+from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.campaign.sweep_entry import comparing, new_entry, sides_of, state_comparison
+from logbook_agent.campaign.sweep_progress import Progress, with_failed_row
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
     onward,
     prepare_sweep,
     prepared_run,
-    progress_of,
     request_of,
 )
-from logbook_agent.campaign.tally import Tally
-from logbook_agent.campaign.trees import CodeGuard
+from logbook_agent.campaign.sweep_result import SweepResult, row_problems, write_csv
+from logbook_agent.campaign.sweep_tally import Tally
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.gates import judged
-from logbook_agent.model.record import (
-    COMPARISON,
-    SETUP,
-    TEARDOWN,
-    has_failed,
-    is_own,
-)
+from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, has_failed
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.model.stats import median
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
@@ -62,22 +54,23 @@ def sweep(
     """
     known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
-    workspace, book, chosen, request = prepared.workspace, prepared.book, prepared.chosen, prepared.request
+    request, progress = prepared.request, prepared.progress
+    workspace, book, chosen = progress.workspace, progress.book, progress.chosen
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     commands = check_commands(workspace, request, chosen)
     for v in prepared.found:
         (tell or workspace.warnings.append)(v.text)
     # Who named the entry sees what it starts.
-    for command in commands if request.entry_id is not None and prepared.left else ():
+    for command in commands if request.entry_id is not None and progress.left else ():
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
+        return progress.entry or _found_or_new(workspace, book, request, chosen, known)
 
     again = onward(workspace, request, book, "--new")
-    with driving(workspace, book, found, display, another=again) as made:
-        return _Sweep(made, chosen, request).carry_out()
+    with begun(workspace, book, found, display, another=again) as series:
+        return _Sweep(series, chosen, request).carry_out()
 
 
 def _found_or_new(
@@ -86,7 +79,7 @@ def _found_or_new(
     """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
     with book.lock():
         if not request.new and set(book.names.ids) != set(known):
-            found = prepare_sweep(workspace, request, needs_logbook=True).entry
+            found = prepare_sweep(workspace, request, needs_logbook=True).progress.entry
             if found is not None:
                 return found
         check_budget(workspace, book)
@@ -96,14 +89,14 @@ def _found_or_new(
 class _Sweep:
     """The runs of a plan in one entry: setup, cases, the comparison of the best case, teardown."""
 
-    def __init__(self, made: Driver, chosen: Chosen, request: SweepRequest) -> None:
-        self._driver, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
+    def __init__(self, series: RunSeries, chosen: Chosen, request: SweepRequest) -> None:
+        self._series, self._workspace, self._book = series, series.workspace, series.book
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
-        self._run = dataclasses.replace(request_of(self._recipe), entry_id=made.entry.id, keep=request.keep)
-        # Why the comparison of the best case made no further pair.
-        self._stopped = ""
-        self._failed: list[str] = []
+        self._run = dataclasses.replace(request_of(self._recipe), entry_id=series.entry.id, keep=request.keep)
+        # Why the comparison of the best case made no further pair, and what is wrong.
+        self._stopped, self._problems = "", list[str]()
+        self._took_s = list[float]()
 
     def carry_out(self) -> SweepResult:
         """Make every run that is missing, and check the rows against the plan."""
@@ -112,86 +105,85 @@ class _Sweep:
             for run in runs:
                 self._kept(run)
         progress = dataclasses.replace(self._progress(), retries=self._retry)
-        done, total = len(self._plan) - len(progress.todo), len(self._plan)
+        done, entry_id = len(self._plan) - len(progress.todo), self._series.entry.id
         if done:
-            self._driver.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
+            self._series.display.progress(f"{entry_id}: {done} of {len(self._plan)} runs are already done")
         if progress.is_finished:
-            return self._result([])
+            return self._result()
         check_budget(self._workspace, self._book)
-        return self._result(self._around(progress))
+        failed = f"failed: logbook show {entry_id}"
+        try:
+            bad = self._series.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
+            if not self._series.is_stopped():
+                if bad is None:
+                    self._measure(progress)
+                else:
+                    self._problems.append(f"{SETUP} failed, so nothing was measured: logbook show {entry_id}")
+        finally:
+            # It comes whatever happened.
+            if self._series.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
+                self._problems.append(f"{TEARDOWN} {failed}")
+            self._series.release()
+        return self._result()
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
-        return progress_of(self._workspace, self._chosen, self._book, self._entry, self._book.runs(self._entry.id))
-
-    def _around(self, progress: Progress) -> list[str]:
-        """The runs between setup and teardown; the latter comes whatever happened."""
-        problems = []
-        try:
-            bad = self._driver.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
-            if bad is None and not self._driver.is_stopped():
-                self._measure(progress)
-            elif not self._driver.is_stopped():
-                problems.append(f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}")
-        finally:
-            if self._driver.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
-                problems.append(f"{TEARDOWN} failed: logbook show {self._entry.id}")
-            self._driver.release()
-        return problems
+        entry = self._series.entry
+        runs = self._book.runs(entry.id)
+        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, entry=entry, runs=runs)
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
         tally, todo = progress.tally, progress.todo
         left = len(todo)
-        self._driver.display.progress("", self._so_far(tally, left))
-        for place, run in self._driver.each(map(self._order, todo), at_most=self._parallel):
-            planned, kept = todo[place], self._kept(run)
-            [kept] = judged([kept], progress.gates)
-            tally.add(planned.case.key, kept)
+        self._series.display.progress("", self._so_far(tally, left))
+        for place, run in self._series.each([map(self._order, todo)], at_most=self._parallel):
+            self._took_s += [run.duration_s] if run.duration_s is not None else []
+            [kept] = progress.judge([self._kept(run)])
+            tally.add(todo[place].case, kept)
             left -= 1
-            self._driver.display.progress(self._line(tally, planned, kept, left), self._so_far(tally, left))
+            self._series.display.progress(self._line(tally, todo[place], kept, left), self._so_far(tally, left))
         progress = self._progress()
         # A case that was not measured may be the best.
-        if not self._driver.is_cut_off and not progress.todo and progress.to_compare:
+        if not self._series.is_cut_off and not progress.todo and progress.to_compare:
             self._compare(progress)
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
-        contenders = progress.tally.contenders(progress.baseline)
-        if contenders is None:
+        if progress.contenders is None:
             return
-        other, base = contenders
-        before = self._entry.comparison
+        other, base = progress.contenders
+        before = self._series.entry.comparison
         axis, shared = sides_of(self._plan, base, other)
         if len({redacted(value, self._workspace.redactor) for value in axis.values}) < 2:
             self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
             return
         request = comparing(self._recipe, axis)
-        entry = state_comparison(self._workspace, self._book, self._entry, request, axis)
-        self._entry = self._driver.entry = entry
-        self._driver.display.progress(
+        entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
+        self._series.entry = entry
+        self._series.display.progress(
             " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
         )
         planned = (self._plan.run(case, repeat=1, place=0) for case in (base, other))
-        commands = [prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned]
-        case = AbCase(commands=tuple(commands), name=shared)
+        commands = tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned)
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
-        self._driver.around = CodeGuard(self._workspace, self._book.root, case.commands).measuring
-        made = Rounds(self._driver, request, axis, [case]).carry_out()
-        if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
-            self._failed = [f"the comparison stopped: {made.why}"]
+        self._series.guard = CodeGuard(looks_at(self._workspace, self._book.root, commands))
+        result = Pairs(self._series, request, axis, [AbCase(commands=commands, name=shared)]).carry_out()
+        self._series.guard = None
+        if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
+            self._problems.append(f"the comparison stopped: {result.why}")
         else:
-            self._stopped = made.why
+            self._stopped = result.why
 
     def _order(self, planned: PlannedRun) -> RunPlan:
         """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
         command = prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label)
         return dataclasses.replace(
-            self._run.plan(command, self._entry.id),
+            self._run.plan(command, self._series.entry.id),
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
             part=part,
             config=dict(planned.config),
@@ -201,8 +193,8 @@ class _Sweep:
 
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
-        kept = with_failed_row(run) if not run.rows else run
-        return run if kept.rows == run.rows else self._book.write_run(kept)
+        kept = with_failed_row(run)
+        return run if kept is run else self._book.write_run(kept)
 
     def _own(self, label: str, commands: Sequence[PlannedCommand]) -> Iterator[tuple[str, RunPlan]]:
         """Setup or teardown, each command a run of the entry, with a name to be shown."""
@@ -210,51 +202,47 @@ class _Sweep:
         for command in commands:
             name = f"{label}: {command.label}" if command.label else label
             ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
-            order = RunPlan(command=ready, entry_id=self._entry.id, config={}, until=command.until)
+            order = RunPlan(command=ready, entry_id=self._series.entry.id, config={}, until=command.until)
             yield name, dataclasses.replace(order, always=label == TEARDOWN)
 
-    def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
-        best = tally.best()
-        parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
-        if best is not None and self._has_best:
-            parts.append(f"best so far {best.value:.6g} ({best.label})")
-        left_s = self._left_s(left)
-        if left and left_s is not None:
-            parts.append(f"about {length(left_s)} left")
-        return "; ".join(parts)
+    # -- what is said of it ----------------------------------------------------------------------------
 
-    def _left_s(self, left: int) -> float | None:
-        """How long this many runs would take."""
-        took_s = [r.duration_s for r in self._driver.runs if not is_own(r) and r.duration_s is not None]
-        return remaining_s(left, median(took_s), self._parallel) if took_s else None
+    def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
+        """`[2/8] size=1 mode=new: tflops 10 TF/s; best so far 10 (size=1 mode=new); about 6 s left`."""
+        parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
+        series = self._so_far(tally, left)
+        parts += [series.note] if series.note else []
+        parts += [f"about {length(series.left_s)} left"] if left and series.left_s is not None else []
+        return "; ".join(parts)
 
     def _so_far(self, tally: Tally, left: int) -> SeriesProgress:
         best, total = tally.best() if self._has_best else None, len(self._plan)
-        note = f"best so far {best.value:.6g} ({best.label})" if best is not None else ""
-        return SeriesProgress(made=total - left, total=total, what="runs", left_s=self._left_s(left), note=note)
+        return SeriesProgress(
+            made=total - left,
+            total=total,
+            what="runs",
+            left_s=remaining_s(left, sum(self._took_s) / len(self._took_s), self._parallel) if self._took_s else None,
+            note=best.text if best is not None else "",
+        )
 
-    def _result(self, problems: Sequence[str]) -> SweepResult:
-        progress, total, interrupted = self._progress(), len(self._plan), self._driver.is_interrupted
+    def _result(self) -> SweepResult:
+        progress, total, series = self._progress(), len(self._plan), self._series
         rows, wrong = row_problems(progress)
-        left = len(progress.todo)
-        if left or interrupted or problems or self._driver.is_cut_off:
-            again = sweep_more(self._entry.id)
-            wrong = [self._driver.rest(total - left, total, again)] if left or not (problems or self._retry) else []
-        wrong += progress.tally.problems()
-        made = [run for runs in progress.made.values() for run in runs]
-        answer = read(self._workspace, self._book).comparisons.answer_with(self._book.record(self._entry.id))
+        left, entry_id = len(progress.todo), series.entry.id
+        if left or series.is_cut_off:
+            said = left or not (self._problems or self._retry)
+            wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         return SweepResult(
-            driver=self._driver,
+            series=series,
             planned=total,
             left=left,
             rows=rows,
-            failed=sum(map(has_failed, progress.judged)),
+            failed=sum(map(has_failed, progress.judged.values())),
             best=progress.tally.best() if self._has_best and not left else None,
-            answer=answer,
+            answer=read(self._workspace, self._book).comparisons.answer_with(self._book.record(entry_id)),
             stopped=self._stopped,
-            csv=write_csv(self._book, self._entry.id, made),
-            log=write_log(self._book, self._entry.id, self._plan.varied),
-            problems=(*problems, *wrong, *self._failed),
+            csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
+            problems=(*self._problems, *wrong, *progress.tally.problems()),
         )
 
     @property
@@ -264,10 +252,11 @@ class _Sweep:
 
 
 def _said(tally: Tally, run: Run) -> str:
-    """The result of a run, in a few words."""
+    """What came out of a run, in a few words."""
     failed = next((row.failed for row in run.rows if row.failed is not None), None)
     if failed is not None:
-        why = failed.message.strip().splitlines()[-1:]
+        # Of several lines the last one: a traceback ends with what went wrong.
+        why = failed.message.strip().splitlines()[-1:] if failed.message else []
         return cut_line(": ".join(["failed", failed.reason, *why]), _SAID_CHARS)
     if run.exit is not None and has_failed(run):
         return f"failed: {how_it_failed(run)}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of, with_budget
+from logbook_agent.campaign.ab_question import comparison_of, with_budget
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.sweep_request import SweepRequest, deciding
+from logbook_agent.campaign.sweep_progress import deciding
+from logbook_agent.campaign.sweep_request import SweepRequest
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse

@@ -12,14 +12,9 @@ from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPla
 from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
-from logbook_agent.findings.measurements import baseline_cases
-from logbook_agent.findings.read import read
-from logbook_agent.model.entry import Entry, is_withdrawn
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, durations_s, earlier_sweeps
+from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
-from logbook_agent.model.gates import gates_of
-from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
@@ -53,21 +48,20 @@ class SweepRequest:
 class Prepared:
     """A checked plan, ready to run.
 
-    `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how many of its runs have `failed`, and
-    whether it `retries` them. `left`: how many runs are still to be made. `found`: habits that the plan breaks.
+    `progress`: how far it is in the unfinished sweep that it resumes, and how many of the runs there have `failed`.
+    `found`: habits that the plan breaks.
     """
 
-    workspace: Workspace
     request: SweepRequest
-    chosen: Chosen
     found: tuple[Violation, ...]
     cost: Estimate
-    book: Book | None
-    entry: Entry | None
-    is_complete: bool
-    left: int
+    progress: Progress
     failed: int
-    retries: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left but failed runs that may be retried."""
+        return dataclasses.replace(self.progress, retries=False).is_finished
 
 
 def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
@@ -75,12 +69,10 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     book = _book(workspace, request, needed=needs_logbook or request.entry_id is not None)
     resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
-        request = _as_begun(workspace, request, resumed)
-        workspace = _where_begun(workspace, resumed)
+        request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    done = {sweep.use.name for sweep in earlier if sweep.is_complete}
-    found = habits(chosen, done if book is not None else None)
+    found = habits(chosen, {sweep.use.name for sweep in earlier if sweep.is_complete} if book is not None else None)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
@@ -90,21 +82,14 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         # The plan of a sweep that has begun stays as it is.
         found = tuple(v for v in found if v.rule != CAN_ANSWER)
     failed = begun.failed if begun is not None else 0
-    retries = request.retry_failed and failed > 0
     entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
-    progress = progress_of(workspace, chosen, book, entry, runs)
+    retries = request.retry_failed and failed > 0
     return Prepared(
-        workspace=workspace,
         request=request,
-        chosen=chosen,
         found=found,
         cost=cost,
-        book=book,
-        entry=entry,
-        is_complete=progress.is_finished,
-        left=dataclasses.replace(progress, retries=retries).left,
+        progress=Progress(workspace=workspace, book=book, chosen=chosen, entry=entry, runs=runs, retries=retries),
         failed=failed,
-        retries=retries,
     )
 
 
@@ -116,30 +101,6 @@ def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[Earlie
     if plan.recipe.seed is not None or not earlier:
         return plan
     return dataclasses.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
-
-
-def progress_of(
-    workspace: Workspace, chosen: Chosen, book: Book | None, entry: Entry | None, runs: tuple[Run, ...]
-) -> Progress:
-    """Which runs of the plan these runs of an entry have made."""
-    baseline = baseline_cases(book.header) if book is not None else ()
-    return Progress(
-        workspace=workspace,
-        plan=chosen.plan,
-        metric=deciding(chosen, book),
-        runs=runs,
-        baseline=baseline[0] if baseline else None,
-        is_settled=lambda: _is_settled(workspace, book, entry),
-        gates=gates_of(chosen.recipe.gates, book.header.gates if book is not None else ()),
-    )
-
-
-def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) -> bool:
-    """Whether the comparison that an entry states is settled."""
-    if book is None or entry is None or entry.comparison is None:
-        return False
-    answer = read(workspace, book).comparisons.answer_of(entry.id)
-    return answer is not None and answer.is_settled
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
@@ -170,8 +131,10 @@ def _begun(
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
-    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.entry, s.runs).is_finished)
-    return retried[0] if retried else next(unfinished, None)
+    for one in same if not retried else ():
+        if not Progress(workspace=workspace, book=book, chosen=chosen, entry=one.entry, runs=one.runs).is_finished:
+            return one
+    return retried[0] if retried else None
 
 
 def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
@@ -243,15 +206,6 @@ def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
         cause=f"the entry names {file!r}, and entries come with the repository",
         hint=f"name it yourself: logbook sweep RECIPE --id {entry_id}",
     )
-
-
-def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
-    """The metric that says which case is best: the recipe's first, else the logbook's."""
-    declared = book.header.metrics if book is not None else ()
-    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
-    if wanted is None:
-        return next((m for m in declared if m.primary), None)
-    return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
 
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated
 
-from logbook_agent.campaign.repeats import NoiseResult, RunData, RunRequest, RunResult, run
-from logbook_agent.campaign.repeats import noise as noise_of_runs
+from logbook_agent.campaign.noise import NoiseResult
+from logbook_agent.campaign.noise import noise as noise_of_runs
+from logbook_agent.campaign.repeats import RunData, RunRequest, RunResult, run
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
@@ -121,7 +122,7 @@ def _placed(space: Workspace, request: RunRequest, display: Display) -> Abstract
     """What is asked for, with --frozen in a checkout that is there as long."""
     if not request.frozen:
         return nullcontext(request)
-    from logbook_agent.campaign.code_axis import frozen  # few runs are
+    from logbook_agent.campaign.checkouts import frozen  # few runs are
 
     return frozen(space, request, display)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Annotated
 
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
-from logbook_agent.campaign.result import SweepResult
 from logbook_agent.campaign.sweep import sweep
 from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
+from logbook_agent.campaign.sweep_result import SweepResult
 from logbook_agent.cli.declared import argument, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import DETACH, Common, Text
@@ -114,14 +114,14 @@ _SHOWN_PROBLEMS = 10
 
 
 def result_text(result: SweepResult) -> str:
-    entry_id = result.driver.entry.id
+    entry_id = result.series.entry.id
     following = sweep_more(entry_id) if result.interrupted or result.left else f"logbook table {entry_id}"
     return "\n".join([*_result_lines(result), f"next: {following}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
     failed = f", {result.failed} failed" if result.failed else "" if result.left else ", none failed"
-    lines = [f"{result.driver.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -134,7 +134,7 @@ def _result_lines(result: SweepResult) -> list[str]:
     lines += [f"problem: {text}" for text in result.problems[:_SHOWN_PROBLEMS]]
     if len(result.problems) > _SHOWN_PROBLEMS:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
-    lines += [f"rows: {result.csv}", f"log: {result.log}"]
+    lines.append(f"rows: {result.csv}")
     if result.failed:
-        lines.append(f"to retry failed runs: {sweep_more(result.driver.entry.id, '--retry-failed')}")
+        lines.append(f"to retry failed runs: {sweep_more(result.series.entry.id, '--retry-failed')}")
     return lines

@@ -13,12 +13,12 @@ _SHOWN_RUNS = 5
 
 
 def plan_data(prepared: Prepared) -> dict[str, object]:
-    plan, cost = prepared.chosen.plan, prepared.cost
+    plan, cost = prepared.progress.chosen.plan, prepared.cost
     first, last = plan.ends(_SHOWN_RUNS)
     return {
         "recipe": plan.recipe.name,
         "question": plan.recipe.question,
-        "scale": prepared.chosen.scale,
+        "scale": prepared.progress.chosen.scale,
         "cases": len(plan.cases),
         "controls": sum(case.is_control for case in plan.cases),
         "runs": len(plan),
@@ -31,7 +31,7 @@ def plan_data(prepared: Prepared) -> dict[str, object]:
         "teardown": [list(c.argv) for c in plan.recipe.teardown],
         "first": [_run_data(run) for run in first],
         "last": [_run_data(run) for run in last],
-        "resumes": prepared.entry.id if prepared.entry is not None else None,
+        "resumes": prepared.progress.entry.id if prepared.progress.entry is not None else None,
         "finished": prepared.is_complete,
     }
 
@@ -51,7 +51,7 @@ def _run_data(run: PlannedRun) -> dict[str, object]:
 
 def plan_text(prepared: Prepared) -> str:
     """The plan in at most a screen: counts, cost, one command in full, the first and last runs."""
-    plan, recipe = prepared.chosen.plan, prepared.chosen.recipe
+    plan, recipe = prepared.progress.chosen.plan, prepared.progress.chosen.recipe
     controls = sum(case.is_control for case in plan.cases)
     first, last = plan.ends(_SHOWN_RUNS)
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
@@ -73,14 +73,14 @@ def plan_text(prepared: Prepared) -> str:
         hidden = len(plan) - len(first) - len(last)
         lines += [f"  ... {hidden} more" for _ in range(bool(hidden))]
         lines += [_run_text(plan, run) for run in last]
-    if prepared.entry is not None:
-        lines.append(f"{_begun(prepared, prepared.entry.id)}; --new starts another")
+    if prepared.progress.entry is not None:
+        lines.append(f"{_begun(prepared, prepared.progress.entry.id)}; --new starts another")
     return "\n".join(lines)
 
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
     failed = counted(prepared.failed, "failed run")
-    if prepared.retries:
+    if prepared.progress.retries:
         return f"resumes {entry_id}, and retries its {failed}"
     if prepared.is_complete:
         return f"finished as {entry_id}" + (f", with {failed}" if prepared.failed else "")

@@ -20,7 +20,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG, SWEEP_LOG
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.user_config import ROOT_NOTE, make_state
@@ -120,12 +120,11 @@ def check_logs(examination: Examination) -> Iterator[Trouble]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """One output.log; `ended` is when its run ended, else when it was started. `run` is None for a sweep.log, which
-    is a copy of the logs of all runs of its entry, and goes with the first of them."""
+    """One output.log; `ended` is when its run ended, else when it was started."""
 
     path: Path
     entry: str
-    run: int | None
+    run: int
     bytes: int
     ended: str
 
@@ -158,9 +157,8 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
     """Delete logs of runs that ended before the last `keep_days` days, oldest first."""
     records.read_header(book.files, book.header_path)  # a logbook of a newer format is refused
     before = stamp(workspace.now() - timedelta(days=keep_days))
-    names = (f"*/*/{LOG}", "*/sweep.log")
-    sizes = {path: path.lstat().st_size for name in names for path in book.runs_folder.glob(name)}
-    logs = sorted(_logs(book, sizes), key=lambda log: (log.ended, log.entry, log.run or 0))
+    sizes = {path: path.lstat().st_size for path in book.runs_folder.glob(f"*/*/{LOG}")}
+    logs = sorted(_logs(book, sizes), key=lambda log: (log.ended, log.entry, log.run))
     deleted = tuple(log for log in logs if log.ended < before)
     for log in deleted if not dry_run else ():
         book.files.remove(log.path)
@@ -170,14 +168,7 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
 
 def _logs(book: Book, sizes: Mapping[Path, int]) -> Iterator[Log]:
     """Logs of runs that have ended. What has no readable record is left alone."""
-    first: dict[str, str] = {}
     for found in every_run(book):
         path, run = found.path.with_name(LOG), found.run
         if path in sizes and isinstance(run, Run) and run.exit is not None:
-            ended = run.ended or run.started
-            first[run.entry] = min(ended, first.get(run.entry, ended))
-            yield Log(path=path, entry=run.entry, run=run.run, bytes=sizes[path], ended=ended)
-    for entry, ended in first.items():
-        path = book.entry_runs_folder(entry) / SWEEP_LOG
-        if path in sizes:
-            yield Log(path=path, entry=entry, run=None, bytes=sizes[path], ended=ended)
+            yield Log(path=path, entry=run.entry, run=run.run, bytes=sizes[path], ended=run.ended or run.started)

@@ -14,7 +14,7 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.model.run_numbers import run_number
 from logbook_agent.running.provenance.conflicts import in_head
-from logbook_agent.store.layout import CODE, SWEEP_CSV, SWEEP_LOG
+from logbook_agent.store.layout import CODE, SWEEP_CSV
 from logbook_agent.store.trouble import Fix, Trouble
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.phrases import listed
@@ -102,7 +102,7 @@ def _of_no_entry(examination: Examination, folder: Path) -> Trouble | None:
 def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Trouble]:
     number = run_number(folder.name)
     if number is None or folder.is_symlink() or not folder.is_dir():
-        if not folder.name.startswith(".") and folder.name not in (SWEEP_CSV, SWEEP_LOG):
+        if not folder.name.startswith(".") and folder.name != SWEEP_CSV:
             message = f"{folder.name} is not a run: those are folders such as 01.p2m4a"
             yield Trouble("warning", "run-name", folder, message, "move it out of runs/")
         return

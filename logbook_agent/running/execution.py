@@ -18,6 +18,7 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
+from logbook_agent.running.prepare import Command
 from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
@@ -42,8 +43,8 @@ def make_runs(
     a time. `waits`: the runs are of a planned series, so a refused start is retried for as long as the executor's
     settings say, and a lost run is retried even if its command had printed something.
     """
-    name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
-    if name is not None and not any(plan.command.inside for plan in plans):
+    name = executor_of_commands(workspace, [plan.command for plan in plans])
+    if name is not None:
         from logbook_agent.running.executors.dispatch import Dispatch
         from logbook_agent.running.executors.table import executor_named
 
@@ -52,6 +53,13 @@ def make_runs(
         return
     for place, plan in enumerate(plans):
         yield place, run_here(workspace, book, plan, display, stops)
+
+
+def executor_of_commands(workspace: Workspace, commands: Sequence[Command]) -> str | None:
+    """The name of the executor whose workers make runs of these commands; None: this process makes them."""
+    if any(command.inside for command in commands):
+        return None
+    return next((one.executor for one in commands if one.executor is not None), workspace.executor)
 
 
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:

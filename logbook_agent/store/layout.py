@@ -14,8 +14,8 @@ VIEW_BYTES = 256 * 2**20
 HEADER = "header"
 # What the log of a run is called, beside its record and in its spool.
 LOG = "output.log"
-# The rows of a sweep and the logs of all its runs, beside these.
-SWEEP_CSV, SWEEP_LOG = "sweep.csv", "sweep.log"
+# The rows of a sweep, beside its runs.
+SWEEP_CSV = "sweep.csv"
 # The folder of the pictures that the view shows.
 PLOTS = "plots"
 # The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones

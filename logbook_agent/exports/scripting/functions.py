@@ -6,7 +6,6 @@ notebook, are called in this process; the answer says so, because their runs sha
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import json
@@ -22,8 +21,8 @@ from pathlib import Path
 from logbook_agent import INSIDE
 from logbook_agent.campaign.ab import ab, carry_out
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, Sides, checked
-from logbook_agent.campaign.ab_rounds import AbResult
+from logbook_agent.campaign.ab_request import AbRequest, Sides, checked
+from logbook_agent.campaign.pairs import AbResult
 from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
@@ -49,7 +48,7 @@ class FunctionsResult:
 
     @property
     def entry_id(self) -> str:
-        return self.made.driver.entry.id
+        return self.made.series.entry.id
 
     def data(self) -> dict[str, object]:
         """As `logbook ab --json` has it."""
@@ -160,8 +159,6 @@ def _within_process(
         axis=AbAxis(name=AXIS, values=tuple(functions)),
         argv=commands[0].argv,
         commands=commands,
-        around=contextlib.nullcontext,
-        code={},
         in_process=True,
     )
     return carry_out(workspace, book, request, sides, display)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
+from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.destination import SendOptions, connect, default_repository
@@ -164,8 +164,7 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
     book = _book(gate)
     if gate.job.no_base is not None:
         return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
-    watched = WatchedTrees(gate.checkout, trees)
-    return Measuring(gate.inner, book, gate.job.job, trees, watched, gate.request.terms, gate.display).carry_out()
+    return Measuring(gate.inner, book, gate.job.job, trees, gate.request.terms, gate.display).carry_out()
 
 
 def _book(gate: _Gate) -> Book:

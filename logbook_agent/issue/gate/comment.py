@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from logbook_agent.campaign.trees import OUTSIDE
+from logbook_agent.campaign.code_guard import OUTSIDE
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.comparison.rule import LEVEL

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.campaign.trees import Tree
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import LogbookError, UsageError

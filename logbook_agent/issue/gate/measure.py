@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of
-from logbook_agent.campaign.ab_rounds import AbCase, AbResult, Rounds, Stop
-from logbook_agent.campaign.driver import Driver, NotCounted, driving
+from logbook_agent.campaign.ab_question import comparison_of
+from logbook_agent.campaign.ab_request import AbRequest
+from logbook_agent.campaign.checkouts import Tree
+from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
+from logbook_agent.campaign.pair_judge import Stop
+from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
 from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.trees import Tree, WatchedTrees
+from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
@@ -28,6 +30,7 @@ from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -77,26 +80,26 @@ class Measuring:
         book: Book,
         job: GateJob,
         trees: Sequence[Tree],
-        watched: WatchedTrees,
         terms: PairTerms,
         display: Display,
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
         self._trees, self._terms, self._display = tuple(trees), terms, display
-        self._watched, self._changed = watched, ""
+        self._changed = ""
         self._unmeasured: list[Unmeasured] = []
 
     def carry_out(self) -> GateMeasured:
         found = None
-        with driving(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+        with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+            made.guard = self._guard()
             try:
                 cases = self._able(made) if self._set_up(made) else []
                 found = self._pairs(made, cases) if cases and not made.is_stopped() else None
-            except NotCounted as error:
+            except CodeChanged as error:
                 self._changed = error.message
             finally:
                 # Whatever it changes is met before the next run.
-                with contextlib.suppress(NotCounted):
+                with contextlib.suppress(CodeChanged):
                     self._own(made, TEARDOWN, self._job.teardown)
         return GateMeasured(
             book=self._book,
@@ -111,9 +114,14 @@ class Measuring:
             changed=self._changed or None,
         )
 
+    def _guard(self) -> CodeGuard:
+        space = self._space
+        looks = [CodeLook(t.folder, space.root, (), space.environ, space.config.code) for t in self._trees]
+        return CodeGuard(looks, {tree.folder: tree.name for tree in self._trees})
+
     # -- before the pairs -------------------------------------------------------------------------------
 
-    def _set_up(self, made: Driver) -> bool:
+    def _set_up(self, made: RunSeries) -> bool:
         """Whether both sides could be set up."""
         failed = self._own(made, SETUP, self._job.setup)
         if not failed:
@@ -124,14 +132,13 @@ class Measuring:
             self._unmeasured.append(_unmeasured("", side, "setup failed", run))
         return False
 
-    def _own(self, made: Driver, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
+    def _own(self, made: RunSeries, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
         """Setup or teardown on each side; the first run that failed of each side where one did."""
-        made.around = functools.partial(self._watched.measuring, is_setup=True)
         found = {tree.name: made.own(self._orders(made, label, commands, tree)) for tree in self._trees}
         return {name: run for name, run in found.items() if run is not None}
 
     def _orders(
-        self, made: Driver, label: str, commands: Sequence[PlannedCommand], tree: Tree
+        self, made: RunSeries, label: str, commands: Sequence[PlannedCommand], tree: Tree
     ) -> Iterator[tuple[str, RunPlan]]:
         for command in commands:
             ready = prepare(
@@ -146,10 +153,9 @@ class Measuring:
             order = dataclasses.replace(order, always=label == TEARDOWN)
             yield f"{label} on {tree.name}", order
 
-    def _able(self, made: Driver) -> list[JobCase]:
+    def _able(self, made: RunSeries) -> list[JobCase]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
         able = []
-        made.around = self._watched.measuring
         for case in self._job.cases:
             bad: dict[str, Unmeasured] = {}
             for tree in self._trees:
@@ -167,7 +173,7 @@ class Measuring:
         # A head that cannot run what base can is not worth its pairs.
         return [] if any(u.side == HEAD for u in self._unmeasured) else able
 
-    def _try(self, made: Driver, case: JobCase, tree: Tree) -> Unmeasured | None:
+    def _try(self, made: RunSeries, case: JobCase, tree: Tree) -> Unmeasured | None:
         self._display.progress(f"warm-up on {tree.name}: {case.name or self._job.name}")
         try:
             command = self._command(case, tree)
@@ -175,7 +181,7 @@ class Measuring:
             return Unmeasured(case=case.name, side=tree.name, why=error.message)
         order = self._request().run.plan(command, made.entry.id)
         order = dataclasses.replace(order, config={**case.config, CODE_AXIS: tree.name}, discarded=True)
-        run = next((run for _, run in made.each([order])), None)
+        run = next((run for _, run in made.each([[order]])), None)
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
         if ended_badly(run):
@@ -205,7 +211,7 @@ class Measuring:
 
     # -- pairs ------------------------------------------------------------------------------------------
 
-    def _pairs(self, made: Driver, cases: Sequence[JobCase]) -> AbResult:
+    def _pairs(self, made: RunSeries, cases: Sequence[JobCase]) -> AbResult:
         ready = [
             AbCase(
                 commands=tuple(self._command(case, tree) for tree in self._trees),
@@ -213,9 +219,8 @@ class Measuring:
             )
             for case in cases
         ]
-        made.around = self._watched.measuring
-        found = Rounds(made, self._request(), _AXIS, ready).carry_out()
-        if found.stop is Stop.NOT_COUNTED:
+        found = Pairs(made, self._request(), _AXIS, ready).carry_out()
+        if found.stop is Stop.CODE_CHANGED:
             self._changed = found.why
         if found.stop is Stop.FAILED:
             self._failed(made.runs[-1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from logbook_agent.campaign.ab_rounds import Stop
+from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.rule import chance_of, scatter_of

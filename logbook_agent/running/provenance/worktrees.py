@@ -54,20 +54,10 @@ class Checkout:
         """The SHA of the files of a commit."""
         return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
 
-    def tracked_in(self, folder: Path) -> list[str]:
-        """The paths of the files that git tracks in a working tree. Raises StoreError where git does not tell."""
-        return self._names(folder, "ls-files", "-z")
-
     def untracked(self) -> list[str]:
         """What git does not track here, ignored or not, by its path from the top; of a folder without a tracked file
         its name alone, with a `/`."""
         return self._names(self.top, "ls-files", "-z", "--others", "--directory", "--no-empty-directory")
-
-    def changed_files(self, folder: Path, commit: str) -> list[str]:
-        """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
-        # --name-only would list files whose times alone differ.
-        lines = self._names(folder, *DIFF, "--no-renames", "--numstat", "-z", commit, "--")
-        return [line.split("\t", 2)[2] for line in lines]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""

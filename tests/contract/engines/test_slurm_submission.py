@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,25 @@ def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: S
     nodes = {number: {node for _, run, node in lines if rounds[run] == number} for number in (1, 2)}
     assert sorted(rounds.values()) == [1] * 2 + [2] * 2
     assert [len(of_round) for of_round in nodes.values()] == [1, 1], "each round on one node"
+
+
+@pytest.mark.slow
+def test_both_sides_of_a_pair_are_made_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+    nodes = queue.folder / "nodes"
+    bench = 'echo "$SLURMD_NODENAME" >> nodes; until [ -e go ]; do sleep 0.1; done; echo "METRIC tflops=$1"\n'
+    (queue.folder / "bench.sh").write_text(bench)
+
+    def taken() -> None:
+        """A job takes the node of the first side before the second one is made; the other node is free."""
+        node = wait_for(lambda: nodes.exists() and nodes.read_text().strip())
+        slurm.submit("sleep 3", "--partition=high", "--exclusive", f"--nodelist={node}")
+        (queue.folder / "go").touch()
+
+    other = threading.Thread(target=taken)
+    other.start()
+    ask = ("ab", "--on", queue.name, "--axis", "x=1,2", "--max-pairs", "1", "--json")
+    answer = started(*ask, "--", "bash", "bench.sh", "{axis}")
+    other.join()
+    assert (answer.code, answer.data["pairs"]) == (0, 1), answer.err
+    first, second = nodes.read_text().split()
+    assert first == second

@@ -77,6 +77,31 @@ def test_the_code_that_was_synced_is_named(synced: SshPlace, started: Cli, folde
     assert first.host.name == os.uname().nodename
 
 
+@pytest.mark.slow
+def test_two_versions_of_the_code_are_compared_there(
+    synced: SshPlace, started: Cli, git: Callable[..., str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each side runs the files of its own checkout, also those that the command names by their whole path."""
+    (folder / "src").mkdir()
+    (folder / "src/value.py").write_text("SPEED = 10\n")
+    (folder / "bench.py").write_text("import os, value\nprint(f'RESULT tflops={value.SPEED}', os.getcwd())\n")
+    git("add", "bench.py", "src")
+    git("commit", "-q", "-m", "The benchmark")
+    (folder / "src/value.py").write_text("SPEED = 20\n")
+    monkeypatch.setenv("PYTHONPATH", f"{folder}/src{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    ask = ("ab", "--code", "HEAD", "WORK", "--on", "box", "--max-pairs", "1", "--json")
+    made = started(*ask, "--", sys.executable, f"{folder}/bench.py")
+    assert (made.code, made.data["pairs"]) == (0, 1), made.err
+    sides = {run.part.side.partition("+")[0]: (samples(run), run.code.synced) for run in runs_of(folder)}
+    assert sides["WORK"][0] == [[20]]
+    assert len({synced for _, synced in sides.values()}) == 2
+    assert all(str(folder) not in word for run in runs_of(folder) for word in run.argv)
+    # What brings no files along cannot have two versions of them.
+    settings().write_text(settings().read_text().replace("sync = true", "sync = false"))
+    refused = started(*ask, "--new", "--", sys.executable, "bench.py")
+    assert (refused.code, "--code and --on box" in refused.error["message"]) == (2, True)
+
+
 DAY_S = 24 * 3600.0
 _REWRITES = """n=$(cat count.txt); echo RESULT tflops=$n; echo $((n + 100)) > count.txt; rm bench.sh
 mkdir out; echo kept > out/trace.json; chmod a-w out

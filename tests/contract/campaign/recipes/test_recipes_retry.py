@@ -1,4 +1,4 @@
-"""Failed runs that are made again, and the log of a whole sweep."""
+"""Failed runs that are made again."""
 
 from __future__ import annotations
 

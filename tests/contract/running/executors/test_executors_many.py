@@ -60,3 +60,18 @@ def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE, bench=BENCH, name="spread")
     assert started("sweep", "spread", "--parallel", "2").code == 2
     assert started("list", "--json").data == []
+
+
+def test_the_sides_of_a_pair_are_sent_together_and_made_in_turn(pool: Place, folder: Path) -> None:
+    (folder / "bench.sh").write_text(BENCH)
+    ask = ("ab", "--on", "far", "--axis", "mode=1,2", "--max-pairs", "2", "--seed", "3", "--json")
+    answer = pool.cli(*ask, "--", "bash", "bench.sh", "{axis}")
+    assert (answer.code, answer.data["pairs"], answer.data["ran"]) == (0, 2, 4), answer.err
+    assert at_once(folder) == 1
+    assert [run.part.pair for run in runs_of(folder)] == [1, 1, 2, 2]
+    # The one that failed is made again, and nothing else.
+    (folder / "bench.sh").write_text(f"[ $LOGBOOK_RUN != 2 ] || exit 3\n{BENCH}")
+    failed = pool.cli(*ask, "--", "bash", "bench.sh", "{axis}")
+    assert (failed.code, failed.data["pairs"], failed.data["stopped"]["by"]) == (3, 0, "failed"), failed.err
+    more = pool.cli("ab", "--id", failed.data["id"], "--max-pairs", "1", "--json")
+    assert (more.code, more.data["pairs"], more.data["ran"]) == (0, 1, 1), more.err

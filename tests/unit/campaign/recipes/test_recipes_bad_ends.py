@@ -10,8 +10,8 @@ import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.reading import parse_recipe
-from logbook_agent.campaign.state import EarlierSweep
-from logbook_agent.campaign.tally import Tally
+from logbook_agent.campaign.sweep_progress import EarlierSweep
+from logbook_agent.campaign.sweep_tally import Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import record_of
@@ -45,12 +45,13 @@ def test_the_state_of_an_entry_and_its_sweep_agree_on_which_runs_are_made(
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_value_that_is_no_number_is_not_taken(value: float) -> None:
-    tally = Tally(expand(parse_recipe(yaml.safe_load(MODES))), Metric(name="tflops", direction="max"))
+    plan = expand(parse_recipe(yaml.safe_load(MODES)))
+    tally = Tally(plan, Metric(name="tflops", direction="max"))
     for number, (key, found) in enumerate((("mode=a", 3.0), ("mode=b", value)), start=1):
         row = Row(metrics={"tflops": Measurement(samples=(found,))})
         run = Run(entry="E", run=number, argv=("x",), started="", exit=Exit(code=0), rows=(row,))
-        tally.add(key, run)
+        tally.add(plan.by_key[key], run)
         assert bool(tally.measured(run)) == math.isfinite(found)
     best = tally.best()
     assert best is not None
-    assert (best.key, best.value) == ("mode=a", 3.0)
+    assert (best.case.key, best.value) == ("mode=a", 3.0)

@@ -1,8 +1,8 @@
-"""The driver of every series of runs: of `run`, `ab`, `sweep` and `ci`.
+"""A series of runs in one entry: those of `run`, `ab`, `sweep` and `ci`.
 
-A design says which run comes next, from what was measured so far: it is an iterable of work orders. The driver makes
-its runs in one entry, handles requests to stop, keeps the view up to date, and decides the exit code. Where what comes
-next follows from the runs there are, one process at a time drives an entry.
+A planner says which runs come next, from what was measured so far. It yields rounds: the runs of one are compared with
+one another, so they meet one machine. The series makes them, handles requests to stop, keeps the view up to date, and
+decides the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import BudgetSpent, Locked, ToolError
+from logbook_agent.model.errors import BudgetSpent, Locked
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
@@ -29,20 +30,26 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# A series of runs that may each be made after the one before; it may follow from what was measured so far.
-Design = Iterable[RunPlan]
+# Lazy: an order of a round may follow from the run before it, where one is made at a time.
+Rounds = Iterable[Iterable[RunPlan]]
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
 # What to do where the machine is busy.
 ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
 
 
-class NotCounted(ToolError):
-    """Raised for a run that must not count, because of what was found before or after it."""
+class RunGuard(Protocol):
+    """Sees that the code of a series stays as it is."""
+
+    def measuring(self, command: Command, /) -> AbstractContextManager[None]:
+        """Look after a run. Raises ToolError for one that must not count."""
+
+    def preparing(self, command: Command, /) -> AbstractContextManager[None]:
+        """The same for a command of setup or teardown."""
 
 
 @contextlib.contextmanager
-def driving(
+def begun(
     workspace: Workspace,
     book: Book,
     found: Callable[[], Entry],
@@ -50,8 +57,8 @@ def driving(
     *,
     another: str | None = None,
     advice: str = ADVICE,
-) -> Iterator[Driver]:
-    """A driver for the entry that `found` makes or finds. Requests to stop are held from before the entry is there
+) -> Iterator[RunSeries]:
+    """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there
     until the view tells of its runs.
 
     With `another`, how to start another entry: what comes next follows from the runs there are, so one process at a
@@ -66,11 +73,11 @@ def driving(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        driver = Driver(workspace, book, entry, display, stops, advice, another is not None)
-        stack.callback(driver.refresh)
-        stack.callback(driver.release)
+        series = RunSeries(workspace, book, entry, display, stops, advice, another is not None)
+        stack.callback(series.refresh)
+        stack.callback(series.release)
         try:
-            yield driver
+            yield series
         except BudgetSpent:
             # Another process got the last run after this one had made an entry for it.
             if known is not None and entry.id not in known and not book.run_numbers(entry.id):
@@ -79,11 +86,11 @@ def driving(
 
 
 @dataclass(eq=False, slots=True)
-class Driver:
-    """Makes the runs of designs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to
-    stop cut one off or came before one, `refused` why the budget allows no further one. `held` are the runs of setup
-    whose commands stay. `around` is entered for each run, and may raise NotCounted. `waits`: a refused start is tried
-    again already before a run was made."""
+class RunSeries:
+    """Makes runs in one entry. `runs` are those just begun; `is_interrupted` says whether a request to stop cut one off
+    or came before one, `refused` why the budget allows no further one. `held` are the runs of setup whose commands
+    stay. `guard` sees that the code stays as it is. `waits`: a refused start is tried again already before a run was
+    made."""
 
     workspace: Workspace
     book: Book
@@ -96,26 +103,29 @@ class Driver:
     held: list[Run] = field(default_factory=list)
     is_interrupted: bool = False
     refused: BudgetSpent | None = None
-    around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
+    guard: RunGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
-    def each(self, design: Design, *, at_most: int = 1) -> Iterator[tuple[int, Run]]:
-        """Make the runs of a design, one after another, and yield each with its place as it has ended: the design is
-        asked for the next one afterwards. It ends early after a run that was cut off, and at a request to stop, which
-        orders that are to be made `always` ignore. More than one at a time: an executor makes them, and all that the
-        design has are asked for first."""
-        if at_most > 1:
-            yield from self._at_once(list(design), at_most)
-            return
-        for place, order in enumerate(design):
-            if order.always:
-                self.stops.take()
-            elif self.is_stopped():
-                return
-            made = self._make(order)
-            if self.refused is not None or not is_made(made):
-                return
-            yield place, made
+    def each(self, rounds: Rounds, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
+        """Make the runs of each round, and yield each with its place in the round as it has ended: the next order is
+        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a round
+        is sent to its executor as a whole, which makes `at_most` of its runs at a time."""
+        for orders in rounds:
+            units = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
+            first = 0
+            for unit in filter(None, units):
+                if self.is_stopped():
+                    return
+                last: dict[int, Run] = {}
+                for place, run in self._made(unit, at_most):
+                    last[place] = run
+                    if is_made(run):
+                        yield first + place, run
+                is_cut = self.refused is not None or not all(map(is_made, last.values()))
+                # At a request to stop, some of many are never sent.
+                if is_cut or (at_most > 1 and self.is_stopped()):
+                    return
+                first += len(unit)
 
     def own(self, orders: Iterable[tuple[str, RunPlan]]) -> Run | None:
         """Make the commands of setup or teardown, each after its line is shown, and return the first run that ended
@@ -128,13 +138,15 @@ class Driver:
             elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            made = self._make(order) if order.until is None else self._hold(order)
-            if made.exit is None:
+            ended = [run for _, run in self._made([order], is_own=True)] if order.until is None else self._held(order)
+            if order.until is not None and not ended:
                 continue
-            bad = made if bad is None and (not is_made(made) or ended_badly(made)) else bad
+            # The run before it, where the budget refuses this one.
+            run = (ended or self.runs)[-1]
+            bad = run if bad is None and (not is_made(run) or ended_badly(run)) else bad
         return bad
 
-    def _hold(self, order: RunPlan) -> Run:
+    def _held(self, order: RunPlan) -> list[Run]:
         """Start a command that stays, and wait until it is ready; the run as it ended, where it ended before."""
         from logbook_agent.campaign.held_setup import ready
 
@@ -143,7 +155,8 @@ class Driver:
         if run.exit is not None:
             self.held.pop()
             self.runs.append(run)
-        return run
+            return [run]
+        return []
 
     def release(self) -> None:
         """End the commands of setup that stay, the last one first, and wait for their ends."""
@@ -158,47 +171,40 @@ class Driver:
         self.runs.append(submit(self.workspace, self.book, order))
         return self.runs[-1]
 
-    def _make(self, order: RunPlan) -> Run:
-        """One run as it ended; one that was lost is made again. The run before it, where the budget refuses it."""
-        self._before(order)
-        waits = self.waits or any(map(is_made, self.runs))
-        with self.around(order.command), self._refusing():
-            for _, made in make_runs(self.workspace, self.book, [order], self.display, self.stops, waits=waits):
-                self.runs.append(made)
-        self._note_interruption(self.runs[-1:])
-        return self.runs[-1]
-
-    @contextlib.contextmanager
-    def _refusing(self) -> Iterator[None]:
-        """A spent budget ends the series; before its first run it is an error."""
+    def _made(self, orders: Sequence[RunPlan], at_most: int = 1, *, is_own: bool = False) -> Iterator[tuple[int, Run]]:
+        """Runs as they ended; one that was lost is made again, and the last one counts. One at a time is yielded when
+        it is known that it may count. A spent budget ends the series; before its first run it is an error."""
+        self._before(orders[0])
+        begun, ended = len(self.runs), []
+        waits = self.waits or at_most > 1 or any(map(is_made, self.runs))
         try:
-            yield
+            with contextlib.ExitStack() as stack:
+                if self.guard is not None:
+                    look = self.guard.preparing if is_own else self.guard.measuring
+                    for order in orders:
+                        stack.enter_context(look(order.command))
+                found = make_runs(
+                    self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits
+                )
+                for place, run in found:
+                    self.runs.append(run)
+                    if at_most > 1:
+                        self._refresh_now_and_then()
+                        yield place, run
+                    else:
+                        ended.append((place, run))
         except BudgetSpent as error:
             if not self.runs:
                 raise
             self.refused = error
-
-    def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
-        ended = make_runs(self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=True)
-        with self._refusing():
-            for place, made in ended:
-                self.runs.append(made)
-                self._refresh_now_and_then()
-                if is_made(made):
-                    yield place, made
-        self._note_interruption(self.runs)
-        self.is_stopped()
+        cut = any(run.exit is not None and run.exit.interrupted for run in self.runs[begun:])
+        self.is_interrupted = self.is_interrupted or cut
+        yield from ended
 
     def _before(self, order: RunPlan) -> None:
-        """What precedes every run: the view, and a word about a busy machine."""
+        """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
-        if not self.runs:
-            self._say_if_busy(order.command)
-
-    def _say_if_busy(self, command: Command) -> None:
-        """Before the first run: that others use the machine, and what to do."""
-        busy = busy_text([command.contention_of(machine_now(self.workspace, self.book))])
-        if busy:
+        if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
             self.display.progress(f"warning: this machine is busy ({busy}): {self.advice}")
 
     # -- requests to stop, and the view -----------------------------------------------------------------
@@ -207,10 +213,6 @@ class Driver:
         """Whether no further run is to be made. A request to stop is an interruption from here on."""
         self.is_interrupted = self.is_interrupted or self.stops.count > 0
         return self.is_interrupted or self.refused is not None
-
-    def _note_interruption(self, runs: Iterable[Run]) -> None:
-        cut = any(made.exit is not None and made.exit.interrupted for made in runs)
-        self.is_interrupted = self.is_interrupted or cut
 
     def refresh(self) -> None:
         """Bring the view up to date."""
@@ -227,8 +229,8 @@ class Driver:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the series ended before its design did: by a request to stop, or because a run could not be made."""
-        exits = [made.exit for made in self.runs if made.exit is not None]
+        """Whether the series ended before its plan did: by a request to stop, or because a run could not be made."""
+        exits = [run.exit for run in self.runs if run.exit is not None]
         is_ended = self.is_interrupted or self.refused is not None
         return is_ended or any(e.never_started for e in exits) or any(e.is_cut_off for e in exits[-1:])
 
@@ -240,8 +242,8 @@ class Driver:
             return INTERRUPTED_STATUS
         if self.refused is not None:
             return self.refused.exit_code
-        counted = [made for made in self.runs if is_made(made) or made is self.runs[-1]]
-        return next(filter(None, (exit_status(made.exit) for made in counted if made.exit is not None)), 0)
+        counted = [run for run in self.runs if is_made(run) or run is self.runs[-1]]
+        return next(filter(None, (exit_status(run.exit) for run in counted if run.exit is not None)), 0)
 
     def rest(self, made: int, total: object, again: str, *, what: str = "runs") -> str:
         """What is said of a series that did not come to its end; `again` is what to type."""

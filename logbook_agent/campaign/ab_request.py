@@ -1,0 +1,237 @@
+"""What an A/B is asked for: as it was typed, by the entry that states it, or with the command of another run."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
+from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
+from logbook_agent.campaign.series import RunGuard
+from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
+from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
+from logbook_agent.model.comparison import BLOCK_PAIRS, BUDGET_PAIRS, CODE_AXIS, Comparison, code_hash
+from logbook_agent.model.entry import Entry, is_withdrawn
+from logbook_agent.model.errors import UsageError, exclusive
+from logbook_agent.model.record import SETUP
+from logbook_agent.model.values import canonical
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.git import CodeFacts
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.axis_words import with_place
+from logbook_agent.text.lists import list_text
+from logbook_agent.text.shell_words import command_line
+
+NONE = "none"
+"""What is given as the evaluator where each side has its own."""
+_DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbRequest:
+    """What is compared, and for how long. `evaluator`: the files of the base that measure both `codes` (none: those
+    that the command names and both have).
+
+    `run` says how each run is made; its `argv` holds the placeholders. `fixed` pairs are made whatever the result;
+    else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
+    one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
+    without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
+    entry about a question that has one. `like` names the run whose command it is. `sweep`: the command that resumes the
+    sweep whose best case is compared.
+    """
+
+    axis: str = ""
+    run: RunRequest = field(default_factory=RunRequest)
+    codes: tuple[str, str] | None = None
+    evaluator: tuple[str, ...] = ()
+    fixed: int | None = None
+    max_pairs: int | None = None
+    seed: int | None = None
+    max_time_s: float | None = None
+    minimum_effect: float | None = None
+    metrics: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    setup: str | None = None
+    new: bool = False
+    like: str | None = None
+    sweep: str | None = None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs may be made."""
+        return self.fixed or self.max_pairs or BUDGET_PAIRS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The `commands` of an A/B in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
+    code stays as it is. `code` is what is known of it, by side; `lines` say which code each side is. `setup` prepares
+    the folders. `needs`: files beside the code that git does not hold. `in_process`: they are functions of this
+    process."""
+
+    axis: AbAxis
+    argv: Sequence[str]
+    commands: tuple[Command, ...]
+    guard: RunGuard | None = None
+    code: Mapping[str, CodeFacts] = field(default_factory=dict)
+    setup: tuple[Command, ...] = ()
+    lines: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    in_process: bool = False
+
+
+def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple[Command, ...]:
+    """The command that prepares the folder of a run, if there is one."""
+    if request.setup is None:
+        return ()
+    words = [request.setup] if run.shell else shlex.split(request.setup)
+    plain = dataclasses.replace(run, read=None, timeout_s=None, stall_s=None)
+    return (prepared(workspace, plain, words, SETUP),)
+
+
+def checked(request: AbRequest) -> AbRequest:
+    """The request. Raises UsageError where options cannot be used together."""
+    if request.evaluator and request.codes is None:
+        raise UsageError(
+            "--evaluator needs --code",
+            cause="it names the files that measure two versions of the code",
+            hint="leave it out, or add --code main WORK",
+        )
+    check_count("--pairs", request.fixed)
+    check_count("--max-pairs", request.max_pairs)
+    check_count("--discard", request.run.discard, least=0)
+    exclusive(
+        {"--pairs": request.fixed, "--max-pairs": request.max_pairs},
+        cause="the number of pairs is either fixed, or follows from the result",
+    )
+    for name in request.metrics:
+        if (found := _DIRECTED.fullmatch(name)) is not None:
+            raise UsageError(
+                f"--metric {name} states a direction",
+                cause="the direction of a metric is declared in the logbook",
+                hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
+                " to metrics in logbook.yaml",
+            )
+    return dataclasses.replace(request, gates=checked_gates(request.gates))
+
+
+# -- by the entry that states it -----------------------------------------------------------------------
+
+
+def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRequest, Comparison]:
+    """The request with the question, the command and the options that the entry of --id states. Raises UsageError where
+    it states none, or where they cannot be run from here."""
+    entry = book.entry(request.run.entry_id or "")
+    stated = entry.comparison
+    _check_typed(entry, request)
+    if is_withdrawn(entry.state):
+        raise UsageError(
+            f"{entry.id} is {entry.state}",
+            cause="it was taken back, so its pairs count for nothing",
+            hint=f"logbook edit {entry.id} --state computed, if that was a mistake",
+        )
+    if stated is None:
+        raise UsageError(f"{entry.id} is not an A/B", cause="it states no comparison", hint=f"logbook show {entry.id}")
+    check_pairs(entry, stated, request)
+    check_gates(book.record(entry.id), request.gates)
+    run, question = stated.run, stated.question
+    if run is None or run.in_process:
+        hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
+        raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
+    check_secrets(entry.id, *question.values, run.setup or "")
+    is_code = question.axis == CODE_AXIS
+    request = dataclasses.replace(
+        request,
+        axis="" if is_code else f"{question.axis}={list_text(run.values or question.values)}",
+        codes=tuple(map(code_hash, question.values)) if is_code else None,  # type: ignore[arg-type]
+        setup=request.setup if request.setup is not None else run.setup,
+        minimum_effect=question.minimum_effect,
+        metrics=question.metrics,
+        run=as_made(workspace, request.run, run, entry.id),
+    )
+    return request, stated
+
+
+def _check_typed(entry: Entry, request: AbRequest) -> None:
+    """Raises UsageError for what the entry states already."""
+    own = ("entry_id", "env", "discard", "frozen", "timeout_s", "stall_s")
+    run = RunRequest(**{name: getattr(request.run, name) for name in own})
+    asks = request.axis or request.codes or request.evaluator or request.metrics or request.minimum_effect is not None
+    if asks or request.run != run or request.seed is not None or request.new:
+        raise UsageError(
+            f"{entry.id} states its question, its command and its text",
+            cause="--id takes all of them from the entry",
+            hint=f"logbook ab --id {entry.id}; to ask something else, leave --id out",
+        )
+
+
+def check_pairs(entry: Entry, stated: Comparison, request: AbRequest, made: int = 0) -> None:
+    """Raises UsageError where the pairs that are asked for are not those of the design: it is fixed, and so many were
+    `made`, or another number is asked for; or a fixed number is asked for, and it has none."""
+    design, is_in_process = stated.design, stated.run is not None and stated.run.in_process
+    is_other = request.max_pairs is not None or request.fixed not in (None, design.budget_pairs)
+    if design.fixed and (is_other or made >= design.budget_pairs):
+        raise UsageError(
+            f"{entry.id} was stated with {design.budget_pairs} pairs, which are judged once",
+            cause="looking again after more pairs would make a false difference more likely than 5%",
+            hint="ab(book, ..., new=True)" if is_in_process else ab_afresh(entry.id, stated),
+        )
+    if request.fixed is not None and not design.fixed:
+        more = f"ab(book, ..., max_pairs={request.fixed})" if is_in_process else ab_more(entry.id, request.fixed)
+        raise UsageError(
+            f"{entry.id} asks this, and its pairs are judged after each {BLOCK_PAIRS}, not once",
+            cause="how the pairs of an entry are judged is stated before its first run",
+            hint=f"to add {request.fixed} pairs: {more}",
+        )
+
+
+# -- with the command of another run -------------------------------------------------------------------
+
+
+def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
+    """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options,
+    and with the gates of its entry and the labels that may differ there. Raises UsageError where it has no place for
+    the axis, or cannot be run again."""
+    reference, axis = request.like or "", request.axis.partition("=")[0]
+    exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
+    entry_id, _, number = reference.partition("/")
+    entry = book.entry(book.resolve(entry_id))
+    stated = entry.comparison
+    if stated is not None and stated.run is not None and not number:
+        found = stated.run
+    else:
+        number = str(book.run_named(entry.id, number)) if number else ""
+        run = run_named(book.record(entry.id), number)
+        found = invocation_of(run, axis)
+        if axis and not axis.startswith("env:"):
+            value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
+            argv = with_place(found.argv, axis, value)
+            if argv is None:
+                raise UsageError(
+                    f"the command of {reference} has no one place for {axis}",
+                    cause=f"it is {command_line(found.argv)}",
+                    hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
+                )
+            found = dataclasses.replace(found, argv=argv)
+    if found.in_process or not found.argv:
+        raise UsageError(
+            f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
+        )
+    judged = with_gates(entry, request.gates, request.free)
+    # Where each code had its own benchmark, it has again.
+    is_of_code = request.codes is not None and stated is not None and stated.question.axis == CODE_AXIS
+    is_own = is_of_code and stated is not None and not stated.evaluator
+    return dataclasses.replace(
+        request,
+        run=as_made(workspace, request.run, found, reference),
+        setup=request.setup or (stated.run.setup if stated is not None and stated.run is not None else None),
+        gates=judged.gates,
+        free=judged.free,
+        evaluator=request.evaluator or ((NONE,) if is_own else ()),
+    )

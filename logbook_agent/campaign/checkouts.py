@@ -1,0 +1,222 @@
+"""Checkouts of other code for the runs of a command: commits, the working tree as it is, code as it was recorded.
+
+They are made from the repository in which the command was typed, and removed in the end. The user's working tree,
+index, references and stash stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.findings.cases import short
+from logbook_agent.model.code import Code, UntrackedFile
+from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.running.executors.table import executor_named_by, named
+from logbook_agent.running.order import Display
+from logbook_agent.running.provenance.inputs import input_file
+from logbook_agent.running.provenance.software import imported_from
+from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.folder import Folder
+from logbook_agent.store.workspace import Workspace
+
+WORK = "WORK"
+"""The working tree as it is, with files that git does not track and does not ignore."""
+COMMIT_CHARS = 9
+_MOST_BYTES = 64 * 2**20
+_PYTHON_PATH = "PYTHONPATH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run.
+    `environment`: where its virtual environment may be."""
+
+    name: str
+    commit: str
+    top: Path
+    folder: Path
+    environment: Path
+
+
+@contextlib.contextmanager
+def side_by_side(checkout: Checkout, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
+    """Commits by name as working trees, removed in the end. Give them names of one length: that of a path is part of
+    what a program meets. Raises StoreError where git cannot check one out."""
+    with checkout_folder(checkout) as above, contextlib.ExitStack() as stack:
+        trees = []
+        for name, commit in commits.items():
+            display.progress(f"checking out {name}: {commit[:12]}")
+            folder = stack.enter_context(checkout.worktree(above / name, commit))
+            # A folder that this commit does not have: its commands say so.
+            place = folder if folder.is_dir() else above / name
+            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
+        yield trees
+
+
+@contextlib.contextmanager
+def in_trees(
+    workspace: Workspace,
+    run: RunRequest,
+    option: str,
+    codes: Mapping[str, str | Code],
+    display: Display,
+    book: Book | None = None,
+    afresh: str = "git log --oneline lists the commits that can be compared",
+) -> Iterator[tuple[Checkout, list[Tree]]]:
+    """Codes by the names of their trees, side by side: commits, the working tree, or codes as the `book` recorded them.
+    Raises UsageError where one is no commit, or cannot be had any more: then `afresh` asks the same of the code as it
+    is now. Raises StoreError where git cannot check one out."""
+    _check_synced(workspace, option, run.on)
+    checkout = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
+    commits = {name: _commit(checkout, code, afresh) for name, code in codes.items()}
+    root = Path(os.path.realpath(workspace.root))
+    with side_by_side(checkout, commits, display) as trees:
+        for code, tree in zip(codes.values(), trees, strict=True):
+            if isinstance(code, Code):
+                if book is not None and (missing := _missing(book, code, checkout, tree)) is not None:
+                    raise UsageError(
+                        f"the code {tree.commit[:COMMIT_CHARS]} cannot be brought back: {missing}",
+                        cause="it ran with changes that no commit holds",
+                        hint=afresh,
+                    )
+            elif code == WORK:
+                checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
+            if not (tree.top / checkout.inside).is_dir():
+                name = tree.commit[:COMMIT_CHARS] if isinstance(code, Code) else code
+                raise UsageError(
+                    f"{name} has no folder {checkout.inside}",
+                    cause="the command runs in the folder of the checkout in which it was typed",
+                    hint="cd into a folder that both have",
+                )
+        yield checkout, trees
+
+
+@contextlib.contextmanager
+def frozen(workspace: Workspace, run: RunRequest, display: Display) -> Iterator[RunRequest]:
+    """What is asked for, in a checkout of the code as it is now, which is there as long as this."""
+    with in_trees(workspace, run, "--frozen", {"copy": WORK}, display) as (checkout, [tree]):
+        yield dataclasses.replace(placed_in(workspace, run, checkout, tree), frozen=False)
+
+
+def _check_synced(workspace: Workspace, option: str, on: str | None) -> None:
+    """Raises UsageError where what `--on` names runs other files than those of the checkouts."""
+    if on is None or (
+        executor_named_by(workspace, on) is not None and named(workspace, on).table.get("sync", True) is True
+    ):
+        return
+    raise UsageError(
+        f"{option} and --on {on} cannot be used together",
+        cause=f"the checkouts are made on this machine, and {on} does not bring files along",
+        hint="name an executor with sync = true, or leave --on out",
+    )
+
+
+def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
+    if not isinstance(code, Code):
+        found = checkout.commit_of("HEAD" if code == WORK else code)
+        if found is None:
+            cause, hint = checkout.lacking()
+            cause += f" ({WORK} is the working tree)"
+            raise UsageError(f"--code: {code!r} is not a commit of this clone", cause=cause, hint=hint)
+        return found
+    found = checkout.commit_of(code.commit) if code.commit is not None else None
+    if found is None:
+        commit = (code.commit or "")[:COMMIT_CHARS]
+        raise UsageError(
+            f"the code {commit} is not in this clone" if commit else "the code is in no commit",
+            cause="no branch or tag that was fetched holds it",
+            hint=f"git fetch {ORIGIN} {code.commit}" if commit and checkout.has_origin() else afresh,
+        )
+    return found
+
+
+# -- a command in a checkout ---------------------------------------------------------------------------
+
+
+def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
+    """A command that was typed in a checkout, as it runs in a tree of another commit. Where the tree is brought to
+    another machine, paths in there begin at the folder of the command."""
+
+    def moved(text: str) -> str:
+        there = _in_tree(text, checkout.top, tree.top)
+        return there if run.on is None else there.replace(str(tree.top), os.path.relpath(tree.top, tree.folder))
+
+    words = [moved(word) for word in run.argv]
+    own = checkout.top / checkout.inside / (words[0] if words else "")
+    # A program that only the user's own tree has: .venv/bin/python.
+    if words and not run.shell and run.on is None and "/" in words[0]:
+        words[0] = str(own) if own.exists() and not (tree.folder / words[0]).exists() else words[0]
+    env = {name: moved(value) for name, value in run.env.items()}
+    # Python looks first in the folders that PYTHONPATH names, or that are installed as editable packages.
+    environ = {**workspace.environ, **run.env}
+    given = [path for path in environ.get(_PYTHON_PATH, "").split(os.pathsep) if path]
+    installed = imported_from(run.argv, checkout.top / checkout.inside, environ, within=checkout.top)
+    paths = [moved(path) for path in (*map(str, installed), *given)]
+    env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
+    return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
+
+
+def _in_tree(text: str, top: Path, tree: Path) -> str:
+    """A word with the paths of the repository in it as paths of a checkout, where the checkout has them; also those
+    that go through a link."""
+
+    def moved(match: re.Match[str]) -> str:
+        for path in (match[0], os.path.realpath(match[0])):
+            if f"{path}/".startswith(f"{top}/") and os.path.lexists(found := f"{tree}{path[len(str(top)) :]}"):
+                return found
+        return match[0]
+
+    ends = r":,;\s'\"&|)"
+    return re.sub(rf"({re.escape(str(top))}(?=[/{ends}]|$)|(?<![\w.~/-])/)[^{ends}]*", moved, text)
+
+
+# -- code as it was recorded ---------------------------------------------------------------------------
+
+
+def _missing(book: Book, code: Code, checkout: Checkout, tree: Tree) -> str | None:
+    """Bring the diff and the untracked files of a recorded code into a working tree of its commit; what is missing of
+    them first."""
+    if code.diff_kept is not None:
+        try:
+            book.files.read(book.folder / code.diff_kept, limit=_MOST_BYTES)
+            checkout.apply(tree.top, book.folder / code.diff_kept)
+        except LogbookError as error:
+            return f"diff {code.diff_kept}: {error.said}"
+    elif code.diff_sha256 is not None:
+        return f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
+    lost = next((file for file in code.untracked if not _is_brought(book, file, checkout, tree)), None)
+    if lost is None:
+        return None
+    return f"untracked file {lost.path}: neither kept in the logbook nor here with the digest {short(lost.sha256)}"
+
+
+def _is_brought(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree) -> bool:
+    """Bring an untracked file into the tree, from the logbook or from here. One outside of the repository stays where
+    it is, and must be what it was."""
+    path = Path(file.path)
+    if path.is_absolute():
+        with contextlib.suppress(OSError):
+            return input_file(path.name, path).sha256 == file.sha256
+        return False
+    kept = [(book.folder / file.kept, book.files)] if file.kept is not None else []
+    for source, files in (*kept, (checkout.top / path, Folder(checkout.top))):
+        try:
+            content = files.read(source, limit=_MOST_BYTES)
+        except StoreError:
+            continue
+        if hashlib.sha256(content).hexdigest() == file.sha256:
+            target = tree.top / path
+            Folder(tree.top).make(target.parent)
+            Folder(tree.top).write(target, content, durable=False)
+            target.chmod(0o755 if (source, files) in kept else source.stat().st_mode & 0o777)
+            return True
+    return False

@@ -1,0 +1,235 @@
+"""When a comparison has enough pairs, and what is said of its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logbook_agent.campaign.ab_request import AbRequest
+from logbook_agent.campaign.series import RunSeries
+from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answers import last_to_settle
+from logbook_agent.findings.read import read
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import BudgetSpent
+from logbook_agent.model.gates import fails
+from logbook_agent.model.record import run_state
+from logbook_agent.model.run import Run
+from logbook_agent.model.stats import median
+from logbook_agent.running.run_budget import check_budget
+from logbook_agent.text.phrases import counted, listed
+
+# So many findings are shown in a line of progress, and so many problems of the output.
+_SHOWN = 3
+_STDERR_LINES = 5
+
+
+class Stop(StrEnum):
+    """Why no further pair is made. `OPEN`: further pairs would settle nothing; the answer lacks something else."""
+
+    SETTLED = "settled"
+    OPEN = "open"
+    PAIRS = "pairs"
+    TIME = "time"
+    FAILED = "failed"
+    CODE_CHANGED = "code-changed"
+    INTERRUPTED = "interrupted"
+    NOT_COMPARABLE = "not-comparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsEnd:
+    """Why no further pair is made, and that in words."""
+
+    stop: Stop
+    why: str
+
+
+class PairJudge:
+    """Judges the comparison that an `entry` states after each of its `pairs`, of which `before` were there at the
+    start. At most `budget` pairs are made; `answer` is the one at the last look."""
+
+    def __init__(self, series: RunSeries, entry: Entry, request: AbRequest, *, pairs: int, budget: int) -> None:
+        self._series, self._book, self._request = series, series.book, request
+        self._id, self.stated = entry.id, stated_in(entry)
+        self.pairs, self.before, self.budget = pairs, pairs, budget
+        self.answer: Answer | None = None
+        self._comparisons = read(series.workspace, series.book).comparisons
+        self._durations_s: list[float] = []
+        self._said = ""  # of the pair before
+        self._began = time.monotonic()
+
+    def look(self) -> PairsEnd | None:
+        """Judge the pairs so far: why no further one is made, or None to continue."""
+        if not self.pairs:
+            return None
+        self.answer = answer = self._comparisons.answer_with(self._book.record(self._id))
+        if answer is None or not any(f.change is not None for f in answer.goals):
+            return self._nothing()
+        return self._settled(answer) or self._spent(answer)
+
+    def count(self, took_s: float) -> None:
+        """Count a pair that was made."""
+        self.pairs += 1
+        self._durations_s.append(took_s)
+
+    def failure(self, run: Run, side: str) -> str | None:
+        """How a run of a side failed where that ends the comparison, else None. A side that breaks a gate leaves the
+        others; the base, and the only other side, leave none."""
+        [seen] = self._book.statuses([run])
+        broken, question = fails(seen.run), self.stated.question
+        ends_all = side == question.base or len(question.sides) == 1
+        if seen.state == "finished" or not (ends_all or fails(run) is not None or broken is None):
+            return None
+        return f"{seen.state}{_code(run)}{f', {broken}' if broken is not None else ''}"
+
+    def _settled(self, answer: Answer) -> PairsEnd | None:
+        """Why to stop after a block: no further pair settles anything. A comparison that was settled before, and is
+        asked again, is replicated first."""
+        made, request = self.pairs - self.before, self._request
+        if self.is_fixed or self.pairs % BLOCK_PAIRS or any(f.lacks_pairs for f in answer.goals):
+            return None
+        # Settled by pairs that were made now, not by those before.
+        is_new = any(f.judged > f.pairs - made for f in answer.goals)
+        resumed = request.run.entry_id is not None and request.max_pairs is None
+        may_replicate = answer.sittings > 1 and any(f.is_replicated is None for f in answer.goals)
+        if not (is_new or resumed or (made and not may_replicate)):
+            return None
+        said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
+        if said:
+            return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open: it needs {said}")
+        return PairsEnd(stop=Stop.SETTLED, why="settled")
+
+    def _spent(self, answer: Answer) -> PairsEnd | None:
+        """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
+        if self.pairs >= self.budget:
+            more = "" if answer.is_settled or self.is_fixed else self._to_continue(answer)
+            return PairsEnd(stop=Stop.PAIRS, why=f"{counted(self.pairs - self.before, 'pair')} made{more}")
+        limit_s = self._request.max_time_s
+        if limit_s is None or not self._durations_s:
+            return None
+        if time.monotonic() - self._began + median(self._durations_s) <= limit_s:
+            return None
+        more = "" if answer.is_settled else self._to_continue()
+        why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
+        return PairsEnd(stop=Stop.TIME, why=why)
+
+    def _nothing(self) -> PairsEnd:
+        """Why no pair counts, with what was wrong with the output."""
+        found, why = self.answer, ["nothing was measured"]
+        if found is not None:
+            of_findings = (reason for f in found.findings for reason in f.left_out)
+            why = [*words.failures(found), *found.left_out, *of_findings, *why]
+        runs = self._book.runs(self._id)
+        reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
+        asked = self.stated.question.metrics
+        if reported and not {*asked} & {*reported}:
+            why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
+        problems = dict.fromkeys(str(p) for run in runs for p in run.problems if p.grade != "noted")
+        text = "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
+        return PairsEnd(stop=Stop.NOT_COMPARABLE, why=text)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the number of pairs is, and they are judged once."""
+        return self.stated.design.fixed
+
+    @property
+    def left_s(self) -> float | None:
+        """How long the pairs of the budget that are left would take."""
+        return (self.budget - self.pairs) * median(self._durations_s) if self._durations_s else None
+
+    # -- what is said of it ----------------------------------------------------------------------------
+
+    def settled_before(self) -> str:
+        """That the question is settled already, and what further pairs are good for; empty where it is not."""
+        answer = self._comparisons.answer_of(self._id)
+        if answer is None or not answer.is_settled or self.is_fixed:
+            return ""
+        found = "; ".join(words.sentence(answer, f) for f in answer.goals[:_SHOWN])
+        more = "it is replicated, so further pairs change nothing"
+        if answer.confidence == "exploratory":
+            more = "only a second sitting, ten minutes after the first, can add to that: it replicates the answer"
+        return f"{self._id} is settled: {found}; {more}"
+
+    def line(self) -> str:
+        """`pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
+        goals = self.answer.goals if self.answer is not None else ()
+        if self.answer is None or not any(f.change is not None for f in goals):
+            return ""
+        more, last = len(goals) - _SHOWN, last_to_settle(self.answer)
+        shown = [*map(words.progress, goals[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
+        if last is not None and not self.pairs % BLOCK_PAIRS:
+            shown.append(f"needs {words.more_pairs(last)}")
+        said, self._said = self._said, "; ".join(shown)
+        # Within a block, what is settled stays as it is.
+        return f"pair {self.pairs} of {self._budget_text}" + ("" if self._said == said else f": {self._said}")
+
+    def failed(self, run: Run, which: str, how: str = "", *, side: str = "", lacks: Sequence[str] = ()) -> str:
+        """Which run failed and how, its last lines of stderr, and the command that continues. `lacks`: what the
+        checkout of its `side` has not, and git does not hold."""
+        tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
+        stated = self.stated
+        is_typed = self._request.sweep is None and stated.run is not None and not stated.run.in_process
+        # The recorded code fails again: --id would return to it.
+        again = ab_afresh(self._id, stated, new=False) if is_typed else self.again()
+        more = [f"fix that, then continue: {again}"] if again else []
+        if fails(self._book.statuses([run])[0].run) is not None and "@" in side and stated.question.axis == CODE_AXIS:
+            turned = other_evaluator(self._id, stated) if side == stated.question.base else ""
+            more = [f"{side} is a commit, which fails again: compare another one"]
+            more[0] += f", or measure both with the files of the other side: {turned}" if turned else ""
+        if is_typed and lacks:
+            # What the output names comes first.
+            found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
+            what = f"git does not hold {found}, and the checkout lacks it"
+            more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
+        how = how or f"{run_state(run, self._book.life)}{_code(run)}"
+        return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
+
+    def rest(self) -> str:
+        """What is said where a request to stop, or a spent budget, ended it."""
+        if self._series.is_interrupted and self.answer is not None and self.answer.is_settled:
+            return f"interrupted after {counted(self.pairs, 'pair')}; the question is settled"
+        return self._series.rest(self.pairs, self._budget_text, self.again(), what="pairs")
+
+    def again(self, more: int | None = None) -> str:
+        """What continues, with so many pairs `more`; empty for `ci`, which measures afresh."""
+        run = self.stated.run
+        if self._request.sweep is not None:
+            return self._request.sweep + (f" --set confirm={self.budget + more}" if more else "")
+        if run is not None and run.in_process:
+            return "ab(book, ...) with the same functions"
+        return ab_more(self._id, more) if run is not None else ""
+
+    def _to_continue(self, answer: Answer | None = None) -> str:
+        """What goes on; with an open `answer`, as far as would settle it."""
+        goals = answer.goals if answer is not None else ()
+        if answer is not None and all(not words.is_practical(f) for f in goals if f.lacks_pairs):
+            return f"; it needs {next((words.to_settle(answer, f) for f in goals if not f.is_settled), '')}"
+        try:
+            check_budget(self._series.workspace, self._book)
+        except BudgetSpent as error:
+            return f"; {error.said}: {error.hint}"
+        again = self.again(pairs_to_add(answer) if answer is not None else None)
+        return f"; to continue: {again}" if again else ""
+
+    @property
+    def _budget_text(self) -> str:
+        """`6`, or `at most 20`."""
+        return f"{'' if self.is_fixed else 'at most '}{self.budget}"
+
+
+def _code(run: Run) -> str:
+    return f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+
+
+def stated_in(entry: Entry) -> Comparison:
+    """The comparison of an entry that states one."""
+    if entry.comparison is None:
+        raise AssertionError(f"{entry.id} states no comparison")
+    return entry.comparison

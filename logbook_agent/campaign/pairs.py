@@ -1,0 +1,233 @@
+"""The pairs of a comparison: which runs come next, until its judge has enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.ab_question import copy_of, with_request
+from logbook_agent.campaign.ab_request import AbRequest
+from logbook_agent.campaign.ab_sides import lacking
+from logbook_agent.campaign.code_guard import CodeChanged
+from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
+from logbook_agent.campaign.series import RunSeries
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
+from logbook_agent.model.record import SETUP, is_own, run_state
+from logbook_agent.model.run import Run, Scalar, noted
+from logbook_agent.model.series_progress import SeriesProgress
+from logbook_agent.running.execution import executor_of_commands
+from logbook_agent.running.order import RunPlan
+from logbook_agent.running.prepare import Command
+from logbook_agent.text.phrases import counted
+from logbook_agent.text.shell_words import assignments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbResult:
+    """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
+    entry."""
+
+    series: RunSeries
+    stated: Comparison
+    answer: Answer | None
+    pairs: int
+    stop: Stop
+    why: str
+
+    @property
+    def exit_status(self) -> int:
+        """What the command exits with: that of its runs, or 1 where a side failed, or the code changed."""
+        has_failed = self.stop is Stop.NOT_COMPARABLE and self.answer is not None and bool(self.answer.failed)
+        return self.series.exit_status or int(self.stop in (Stop.FAILED, Stop.CODE_CHANGED) or has_failed)
+
+    def data(self) -> dict[str, object]:
+        return {
+            "id": self.series.entry.id,
+            "title": self.series.entry.title,
+            "exit_status": self.exit_status,
+            "axis": self.stated.question.axis,
+            "values": list(self.stated.question.values),
+            "pairs": self.pairs,
+            "design": asdict(self.stated.design),
+            "ran": len(self.series.runs),
+            "stopped": {"by": self.stop.value, "why": self.why},
+            "answer": words.data(self.answer) if self.answer is not None else None,
+            "view": str(self.series.book.view_path),
+        }
+
+    def text(self) -> str:
+        """The answer in sentences; why it ended comes first."""
+        lines = [f"{self.series.entry.id}: {counted(self.pairs, 'pair')}; stopped: {self.why}"]
+        return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbCase:
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
+    from other cases; empty: its config does."""
+
+    commands: tuple[Command, ...]
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    name: str = ""
+
+
+class Pairs:
+    """Plans the pairs of the comparison that a series' entry states. A pair is a round: one run of each side, however
+    many there are, and of each case, one case after another."""
+
+    def __init__(self, series: RunSeries, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
+        self._series, self._book, self._request, self._axis = series, series.book, request, axis
+        # A single case needs no name: its command says what it is.
+        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
+        self._stated = stated_in(series.entry)
+        self._made = {run.part for run in self._book.runs(series.entry.id) if self._is_part(run)}
+        here = copy_of(series.workspace)
+        self._copy = here if self._stated.design.copy not in ("", here) else ""
+        pairs = len(self._whole())
+        budget = self._budget(pairs)
+        self._entry = with_request(series.workspace, series.book, series.entry, request, budget)
+        self._stated = stated_in(self._entry)
+        self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
+        self._ended: PairsEnd | None = None
+        self._part = Part(pair=0, side="")  # what the last order is for
+
+    def carry_out(self) -> AbResult:
+        """Have the runs made, until something ends the comparison."""
+        first, judge = len(self._series.runs), self._judge
+        self._show(judge.settled_before())
+        try:
+            for _, run in self._series.each(self._rounds(), together=self._is_together):
+                self._made |= {run.part} if self._is_part(run) else set()
+                self._part = run.part or self._part
+                if self._ended is None and (how := judge.failure(run, self._part.side)) is not None:
+                    self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(run, how))
+        except CodeChanged as error:
+            self._leave_out(error.message)
+            why = error.message + (f"; {error.hint}" if judge.again() else "")
+            self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=why)
+        if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
+            self._ended = PairsEnd(stop=Stop.INTERRUPTED, why=judge.rest())
+        if self._ended is None:
+            # One that was lost, or never started, ends it as a failure does.
+            self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(self._series.runs[first:][-1]))
+        if self._ended.stop is Stop.NOT_COMPARABLE:
+            self._series.workspace.warnings.append(self._ended.why)
+        return self._result(self._ended)
+
+    def not_prepared(self, run: Run) -> AbResult:
+        """The result where a command of setup failed, and nothing was measured."""
+        return self._result(PairsEnd(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
+
+    def _result(self, ended: PairsEnd) -> AbResult:
+        if ended.stop in (Stop.FAILED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
+            self._judge.look()
+        return AbResult(
+            series=self._series,
+            stated=self._stated,
+            answer=self._judge.answer,
+            pairs=self._judge.pairs,
+            stop=ended.stop,
+            why=ended.why,
+        )
+
+    # -- which runs come next --------------------------------------------------------------------------
+
+    def _rounds(self) -> Iterator[Iterator[RunPlan]]:
+        """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
+        self._ended = self._judge.look()
+        for number in range(self._request.run.discard):
+            if self._ended is None:
+                yield self._orders(self._round(self._copy, number + 1), discarded=True)
+        while self._ended is None:
+            began, parts = time.monotonic(), self._round(*self._next())
+            yield self._orders([part for part in parts if part not in self._made])
+            if self._ended is None and self._made.issuperset(parts):
+                self._judge.count(time.monotonic() - began)
+                self._ended = self._judge.look()
+                self._show(self._judge.line())
+
+    def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
+        for part in parts:
+            if self._ended is not None:
+                return
+            self._part = part
+            self._show()
+            case, at = self._cases[part.case], self._stated.question.values.index(part.side)
+            yield replace(
+                self._request.run.plan(case.commands[at], self._entry.id),
+                config={**case.config, **self._axis.config(self._axis.values[at])},
+                part=None if discarded else part,
+                repeat=None if discarded else part.pair,
+                discarded=discarded,
+                pin=f"pair {part.pair} {part.case}",
+            )
+
+    def _round(self, copy: str, pair: int) -> list[Part]:
+        """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
+        sides, design = self._stated.question.values, self._stated.design
+        return [
+            Part(pair=pair, side=sides[place], case=name, copy=copy)
+            for name in self._cases
+            for place in design.order_of(pair, len(sides), name, copy)
+        ]
+
+    def _whole(self) -> set[tuple[str, int]]:
+        """The pairs that are whole, by the copy that began their block."""
+        begun = {(part.copy, part.pair) for part in self._made if part is not None}
+        return {pair for pair in begun if self._made.issuperset(self._round(*pair))}
+
+    def _next(self) -> tuple[str, int]:
+        """The pair to make: one that is missing in a block that was begun, else the first of a new block."""
+        whole = self._whole()
+        blocks = sorted({((pair - 1) // BLOCK_PAIRS, copy) for copy, pair in whole})
+        begun = ((copy, block * BLOCK_PAIRS + place) for block, copy in blocks for place in range(1, BLOCK_PAIRS + 1))
+        new = (blocks[-1][0] + 1) * BLOCK_PAIRS + 1 if blocks else 1
+        return next((pair for pair in begun if pair not in whole), (self._copy, new))
+
+    def _is_part(self, run: Run) -> bool:
+        """Whether a run is made as a part of a pair, and need not be made again."""
+        return run.part is not None and not run.discarded and run_state(run, self._book.life) == "finished"
+
+    @property
+    def _is_together(self) -> bool:
+        """Whether an executor makes the runs: it gets both sides of a pair at once, for one machine."""
+        commands = [command for case in self._cases.values() for command in case.commands]
+        return executor_of_commands(self._series.workspace, commands) is not None
+
+    def _budget(self, pairs: int) -> int:
+        """How many pairs the entry may have: so many more than it has, or what it states."""
+        request, design = self._request, self._stated.design
+        goes_on = request.run.entry_id is not None and request.max_pairs is None and pairs < design.budget_pairs
+        return design.budget_pairs if design.fixed or goes_on else pairs + request.pairs
+
+    def _leave_out(self, why: str) -> None:
+        """Let no run of the pair that is being made count."""
+        for run in self._book.runs(self._entry.id):
+            part = run.part if not run.discarded and not is_own(run) else None
+            if part is not None and (part.copy, part.pair) == (self._part.copy, self._part.pair):
+                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, *noted(f"left out: {why}"))))
+
+    # -- what is said of it ----------------------------------------------------------------------------
+
+    def _failed(self, run: Run, how: str = "") -> str:
+        side, command = self._part.side, self._cases[self._part.case].commands[0]
+        lacks = lacking(self._series.workspace, self._request, command) if self._request.setup is None else ()
+        return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
+
+    def _show(self, text: str = "") -> None:
+        """Show a line, and how far the comparison is."""
+        judge = self._judge
+        series = SeriesProgress(
+            made=judge.pairs,
+            total=judge.budget,
+            what="pairs",
+            is_at_most=not judge.is_fixed,
+            left_s=judge.left_s,
+            estimates=words.estimates(judge.answer) if judge.answer is not None else (),
+            note=f"{self._axis.name}={self._part.side}" if self._part.pair and self._ended is None else "",
+        )
+        self._series.display.progress(text, series)
