@@ -17,7 +17,7 @@ from logbook_agent.running.results.result_lines import ResultWords, cut
 _EPOCH = "epoch"
 
 
-class PointReader:
+class RowPoints:
     """Hands points to the sink of a run, which `make_sink` makes for the first of them. `steps` are the keys that
     number points: none without a sink; `plain_steps` those of plain lines."""
 
