@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -207,12 +207,14 @@ def join_lines(rows: Sequence[Row], lines: Sequence[Row], run_config: Mapping[st
     return joined + others
 
 
-def join_loose(rows: Sequence[Row], loose: Sequence[Row]) -> list[Row]:
-    """METRIC lines belong to the only row there is, to which they add new samples; with none or several they are rows
-    of their own, and so are those in another unit."""
+def join_loose(rows: Sequence[Row], loose: Sequence[Row], reduced: Set[str]) -> list[Row]:
+    """METRIC lines belong to the only row there is, to which they add new samples, and whose values that were `reduced`
+    from curves they replace; with none or several they are rows of their own, and so are those in another unit."""
     if len(rows) != 1 or rows[0].failed is not None:
         return [*rows, *loose]
-    [only], apart = rows, []
+    replaced = reduced & {name for row in loose for name in row.metrics}
+    only = replace(rows[0], metrics={name: m for name, m in rows[0].metrics.items() if name not in replaced})
+    apart = []
     for row in loose:
         units = {name: m.unit for name, m in only.metrics.items() if m.unit}
         if any(m.unit and units.get(name, m.unit) != m.unit for name, m in row.metrics.items()):

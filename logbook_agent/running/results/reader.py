@@ -269,9 +269,13 @@ class ResultReader:
         rows = fold(map(keys.completed, rows), problem, explicit=True)
         rows = join_lines(rows, fold(lines, problem, explicit=False), self._run_config)
         curve_rows, curves = self._points.rows(self._run_config)
-        rows, more = parted(self._with_curves(rows, curve_rows, loose))
+        reduced = {name for row in curve_rows for name in row.metrics} - {name for row in rows for name in row.metrics}
+        # A line of config alone may state that of the curves.
+        stating = [row for row in bare if row.config.keys() - self._run_config.keys()]
+        rows = join_lines(rows, labels_of(stating), self._run_config)
+        rows, more = parted(join_lines(rows, curve_rows, self._run_config))
         bare = labels_of([*bare, *more])
-        rows = join_loose(rows or bare, loose)
+        rows = join_loose(rows or bare, loose, reduced)
         # Digests on plain lines make no row.
         names = {*[*dict.fromkeys(name for name, _ in self._digests)][:MAX_KEYS]}
         digests = labels_of([Row(labels=self._clean_config({n: text})) for n, text in self._digests if n in names])
@@ -296,13 +300,3 @@ class ResultReader:
                 if count > 1:
                     self._problems.add(f"{cut(name, 40)}: {count} lines without a step; the last one{each} counts")
         return found
-
-    def _with_curves(self, rows: Sequence[Row], curve_rows: Sequence[Row], loose: Sequence[Row]) -> list[Row]:
-        """The rows with the reductions of the curves. In a run of one case, a METRIC line without a step states the
-        measurement, and the reduction of its curve is no second sample of it."""
-        merged = join_lines(rows, curve_rows, self._run_config)
-        stated = {name for row in loose for name in row.metrics}
-        if len(merged) != 1 or not stated:
-            return merged
-        others = [replace(row, metrics={n: m for n, m in row.metrics.items() if n not in stated}) for row in curve_rows]
-        return join_lines(rows, others, self._run_config)

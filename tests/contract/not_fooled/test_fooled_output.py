@@ -272,6 +272,13 @@ def test_a_line_of_labels_belongs_to_the_rows_whose_config_agrees(run_of: Run) -
     assert said(run) == ""
 
 
+@pytest.mark.parametrize("config", ["RESULT topk=2", 'RESULT_JSON {"config": {"topk": 2}}'])
+def test_a_line_of_config_is_that_of_the_curves(run_of: Run, config: str) -> None:
+    run = run_of(config, "RESULT backend=gmm", "METRIC loss=2 step=1", "METRIC loss=1 step=2", "METRIC time_s=3")
+    assert [(row["config"], {*row["metrics"]}) for row in run["rows"]] == [({"topk": 2}, {"loss", "time_s"})]
+    assert run["rows"][0]["labels"] == {"backend": "gmm"}
+
+
 def test_config_that_json_states_is_that_of_the_lines(run_of: Run) -> None:
     run = run_of('RESULT_JSON {"config": {"tile": [16, 4]}}', "METRIC loss=1", "RESULT time_s=2")
     assert [(row["config"], {*row["metrics"]}) for row in run["rows"]] == [({"tile": "[16,4]"}, {"loss", "time_s"})]
