@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from logbook_agent import __version__
 from logbook_agent.cluster.archive import Files, bring, members, worker_code
@@ -281,20 +281,19 @@ class Ray(Remote):
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: what is read of a Job tells of all its runs."""
 
-    def ask(
-        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        """How far a run is, as `far.py` answers on a machine of its own; nothing else is asked of one."""
-        if request["verb"] != "follow":
-            return {}, b""
-        job, key = _parts(Sent(folder=request["folder"]))
+    def drop(self, sent: Sent) -> None:
+        """Nothing to do: the files lie on a node, which removes them when they are old."""
+
+    def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
+        """As `Remote.state`: how far a run is, as `far.py` answers on a machine of its own."""
+        job, key = _parts(sent)
         journal = journal_of(self.settings.address, job)
         journal.refresh()
-        told, offset = journal.told.setdefault(key, {}), request["offset"]
+        told = journal.told.setdefault(key, {})
         if told.get("event") == "over":
             return self._over(told, key, offset)
         if journal.status is None:
-            return {"unknown": request["close"]}, b""
+            return {"unknown": not spool.is_held()}, b""
         if not journal.is_going:
             return self._broken_off(journal, told, key), b""
         if told.get("event") != "placed":
