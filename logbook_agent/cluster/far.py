@@ -133,10 +133,9 @@ def follow(folder: str, close: bool, offset: int, wait_s: float) -> Answer:
         with contextlib.suppress(FileNotFoundError), (place / "output.log").open("rb") as log:
             log.seek(offset)
             rest = log.read(PIECE_BYTES)
-        if len(rest) == PIECE_BYTES or state["stage"] in ("ended", "lost", "never-started"):
-            return state, rest
         deadline = min(deadline, time.monotonic() + GATHER_S) if rest else deadline
-        if not waited(deadline, LOOK_S):
+        is_over = state["stage"] in ("ended", "lost", "never-started")
+        if is_over or len(rest) == PIECE_BYTES or not waited(deadline, LOOK_S):
             return state, rest
 
 
@@ -222,10 +221,7 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
         found["is_interrupted"] = bool((plain(place / "final.json") or {}).get("exit", {}).get("interrupted"))
         with contextlib.suppress(OSError):
             found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
-            files = left_by(place)
-            if sum(path.stat().st_size for path in files.values()) <= INLINE_BYTES:
-                pack(files, archive := io.BytesIO())
-                found["files"] = base64.b64encode(archive.getvalue()).decode()
+            found["files"] = inline(left_by(place))
     paths = [place / name for name in ("worker.lock", "began.json", "heartbeat.json")]
     signs = [path.stat().st_mtime for path in paths if path.exists()]
     # By the clock of this machine; None: there was no sign of a worker.
@@ -283,6 +279,14 @@ def left_by(place: Path) -> dict[str, Path]:
     kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).iterdir())]
     paths = [path for path in (*(place / name for name in FETCHED), *kept) if path.is_file()]
     return {path.relative_to(place).as_posix(): path for path in paths}
+
+
+def inline(files: dict[str, Path]) -> str | None:
+    """An archive of files that are small together, as text; None where they are larger."""
+    if sum(path.stat().st_size for path in files.values()) > INLINE_BYTES:
+        return None
+    pack(files, archive := io.BytesIO())
+    return base64.b64encode(archive.getvalue()).decode()
 
 
 def pack(files: dict[str, Path], into: IO[bytes]) -> None:

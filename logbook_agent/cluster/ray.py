@@ -28,7 +28,7 @@ from logbook_agent import __version__
 from logbook_agent.cluster.archive import Files, bring, members, worker_code
 from logbook_agent.cluster.far import FETCHED
 from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.remote import Places, Remote, far_source
 from logbook_agent.cluster.shell import Here
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
@@ -233,6 +233,7 @@ class Ray(Remote):
             "stop": _STOP,
             "folder": self.settings.folder,
             "code": self.code_folder.removeprefix(top),
+            "far": far_source(),
             "python": self.settings.python,
             "options": self.settings.options,
             "at_most": at_most,
@@ -312,7 +313,7 @@ class Ray(Remote):
     def _over(self, told: Mapping[str, Any], key: str, offset: int | None) -> tuple[dict[str, Any], bytes]:
         """A run that its coordinator saw end."""
         head = {"stage": told["stage"], "said": told.get("said")}
-        if told["stage"] == "ended" and "files" not in told and not self._is_alive(told["node"]):
+        if told["stage"] == "ended" and not told.get("files") and not self._is_alive(told["node"]):
             return {"stage": "lost", "said": "its node ended before its files were collected"}, b""
         return head, b"" if offset is None or "node" not in told else self._output(told["node"], key, offset)
 
@@ -339,7 +340,7 @@ class Ray(Remote):
         told = journal.told.setdefault(key, {})
         if told.get("event") != "over" and journal.status is not None and not journal.is_going:
             self._broken_off(journal, told, key)
-        if "files" in told:
+        if told.get("files"):
             bring(spool, members(io.BytesIO(base64.b64decode(told["files"]))))
             return
         contents: dict[str, bytes] = {}

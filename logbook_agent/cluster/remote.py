@@ -363,7 +363,7 @@ class Remote:
             with nothing_sent():
                 raise self._silence[1]
         # Who can see the processes of that machine sees no request.
-        program = f"{_far()}\n\nmain({verb!r}, json.loads({json.dumps(json.dumps(request))}))\n".encode()
+        program = f"{far_source()}\n\nmain({verb!r}, json.loads({json.dumps(json.dumps(request))}))\n".encode()
         try:
             answer = self.shell.run(
                 [self.places.python, "-IS", "-", verb], stdin=program, timeout_s=timeout_s, into=into
@@ -428,7 +428,8 @@ def _forget(spool: Spool) -> None:
 
 
 @functools.cache
-def _far() -> str:
+def far_source() -> str:
+    """The text of `far.py`."""
     return Path(far.__file__).read_text(encoding="utf-8")
 
 

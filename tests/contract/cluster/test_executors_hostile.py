@@ -53,7 +53,9 @@ def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         f'[executors.box]\nkind = "ssh"\nhost = "far.example"\nsync = false\nfolder = "{tmp_path}/far"\n'
         f'python = "{sys.executable}"\n'
     )
-    assert started("run", "--detach", "--on", "box", "--", "sh", "-c", "until [ -e go ]; do sleep 0.05; done").code == 0
+    # More than comes with the news of its end.
+    script = "until [ -e go ]; do sleep 0.05; done; seq 20000"
+    assert started("run", "--detach", "--on", "box", "--", "sh", "-c", script).code == 0
     yield mode
     (folder / "go").touch()
 
