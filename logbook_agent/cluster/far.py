@@ -342,8 +342,11 @@ def is_held(lock: Path) -> bool:
 
 
 def is_alive(process: dict[str, Any]) -> bool:
-    """Whether this very process lives: a later one with its number does not count, nor does a zombie."""
+    """Whether this very process lives: on Linux, a later one with its number does not count, nor does a zombie."""
     try:
+        if sys.platform != "linux":
+            os.kill(int(process["pid"]), 0)
+            return True
         fields = Path(f"/proc/{int(process['pid'])}/stat").read_text().rpartition(")")[2].split()
         boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
         began = int(fields[19]) / os.sysconf("SC_CLK_TCK") + float(boot.split()[1])
