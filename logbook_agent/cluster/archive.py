@@ -35,7 +35,7 @@ from logbook_agent.store.spool import FINAL, Spool
 # The rooms that a worker uses, with the features that read results, keep files and keep points; what starts it.
 _ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts", "curves")
 _TOP = ("__init__.py", "worker.py", "features.py")
-_MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
+_MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
 _PIECE_BYTES = 2**20

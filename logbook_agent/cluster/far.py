@@ -1,306 +1,364 @@
-"""What a client calls on another machine: `python -P FOLDER serve`, where FOLDER holds the client's version of this
-package. It answers requests, one after another, until standard input ends.
+"""What a client asks of another machine: it sends this file to `python3 -IS - VERB`, with a call of `main` behind it.
 
-A request is a line of JSON with its `verb`, and what the method of that name takes. The answer is a line of JSON, too;
-`follows` says how many bytes stand behind it: of a log, or of an archive. A request that cannot be answered gets the
-reason as `failed`.
+The answer is a line of JSON, and whatever bytes stand behind it: of a log, or of an archive. Only the standard library
+is used, and what the question of every few seconds does not need is imported where it is needed. A run is a folder, its
+worker's spool (`store/spool.py`).
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
-import dataclasses
-import gzip
+import fcntl
 import io
 import json
 import os
-import select
 import signal
 import sys
-import tarfile
 import time
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
-
-from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.errors import LogbookError, ToolError
-from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
-from logbook_agent.running.worker.tree import COPY
-from logbook_agent.running.worker.work import Work
-from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
-from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
+from typing import IO, Any
 
 # How long synced trees and the files of runs are kept after their last use.
-_DAY_S = 24 * 3600.0
-_KEPT_S = {"trees": 14 * _DAY_S, "spools": 90 * _DAY_S}
+DAY_S = 24 * 3600.0
+KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
 # The pause between two looks while somebody waits for news; longer for many runs.
-_LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
-_READ_BYTES = 1 << 16
-# What is fetched of a run, beside the files of its code and those that its command left.
-FOLDERS = (CODE, ARTIFACTS)
-FETCHED = (BEGAN, LOG, CURVES, CURVES_LARGE, CURVES_PART, ERRORS, FINAL)
+LOOK_S, LOOK_OF_EACH_S = 0.2, 0.01
+# What a command prints within so long is told together.
+GATHER_S = 1.0
+PIECE_BYTES, TROUBLE_BYTES = 1 << 20, 400
+# What a run has left comes with the news of its end, unless it is larger.
+INLINE_BYTES = 48 << 10
+SAME_START_S, LADDER = 2.0, ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
+# What is fetched of a run, beside the files in these folders.
+FOLDERS = ("code", "artifacts")
+FETCHED = (
+    *("began.json", "output.log", "curves.points", "curves.large.points", "curves.part"),
+    *("worker.err", "final.json"),
+)
 
 Answer = tuple[dict[str, Any], bytes]
 
 
-def main() -> None:
-    """Answer requests, or make a run: as a worker, or as the task of Ray that the process PARENT makes."""
-    match sys.argv[1:]:
-        case ["serve"]:
-            FarServer().serve()
-        case ["worker", *words]:
-            _work(words)
-        case ["task", folder, parent]:
-            sys.exit(_make_task(folder, int(parent)))
-        case words:
-            sys.exit(f"far: no such call: {' '.join(words)}")
+def main(verb: str, request: dict[str, Any]) -> None:
+    """Answer one request."""
+    try:
+        head, rest = VERBS[verb](**request)
+    except OSError as error:
+        sys.exit(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+    print(json.dumps(head), flush=True)
+    sys.stdout.buffer.write(rest)
+    sys.stdout.buffer.flush()
+    if verb == "fetch":
+        pack(left_by(path_of(request["folder"])), sys.stdout.buffer)
 
 
-def _work(words: Sequence[str]) -> NoReturn:
-    # Not loaded to answer: it takes as long again as all else here.
-    from logbook_agent.running.worker import entrypoint
-
-    code = entrypoint.main(words)
-    sys.stderr.flush()
-    os._exit(code)
+# -- what may be asked -----------------------------------------------------------------------------------
 
 
-def _make_task(folder: str, parent: int) -> int:
-    """Wait for a worker, and return its exit code. Ray kills what its processes started when they end, too early for a
-    worker to end its command: the worker is one step further away."""
-    from logbook_agent.running.worker import entrypoint
+def hello(code: str) -> Answer:
+    """Facts of this machine, as the worker's code there finds them."""
+    if not path_of(code).is_dir():
+        return {"missing": True}, b""
+    sys.path.insert(0, str(path_of(code)))
+    from logbook_agent.model.codec import encode
+    from logbook_agent.running.executors import local
 
-    entrypoint.stop_with_parent()
-    if os.getppid() != parent:
-        return 1
-    if (worker := os.fork()) == 0:
-        _work([folder, "--with-parent"])
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(worker, signal.SIGTERM))
-    code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
-    _remove_old(Path(folder).parents[1])
-    return code
+    return encode(local.hello(os.environ)), b""
 
 
-class FarServer:
-    """Answers one client. It remembers the last state of each run that it has reported."""
+def put(works: dict[str, Any], code: str) -> Answer:
+    """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that were
+    not there yet."""
+    if not path_of(code).is_dir():
+        return {"missing": True}, b""
+    folders = {}
+    for text, work in works.items():
+        folder = path_of(text)
+        if made(folder, work):
+            (folder / "work.json").write_text(json.dumps(work))
+            folders[text] = str(folder)
+    return {"made": folders, "python": sys.executable}, b""
 
-    def __init__(self) -> None:
-        self._left = b""
-        self._told: dict[str, dict[str, Any] | None] = {}
 
-    def serve(self) -> None:
-        """Answer until standard input ends."""
-        _write({})
-        while (line := self._request()) is not None:
-            try:
-                asked = json.loads(line)
-                head, rest = getattr(self, asked.pop("verb"))(**asked)
-            except Exception as error:  # noqa: BLE001 - the client tells its user
-                head, rest = {"failed": getattr(error, "message", None) or f"{type(error).__name__}: {error}"}, b""
-            _write(head, rest)
+def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str) -> Answer:
+    """Make a spool, and start a worker that outlives this process; neither where the spool is there already."""
+    place, program = path_of(folder), path_of(code)
+    if not program.is_dir():
+        return {"missing": True}, b""
+    if not made(place, work):
+        return {}, b""
+    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    errors = os.open(place / "worker.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    import subprocess
 
-    def _request(self) -> bytes | None:
-        while b"\n" not in self._left:
-            data = os.read(0, _READ_BYTES)
-            if not data:
-                return None
-            self._left += data
-        line, _, self._left = self._left.partition(b"\n")
-        return line
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(program), "worker", str(place), "--lock", str(lock)],
+        env={**os.environ, **secrets},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        cwd="/",
+        start_new_session=True,
+        pass_fds=(lock,),
+    )
+    assert process.stdin is not None  # noqa: S101
+    # What becomes of a worker that is gone already, its spool tells.
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(work).encode())
+        process.stdin.close()
+    return {}, b""
 
-    # -- what may be asked -----------------------------------------------------------------------------
 
-    def hello(self) -> Answer:
-        """Facts of this machine. Raises ToolError where it cannot make runs."""
-        return encode(hello(os.environ)), b""
+def look(runs: dict[str, Any], wait_s: float) -> Answer:
+    """The states of runs by their folders; for each, whether its spool is to be closed where it is not there, and what
+    its state was called when it was last told. Waits until one has another."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        states = {text: state_of(path_of(text), close=close) for text, (close, _) in runs.items()}
+        has_news = any(states[text]["seen"] != seen for text, (_, seen) in runs.items())
+        if has_news or not waited(deadline, max(LOOK_S, LOOK_OF_EACH_S * len(runs))):
+            return {"runs": states}, b""
 
-    def put(self, works: dict[str, Any]) -> Answer:
-        """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that
-        were not there yet."""
-        folders = {}
-        for text, plain in works.items():
-            work = _work_of(plain)
-            if (spool := _made(_path(text), work)) is not None:
-                (spool.folder / WORK).write_text(json.dumps(encode(work)))
-                folders[text] = str(spool.folder)
-        for top in {_path(text).parents[1] for text in works}:
-            _remove_old(top)
-        return {"made": folders, "python": sys.executable}, b""
 
-    def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
-        """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
-        ToolError where this machine cannot make runs."""
-        found = _work_of(work)
-        spool = _made(_path(folder), found)
-        _remove_old(_path(folder).parents[1])
-        claim = spool.claim() if spool is not None else None
-        if spool is None or claim is None:
+def follow(folder: str, close: bool, offset: int, wait_s: float) -> Answer:
+    """The state of a run, and its log from `offset` on: after `wait_s`, or sooner when there was more of its log for a
+    moment, or it is over."""
+    place, deadline, rest = path_of(folder), time.monotonic() + wait_s, b""
+    while True:
+        state = state_of(place, close=close)
+        with contextlib.suppress(FileNotFoundError), (place / "output.log").open("rb") as log:
+            log.seek(offset)
+            rest = log.read(PIECE_BYTES)
+        deadline = min(deadline, time.monotonic() + GATHER_S) if rest else deadline
+        is_over = state["stage"] in ("ended", "lost", "never-started")
+        if is_over or len(rest) == PIECE_BYTES or not waited(deadline, LOOK_S):
+            return state, rest
+
+
+def close(folder: str) -> Answer:
+    """Let no worker begin any more, where none has; whether nothing more is to come."""
+    place = path_of(folder)
+    # On a disk that machines share, this shows what others have written.
+    os.listdir(place)  # noqa: PTH208
+    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return {"closed": False}, b""
+    if plain(place / "final.json") is not None:
+        return {"closed": False}, b""
+    if not (place / "began.json").exists():
+        (place / "closed").touch()
+    return {"closed": True}, b""
+
+
+def stop(folder: str) -> Answer:
+    """Ask the worker to end its command; end a command that outlived it."""
+    place, deadline = path_of(folder), time.monotonic() + 10.0
+    while (stage := stage_of(place)) in ("sent", "running") and time.monotonic() < deadline:
+        holder = plain(place / "worker.lock")
+        if holder is not None and is_alive(holder):
+            os.kill(holder["pid"], signal.SIGTERM)
             return {}, b""
-        try:
-            Local(os.environ, [sys.executable, "-P", sys.path[0], "worker"]).start(spool, claim, found, secrets)
-        finally:
-            os.close(claim)
-        return {}, b""
-
-    def look(self, runs: dict[str, bool], wait_s: float) -> Answer:
-        """The states of runs that have changed since they were last told, by their folders; for each, whether its
-        spool is to be closed where it is not there. Waits for the first of them."""
-        self._told = {text: self._told.get(text) for text in runs}
+        time.sleep(0.02)
+    child: Any = (plain(place / "began.json") or {}).get("child")
+    for number, wait_s in LADDER if stage == "orphaned" and child else ():
         deadline = time.monotonic() + wait_s
-        while True:
-            news = {}
-            for text, close in runs.items():
-                found = _state(_path(text), close=close)
-                same = {name: value for name, value in found.items() if name != "silent_s"}
-                if same != self._told[text]:
-                    self._told[text], news[text] = same, found
-            if news or _is_asked_before(deadline, max(_LOOK_S, _LOOK_OF_EACH_S * len(runs))):
-                return {"runs": news}, b""
-
-    def follow(self, folder: str, *, close: bool, offset: int | None, wait_s: float) -> Answer:
-        """The state of a run, and its log from `offset` on: after `wait_s`, or sooner when there is more of its log, or
-        it is over."""
-        place, deadline = _path(folder), time.monotonic() + wait_s
-        while True:
-            state = _state(place, close=close)
-            rest = b"" if offset is None or not place.is_dir() else log_from(_spool(place), offset)
-            if rest or state["stage"] in OVER or _is_asked_before(deadline, _LOOK_S):
-                return state, rest
-
-    def close(self, folder: str) -> Answer:
-        """Let no worker begin any more, where none has; whether nothing more is to come."""
-        place = _path(folder)
-        spool = _spool(place)
-        # On a disk that machines share, this shows what others have written.
-        list(place.iterdir())
-        claim, has_ended = spool.claim(), False
-        with contextlib.suppress(LogbookError):
-            has_ended = spool.end() is not None
-        is_closed = claim is not None and not has_ended
-        if is_closed and not spool.has(BEGAN):
-            (place / CLOSED).touch()
-        if claim is not None:
-            os.close(claim)
-        return {"closed": is_closed}, b""
-
-    def stop(self, folder: str) -> Answer:
-        """Ask the worker to end its command."""
-        Local(os.environ).stop(_spool(_path(folder)))
-        return {}, b""
-
-    def fetch(self, folder: str) -> Answer:
-        """All that a run has left, as an archive."""
-        place = _path(folder)
-        kept = sorted(path for name in FOLDERS if (place / name).is_dir() for path in (place / name).iterdir())
-        buffer = io.BytesIO()
-        with (
-            gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as packed,
-            tarfile.open(fileobj=packed, mode="w|") as tar,
-        ):
-            for path in (*(place / name for name in FETCHED), *kept):
-                if path.is_file():
-                    tar.add(path, arcname=path.relative_to(place).as_posix(), recursive=False)
-        return {}, buffer.getvalue()
-
-    def drop(self, folder: str) -> Answer:
-        """Remove what was fetched of a run; its place stays closed."""
-        place = _path(folder)
-        if place.is_dir() and place.parent.name == "spools":
-            for path in place.iterdir():
-                # What the command wrote in its tree is nowhere else.
-                if path.name not in (CLOSED, COPY):
-                    Folder(place).remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-            # Last: on a full disk there is space for it by now.
-            (place / CLOSED).touch()
-        return {}, b""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child["pid"], number)
+            while time.monotonic() < deadline:
+                os.killpg(child["pid"], 0)
+                time.sleep(0.02)
+    return {}, b""
 
 
-def _is_asked_before(deadline: float, pause_s: float) -> bool:
-    """Wait a moment; whether the time is up, or the next request came."""
-    left_s = deadline - time.monotonic()
-    return left_s <= 0 or bool(select.select([0], [], [], min(pause_s, left_s))[0])
+def fetch(folder: str) -> Answer:
+    """All that a run has left, as an archive."""
+    return {"found": path_of(folder).is_dir()}, b""
 
 
-def _work_of(plain: Any) -> Work:
-    """The work, with its paths on this machine. Raises ToolError where it cannot be read."""
-    try:
-        work = decode(Work, plain)
-    except CodecError as error:
-        raise ToolError(f"the work cannot be read: {error}") from error
-    places = {name: os.path.expanduser(getattr(work, name)) for name in ("cwd", "root", "tree")}  # noqa: PTH111
-    return dataclasses.replace(work, **places)
+def drop(folder: str) -> Answer:
+    """Remove what was fetched of a run; its place stays closed."""
+    place = path_of(folder)
+    if place.is_dir() and place.parent.name == "spools":
+        for path in place.iterdir():
+            # What the command wrote in its tree is nowhere else.
+            if path.name not in ("closed", "tree"):
+                remove(path)
+        # Last: on a full disk there is space for it by now.
+        (place / "closed").touch()
+    return {}, b""
 
 
-def _made(folder: Path, work: Work) -> Spool | None:
-    """A new spool for this work; None for one that is there already."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if work.tree:
-        with contextlib.suppress(OSError):
-            os.utime(work.tree)
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return None
-    return _spool(folder)
+VERBS: dict[str, Callable[..., Answer]] = {
+    one.__name__: one for one in (hello, put, start, look, follow, close, stop, fetch, drop)
+}
 
 
-def _remove_old(top: Path) -> None:
-    """Remove from the folder of an executor what nobody has used for long. A worker that lives writes into its spool
-    every few seconds."""
-    for name, kept_s in _KEPT_S.items():
-        for path in (top / name).glob("*"):
-            with contextlib.suppress(LogbookError, OSError):
-                if time.time() - path.stat().st_mtime > kept_s:
-                    Folder(top).remove_tree(path)
+# -- a run, by its folder --------------------------------------------------------------------------------
 
 
-def _state(place: Path, *, close: bool) -> dict[str, Any]:
+def state_of(place: Path, *, close: bool) -> dict[str, Any]:
     """The state of a run. `close`: a submission that has not arrived by now is kept from arriving later."""
     if close:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
-            (place / CLOSED).touch()
+            (place / "closed").touch()
     if not place.is_dir():
-        return {"stage": "sent"}
-    spool = _spool(place)
-    if spool.has(CLOSED):
-        return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True}
-    found = {"stage": stage_of(spool), "said": said_by(spool), "silent_s": _silent_s(place)}
+        return {"stage": "sent", "seen": 0}
+    if (place / "closed").exists():
+        return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True, "seen": 1}
+    found = {"stage": stage_of(place), "said": said_of(place), "began": plain(place / "began.json")}
+    # A sign of life is no news.
+    found["seen"] = zlib.crc32(json.dumps(found).encode())
     if found["stage"] == "ended":
         # What an engine had to do with the end: it complains in the file of the worker.
-        with contextlib.suppress(LogbookError):
-            end = spool.end()
-            found |= {"is_interrupted": end is not None and end.exit.interrupted, "complaint": spool.read(ERRORS)}
-    return {**found, "began": _plain(spool, BEGAN), "heartbeat": _plain(spool, HEARTBEAT)}
+        found["is_interrupted"] = bool((plain(place / "final.json") or {}).get("exit", {}).get("interrupted"))
+        with contextlib.suppress(OSError):
+            found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
+            found["files"] = inline(left_by(place))
+    paths = [place / name for name in ("worker.lock", "began.json", "heartbeat.json")]
+    signs = [path.stat().st_mtime for path in paths if path.exists()]
+    # By the clock of this machine; None: there was no sign of a worker.
+    silent_s = round(time.time() - max(signs), 3) if signs else None
+    return {**found, "heartbeat": plain(place / "heartbeat.json"), "silent_s": silent_s}
 
 
-def _silent_s(folder: Path) -> float | None:
-    """Seconds since the last sign of a worker, by the clock of this machine; None: there was none."""
-    signs = [(folder / name).stat().st_mtime for name in (LOCK, BEGAN, HEARTBEAT) if (folder / name).exists()]
-    return round(time.time() - max(signs), 3) if signs else None
+def stage_of(place: Path) -> str:
+    """How far a run is. An end counts when nobody holds the spool any more."""
+    holder, child = plain(place / "worker.lock") or {}, (plain(place / "began.json") or {}).get("child")
+    has_began, has_end = (place / "began.json").exists(), plain(place / "final.json") is not None
+    if holder.get("host", os.uname().nodename) != os.uname().nodename and not has_end:
+        return "elsewhere"
+    if (held := is_held(place / "worker.lock")) or has_end:
+        waits = (place / "seen.json").exists() and not has_began and not has_end
+        return "ended" if has_end and not held else "running" if has_began and not waits else "sent"
+    if not has_began:
+        return "never-started"
+    return "orphaned" if child and is_alive(child) else "lost"
 
 
-def _plain(spool: Spool, name: str) -> Any:
-    """A file of the spool as it stands; None where there is none that can be read."""
+def said_of(place: Path) -> str | None:
+    """What a run waits for before it begins, and later what keeps its worker from writing."""
+    if not (place / "began.json").exists() and not (place / "final.json").exists():
+        return (plain(place / "seen.json") or {}).get("said")
+    with contextlib.suppress(OSError), (place / "reserved").open("rb") as file:
+        text = file.read(TROUBLE_BYTES).partition(b"\0")[0].decode(errors="replace")
+        # The end is written here before it gets its name.
+        return text if text and not text.startswith("{") else None
+    return None
+
+
+def made(place: Path, work: dict[str, Any]) -> bool:
+    """Make a new spool for this work, whose paths become those of this machine; False for one that is there."""
+    for name in ("cwd", "root", "tree"):
+        work[name] = os.path.expanduser(work.get(name, ""))  # noqa: PTH111
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if work["tree"]:
+        with contextlib.suppress(OSError):
+            os.utime(work["tree"])
     try:
-        return json.loads(spool.read(name) or "null")
-    except (LogbookError, ValueError):
+        place.mkdir(mode=0o700)
+    except FileExistsError:
+        return False
+    for name, kept_s in KEPT_S.items():
+        for path in (place.parents[1] / name).glob("*"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > kept_s:
+                    remove(path)
+    return True
+
+
+def left_by(place: Path) -> dict[str, Path]:
+    """The files that a run has left, by their names in an archive."""
+    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).iterdir())]
+    paths = [path for path in (*(place / name for name in FETCHED), *kept) if path.is_file()]
+    return {path.relative_to(place).as_posix(): path for path in paths}
+
+
+def inline(files: dict[str, Path]) -> str | None:
+    """An archive of files that are small together, as text; None where they are larger."""
+    if sum(path.stat().st_size for path in files.values()) > INLINE_BYTES:
         return None
+    pack(files, archive := io.BytesIO())
+    return base64.b64encode(archive.getvalue()).decode()
 
 
-def _path(text: str) -> Path:
+def pack(files: dict[str, Path], into: IO[bytes]) -> None:
+    """Write files as an archive."""
+    import gzip
+    import tarfile
+
+    with (
+        gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as tar,
+    ):
+        for name, path in files.items():
+            tar.add(path, arcname=name, recursive=False)
+
+
+# -- files and processes ---------------------------------------------------------------------------------
+
+
+def path_of(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - `~` may stand for no home
 
 
-def _spool(folder: Path) -> Spool:
-    return Spool(files=Folder(folder, folder.parent))
+def plain(path: Path) -> Any:
+    """The mapping in a file of JSON; None where there is none that can be read."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
-def _write(head: Mapping[str, object], rest: bytes = b"") -> None:
-    data = json.dumps({**head, "follows": len(rest)}).encode() + b"\n" + rest
-    while data:
-        data = data[os.write(1, data) :]
+def remove(path: Path) -> None:
+    """Remove a file, or a folder in which some may be read-only."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+        return
+    import shutil
+
+    for folder, _, _ in os.walk(path):
+        with contextlib.suppress(OSError):
+            Path(folder).chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def is_held(lock: Path) -> bool:
+    """Whether a process that lives holds a lock."""
+    with contextlib.suppress(FileNotFoundError), lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def is_alive(process: dict[str, Any]) -> bool:
+    """Whether this very process lives: on Linux, a later one with its number does not count, nor does a zombie."""
+    try:
+        if sys.platform != "linux":
+            os.kill(int(process["pid"]), 0)
+            return True
+        fields = Path(f"/proc/{int(process['pid'])}/stat").read_text().rpartition(")")[2].split()
+        boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
+        began = int(fields[19]) / os.sysconf("SC_CLK_TCK") + float(boot.split()[1])
+        return fields[0] != "Z" and abs(began - float(process["started"])) < SAME_START_S
+    except (OSError, ValueError, TypeError, KeyError, IndexError):
+        return False
+
+
+def waited(deadline: float, pause_s: float) -> bool:
+    """Wait a moment; False when the time is up."""
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
+        return False
+    time.sleep(min(pause_s, left_s))
+    return True

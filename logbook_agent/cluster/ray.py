@@ -22,13 +22,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from logbook_agent import __version__
 from logbook_agent.cluster.archive import Files, bring, members, worker_code
 from logbook_agent.cluster.far import FETCHED
 from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.remote import Places, Remote, far_source
 from logbook_agent.cluster.shell import Here
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
@@ -233,6 +233,7 @@ class Ray(Remote):
             "stop": _STOP,
             "folder": self.settings.folder,
             "code": self.code_folder.removeprefix(top),
+            "far": far_source(),
             "python": self.settings.python,
             "options": self.settings.options,
             "at_most": at_most,
@@ -281,20 +282,19 @@ class Ray(Remote):
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: what is read of a Job tells of all its runs."""
 
-    def ask(
-        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        """How far a run is, as `far.py` answers on a machine of its own; nothing else is asked of one."""
-        if request["verb"] != "follow":
-            return {}, b""
-        job, key = _parts(Sent(folder=request["folder"]))
+    def drop(self, sent: Sent) -> None:
+        """Nothing to do: the files lie on a node, which removes them when they are old."""
+
+    def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
+        """As `Remote.state`: how far a run is, as `far.py` answers on a machine of its own."""
+        job, key = _parts(sent)
         journal = journal_of(self.settings.address, job)
         journal.refresh()
-        told, offset = journal.told.setdefault(key, {}), request["offset"]
+        told = journal.told.setdefault(key, {})
         if told.get("event") == "over":
             return self._over(told, key, offset)
         if journal.status is None:
-            return {"unknown": request["close"]}, b""
+            return {"unknown": not spool.is_held()}, b""
         if not journal.is_going:
             return self._broken_off(journal, told, key), b""
         if told.get("event") != "placed":
@@ -313,7 +313,7 @@ class Ray(Remote):
     def _over(self, told: Mapping[str, Any], key: str, offset: int | None) -> tuple[dict[str, Any], bytes]:
         """A run that its coordinator saw end."""
         head = {"stage": told["stage"], "said": told.get("said")}
-        if told["stage"] == "ended" and "files" not in told and not self._is_alive(told["node"]):
+        if told["stage"] == "ended" and not told.get("files") and not self._is_alive(told["node"]):
             return {"stage": "lost", "said": "its node ended before its files were collected"}, b""
         return head, b"" if offset is None or "node" not in told else self._output(told["node"], key, offset)
 
@@ -340,7 +340,7 @@ class Ray(Remote):
         told = journal.told.setdefault(key, {})
         if told.get("event") != "over" and journal.status is not None and not journal.is_going:
             self._broken_off(journal, told, key)
-        if "files" in told:
+        if told.get("files"):
             bring(spool, members(io.BytesIO(base64.b64decode(told["files"]))))
             return
         contents: dict[str, bytes] = {}

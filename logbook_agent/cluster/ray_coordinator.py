@@ -8,7 +8,6 @@ logs, where Ray's own interface reads it.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import io
@@ -19,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import types
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,6 @@ import ray
 from ray.experimental import internal_kv
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-# So much of a work's files travels in the Job's log; more is read from its node.
-_INLINE_BYTES = 48 * 1024
-_POINTS = ("curves.points", "curves.large.points", "curves.part")
-_FETCHED = ("began.json", "output.log", *_POINTS, "worker.err", "final.json")
-# Removes what nobody has used for so many days from a folder of trees, or of spools; trees are read-only.
-_REMOVE_OLD = 'find "$0" -mindepth 1 -maxdepth 1 -mtime "+$1" -exec chmod -R u+w {} + -exec rm -r {} +'
 _POLL_S = 0.5
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0
@@ -51,19 +45,16 @@ def stop_key(plan: dict[str, Any], key: str) -> bytes:
 
 def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> Any:
     """Make one work, and yield what becomes of it: that it has a node, then how it ended."""
-    folder = Path(plan["folder"]).expanduser()
+    far = types.ModuleType("far")
+    exec(compile(plan["far"], "far.py", "exec"), far.__dict__)  # noqa: S102 - the file of its client
+    folder, work = Path(plan["folder"]).expanduser(), given["work"]
     spool = folder / "spools" / given["key"]
     python = plan["python"] or sys.executable
     for place, content in files.items():
         provide(folder / place, content, python if place == plan["code"] else None)
-    spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        spool.mkdir(mode=0o700)
-    except FileExistsError:
+    if not far.made(spool, work):
         yield {"event": "over", "stage": "never-started", "said": f"{spool} already exists"}
         return
-    work = dict(given["work"])
-    work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root", "tree") if name in work}  # noqa: PTH111
     (spool / "work.json").write_text(json.dumps(work))
     link(spool)
     yield {"event": "placed", "node": ray.get_runtime_context().get_node_id(), "said": None}
@@ -75,9 +66,11 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
         # Whatever ends this task ends its worker.
         worker.terminate()
         worker.wait()
-    yield end_event(spool)
-    for name, days in (("trees", "14"), ("spools", "90")):
-        subprocess.run(["sh", "-c", _REMOVE_OLD, str(folder / name), days], stderr=subprocess.DEVNULL, check=False)
+    left, stage = far.left_by(spool), far.stage_of(spool)
+    over = {"event": "over", "stage": stage if stage in ("ended", "never-started") else "lost"}
+    # More than fits is read from this node.
+    sizes = {name: path.stat().st_size for name, path in left.items()}
+    yield {**over, "sizes": sizes, "files": far.inline(left)}
 
 
 def start(words: list[str], errors: Path) -> subprocess.Popen[bytes]:
@@ -105,30 +98,9 @@ def attend(stop: bytes, worker: subprocess.Popen[bytes]) -> None:
             worker.terminate()
 
 
-def end_event(spool: Path) -> Event:
-    """The event of a run that is over: how it ended, the sizes of its files, and unless they are large the files."""
-    if (spool / "final.json").exists():
-        stage = "ended"
-    else:
-        stage = "lost" if (spool / "began.json").exists() else "never-started"
-    folders = [spool / name for name in ("code", "artifacts") if (spool / name).is_dir()]
-    kept = sorted(path for folder in folders for path in folder.iterdir())
-    paths = [path for path in (*(spool / name for name in _FETCHED), *kept) if path.is_file()]
-    sizes = {path.relative_to(spool).as_posix(): path.stat().st_size for path in paths}
-    found: Event = {"event": "over", "stage": stage, "sizes": sizes}
-    if sum(sizes.values()) <= _INLINE_BYTES:
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as tar:
-            for path in paths:
-                tar.add(path, arcname=path.relative_to(spool).as_posix(), recursive=False)
-        found["files"] = base64.b64encode(buffer.getvalue()).decode()
-    return found
-
-
 def provide(folder: Path, content: Any, python: str | None) -> None:
     """Have the files of an archive in a folder of this node: code compiled for this Python, a tree (None) read-only."""
     if folder.is_dir():
-        os.utime(folder)
         return
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Path(f"{folder}.lock").open("w") as lock:

@@ -7,20 +7,24 @@ closes its place for good, so that it cannot come later.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
+import functools
+import json
 import tempfile
 import textwrap
-import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import IO, Any, ClassVar
 
+from logbook_agent.cluster import far
 from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
-from logbook_agent.cluster.shell import Conversation, Hangup, Shell
+from logbook_agent.cluster.far import Answer
+from logbook_agent.cluster.shell import Shell, ShellAnswer
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.worker_report import Began
@@ -48,15 +52,17 @@ _UNPACK = (
     'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
     ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
 )
-# What Python says when it cannot find what it is to run, and a shell when it finds no Python.
-_NO_FILE, _NO_PROGRAM = 2, 127
+# What a shell says when it finds no Python.
+_NO_PROGRAM = 127
 # From here on a shell counts the signals that ended a program.
 _SIGNAL = 128
-# What may have been done where its answer was lost, and is not asked again.
-_STARTING = ("put", "start")
+# A line of JSON is no longer where a file takes the answer.
+_MOST_HEAD_BYTES = 1 << 20
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
+# Whoever can wait for news asks again after so long: each question costs a program there.
+_NEWS_S = 2.0
 # A machine that did not answer is asked nothing for so long.
 _SILENCE_S = 5.0
 # Of what an engine says, so much is kept; a worker that is silent for longer never spoke.
@@ -104,13 +110,10 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        # One thread at a time asks.
-        self._asks = threading.RLock()
-        self._conversation: Conversation | None = None
-        # What was told of runs last, by their folders, and when, by the monotonic clock; those not yet asked for.
-        self._looked: dict[str, tuple[Any, float]] = {}
+        # What was told of runs last, by their folders; those that were not yet followed since.
+        self.looked: dict[str, Any] = {}
         self._fresh: set[str] = set()
-        # Since when, by the monotonic clock, the machine does not answer, and what failed.
+        # Until when, by the monotonic clock, the machine is not asked again, and what failed.
         self._silence: tuple[float, ToolError] | None = None
 
     @property
@@ -127,7 +130,7 @@ class Remote:
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        found: MachineFacts | None = record_of(MachineFacts, self.ask({"verb": "hello"})[0])
+        found: MachineFacts | None = record_of(MachineFacts, self.ask_worker("hello", {})[0])
         if found is None:
             raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
         return found
@@ -184,15 +187,9 @@ class Remote:
         if sent is None:
             said = before.said if before is not None else None
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
-        # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
-        request = {"verb": "follow", "folder": sent.folder, "close": not spool.is_held(), "offset": offset}
         try:
-            if offset is None and sent.folder in self._fresh:
-                self._fresh.discard(sent.folder)
-                head, output = self._known(sent.folder), b""
-            else:
-                told, output = self.ask({**request, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
-                head = _sound(told)
+            told, output = self.state(spool, sent, offset, wait_s)
+            head = _sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
         except ToolError as error:
@@ -203,31 +200,28 @@ class Remote:
         return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """As `Executor.look`, by one question for all of them; what has not changed is not told again."""
-        folders: dict[str, bool] = {}
+        """As `Executor.look`, by one question for all of them."""
+        sent: dict[str, bool] = {}
         for spool in spools:
-            # What is wrong with one is told when it is asked for.
+            # What is wrong with one is told when it is followed.
             with contextlib.suppress(StoreError):
-                sent, seen = spool.sent(), spool.seen()
-                if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
-                    folders[sent.folder] = not spool.is_held()
+                there, seen = spool.sent(), spool.seen()
+                if there is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
+                    sent[there.folder] = not spool.is_held()
+        with contextlib.suppress(ToolError):
+            self._ask_states(sent, max(wait_s, _NEWS_S) if wait_s else 0.0)
+
+    def _ask_states(self, folders: Mapping[str, bool], wait_s: float) -> None:
+        """Ask how far runs are, by their folders, with whether a submission that has not arrived is kept from arriving:
+        while a client submits it, it may come yet."""
         if not folders:
             return
-        with contextlib.suppress(ToolError), self._asks:
-            request = {"verb": "look", "runs": folders, "wait_s": wait_s}
-            news = self.ask(request, timeout_s=_LOOK_S + wait_s)[0].get("runs")
-            told = news if isinstance(news, dict) else {}
-            known = {folder: self._looked[folder] for folder in folders if folder in self._looked}
-            now = time.monotonic()
-            self._looked = known | {folder: (told[folder], now) for folder in folders if folder in told}
-            self._fresh = set(self._looked)
-
-    def _known(self, folder: str) -> dict[str, Any]:
-        """The last known state of a run. Its worker has been silent since then: a sign of it would have been news."""
-        told, at = self._looked[folder]
-        head = _sound(told)
-        silent_s = head["silent_s"]
-        return {**head, "silent_s": None if silent_s is None else silent_s + time.monotonic() - at}
+        known = {folder: self.looked.get(folder) for folder in folders}
+        seen = {folder: told.get("seen") if isinstance(told, dict) else None for folder, told in known.items()}
+        runs = {folder: [close, seen[folder]] for folder, close in folders.items()}
+        found = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)[0].get("runs")
+        self.looked = {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
+        self._fresh = set(folders)
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
@@ -240,13 +234,13 @@ class Remote:
         sent = spool.sent()
         if sent is None:
             return
-        if spool.has(FINAL):
-            # A client that was cut off brought it. It counts all the same where its machine is gone.
-            with contextlib.suppress(ToolError):
-                self.ask({"verb": "drop", "folder": sent.folder})
+        if not spool.has(FINAL):
+            self.fetch(spool, sent)
+            self.drop(sent)
             return
-        self.fetch(spool, sent)
-        self.ask({"verb": "drop", "folder": sent.folder})
+        # A client that was cut off brought it. It counts all the same where its machine is gone.
+        with contextlib.suppress(ToolError):
+            self.drop(sent)
 
     # -- what engines do in their own way --------------------------------------------------------------
 
@@ -258,17 +252,31 @@ class Remote:
         """Have workers started there. Raises as `Batch.start_all`."""
         for item, sent in items:
             secrets = {**self.secrets, **item.secrets}
-            request = {"verb": "start", "folder": sent.folder, "work": encode(item.work), "secrets": secrets}
-            self.ask(request)
+            self.ask_worker("start", {"folder": sent.folder, "work": encode(item.work), "secrets": secrets})
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
-        request = {"verb": "follow", "folder": sent.folder, "close": True, "offset": None, "wait_s": 0.0}
-        return not self.ask(request)[0].get("is_closed")
+        self._ask_states({sent.folder: True}, 0.0)
+        return not _sound(self.looked[sent.folder]).get("is_closed")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
-        self.ask({"verb": "stop", "folder": sent.folder})
+        self.ask("stop", {"folder": sent.folder})
+
+    def drop(self, sent: Sent) -> None:
+        """Remove what was fetched of a run there. Raises ToolError."""
+        self.ask("drop", {"folder": sent.folder})
+
+    def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
+        """What its far spool tells of a run, and its log from this byte on. Raises ToolError."""
+        close = not spool.is_held()
+        if offset is not None:
+            request = {"folder": sent.folder, "close": close, "offset": offset, "wait_s": wait_s}
+            return self.ask("follow", request, timeout_s=_LOOK_S + wait_s)
+        if sent.folder not in self._fresh:
+            self._ask_states({sent.folder: close}, wait_s)
+        self._fresh.discard(sent.folder)
+        return self.looked[sent.folder], b""
 
     def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
         """The stage of a run by what its far spool tells, and what the engine says of it. Raises ToolError."""
@@ -277,13 +285,16 @@ class Remote:
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """Bring what a run has left into its spool. Raises ToolError, StoreError."""
         with tempfile.TemporaryFile() as archive:
-            self.ask({"verb": "fetch", "folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
-            archive.seek(0)
+            if files := _files_of(self.looked.get(sent.folder)):
+                archive.write(files)
+                archive.seek(0)
+            else:
+                self.ask("fetch", {"folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
             try:
                 bring(spool, members(archive))
             except StoreError as error:
                 said = f"{self.name}: {error.message}"
-                self._silence = (time.monotonic(), NoAnswer(said, cause=error.cause))
+                self._silence = (time.monotonic() + _SILENCE_S, NoAnswer(said, cause=error.cause))
                 raise StoreError(said, cause=error.cause) from error
 
     # -- what is carried there -------------------------------------------------------------------------
@@ -334,69 +345,39 @@ class Remote:
 
     # -- asking ----------------------------------------------------------------------------------------
 
+    def ask_worker(self, verb: str, request: Mapping[str, object]) -> Answer:
+        """What `far.py` answers by the worker's code, which is brought there first where it is missing."""
+        found = self.ask(verb, {**request, "code": self.code_folder})
+        if "missing" not in found[0]:
+            return found
+        with nothing_sent():
+            self.provide(self.code_folder, worker_code())
+        return self.ask(verb, {**request, "code": self.code_folder})
+
     def ask(
-        self, request: Mapping[str, object], *, timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        """What `far.py` answers: its line of JSON, and the bytes behind it, which go `into` a file where there is one.
-        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
-        with self._asks:
-            if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
-                with nothing_sent():
-                    raise self._silence[1]
-            try:
-                if request["verb"] in _STARTING:
-                    # A connection that was cut meanwhile is found before anything is started.
-                    with nothing_sent():
-                        self._answered({"verb": "look", "runs": {}, "wait_s": 0.0}, timeout_s, None)
-                head, rest = self._answered(request, timeout_s, into)
-            except (NoAnswer, Unavailable) as error:
-                self._silence = (time.monotonic(), error)
-                raise
-            self._silence = None
-        if "failed" in head:
-            raise ToolError(f"logbook failed on {self.name}", cause=brief(str(head["failed"])))
-        return head, rest
-
-    def hang_up(self) -> None:
-        """End the program that answers there: the next question starts another one."""
-        with self._asks:
-            self._conversation = None
-
-    def _answered(
-        self, request: Mapping[str, object], timeout_s: float, into: BinaryIO | None
-    ) -> tuple[dict[str, Any], bytes]:
-        """The answer to a request. It is made again where the program had ended since it was used last, unless it would
-        start something."""
-        was_used = self._conversation is not None
-        if self._conversation is None or self._conversation.is_over:
+        self, verb: str, request: Mapping[str, object], *, timeout_s: float = 60.0, into: IO[bytes] | None = None
+    ) -> Answer:
+        """What `far.py` answers: its line of JSON, and the bytes behind it, at which the file `into` stands where there
+        is one. Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
+        if self._silence is not None and time.monotonic() < self._silence[0]:
             with nothing_sent():
-                self._conversation = self._connected(timeout_s)
-        asked, self._conversation = self._conversation, None
+                raise self._silence[1]
+        # Who can see the processes of that machine sees no request.
+        program = f"{far_source()}\n\nmain({verb!r}, json.loads({json.dumps(json.dumps(request))}))\n".encode()
         try:
-            found = asked.ask(request, timeout_s, into)
-        except Hangup as hangup:
-            if was_used and request["verb"] not in _STARTING:
-                if into is not None:
-                    into.truncate(0)
-                    into.seek(0)
-                return self._answered(request, timeout_s, into)
-            raise NoAnswer(f"{self.name} does not answer", cause=hangup.answer.said) from None
-        self._conversation = asked
+            answer = self.shell.run(
+                [self.places.python, "-IS", "-", verb], stdin=program, timeout_s=timeout_s, into=into
+            )
+            self._check(answer)
+            found = _parsed(answer.out, into, self.name)
+        except (NoAnswer, Unavailable) as error:
+            self._silence = (time.monotonic() + _SILENCE_S, error)
+            raise
+        self._silence = None
         return found
 
-    def _connected(self, timeout_s: float) -> Conversation:
-        """`far.py`, ready to answer. Its code is brought first where it is not there."""
-        argv = [self.places.python, "-P", self.code_folder, "serve"]
-        try:
-            try:
-                return self.shell.converse(argv, timeout_s=timeout_s)
-            except Hangup as hangup:
-                if hangup.answer.code != _NO_FILE:
-                    raise
-                self.provide(self.code_folder, worker_code())
-                return self.shell.converse(argv, timeout_s=timeout_s)
-        except Hangup as hangup:
-            answer = hangup.answer
+    def _check(self, answer: ShellAnswer) -> None:
+        """Raises ToolError where the program there failed."""
         if answer.code == _NO_PROGRAM:
             raise ToolError(
                 f"{self.places.python} not found on {self.name}",
@@ -405,7 +386,8 @@ class Remote:
             )
         if not 0 <= answer.code < _SIGNAL:
             raise NoAnswer(f"logbook was cut off on {self.name}", cause=answer.said)
-        raise ToolError(f"logbook failed on {self.name}", cause=answer.said)
+        if answer.code != 0:
+            raise ToolError(f"logbook failed on {self.name}", cause=brief(answer.said))
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
@@ -445,7 +427,29 @@ def _forget(spool: Spool) -> None:
     spool.files.remove(SENT)
 
 
+@functools.cache
+def far_source() -> str:
+    """The text of `far.py`."""
+    return Path(far.__file__).read_text(encoding="utf-8")
+
+
 # -- answers, of anybody who may answer there ------------------------------------------------------------
+
+
+def _parsed(out: bytes, into: IO[bytes] | None, name: str) -> Answer:
+    """The line of JSON of an answer, and what stands behind it. Raises NoAnswer for one that is no answer."""
+    if into is None:
+        line, _, rest = out.partition(b"\n")
+    else:
+        into.seek(0)
+        line, rest = into.readline(_MOST_HEAD_BYTES), b""
+    try:
+        head = json.loads(line)
+    except (ValueError, RecursionError):
+        head = None
+    if not isinstance(head, dict):
+        raise NoAnswer(f"{name} did not answer a request", cause="its answer cannot be read")
+    return head, rest
 
 
 def _sound(told: object) -> dict[str, Any]:
@@ -459,6 +463,15 @@ def _sound(told: object) -> dict[str, Any]:
         "complaint": complaint if isinstance(complaint, str) else None,
         "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _MOST_SILENT_S else None,
     }
+
+
+def _files_of(told: object) -> bytes:
+    """The archive that came with the news of an end; empty where there is none."""
+    files = told.get("files") if isinstance(told, dict) else None
+    try:
+        return base64.b64decode(files) if isinstance(files, str) else b""
+    except ValueError:
+        return b""
 
 
 def brief(said: str) -> str:

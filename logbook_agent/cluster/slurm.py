@@ -158,7 +158,7 @@ class Slurm(Remote):
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
         works = {sent.folder: encode(item.work) for item, sent in items}
         with nothing_sent():
-            made, _ = self.ask({"verb": "put", "works": works})
+            made, _ = self.ask_worker("put", {"works": works})
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
         if not isinstance(folders, dict) or folders.keys() != works.keys():
@@ -247,7 +247,7 @@ class Slurm(Remote):
         name = name_of(sent.folder)
         names, until, told = self._told
         if at_once or name not in names or time.monotonic() >= until:
-            names = frozenset((name, *map(name_of, self._looked)))
+            names = frozenset((name, *map(name_of, self.looked)))
             try:
                 told = self._jobs(names)
             except ToolError as error:
@@ -274,7 +274,7 @@ class Slurm(Remote):
 
     def _close(self, sent: Sent) -> bool:
         """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
-        return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
+        return bool(self.ask("close", {"folder": sent.folder})[0].get("closed"))
 
 
 def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from logbook_agent.cluster.remote import Places, Remote, check_places
-from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
+from logbook_agent.cluster.shell import ShellAnswer, as_text, run_program
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Unavailable
 from logbook_agent.running.executors.table import Declared
@@ -61,18 +62,19 @@ class Ssh:
     options: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
+    ) -> ShellAnswer:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
         words = self._words(argv)
-        return self._checked(run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host))
-
-    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Conversation:
-        """As `Shell.converse`."""
-        try:
-            return Conversation(self._words(argv), self.environ, timeout_s=timeout_s, host=self.host)
-        except Hangup as hangup:
-            self._checked(hangup.answer)
-            raise
+        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, into=into, host=self.host)
+        # Below zero, a signal has ended ssh itself.
+        if 0 <= answer.code != _NO_CONNECTION:
+            return answer
+        kind: type[ToolError] = NoAnswer
+        for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
+            kind = possible if any(text in answer.err for text in texts) else kind
+        raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
 
     def _words(self, argv: Sequence[str]) -> list[str]:
         program = find_program("ssh", self.environ)
@@ -81,16 +83,6 @@ class Ssh:
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         return [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
-
-    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
-        """The answer of a program there. Raises as `Shell.run` for one of ssh itself."""
-        # Below zero, a signal has ended ssh itself.
-        if 0 <= answer.code != _NO_CONNECTION:
-            return answer
-        kind: type[ToolError] = NoAnswer
-        for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
-            kind = possible if any(text in answer.err for text in texts) else kind
-        raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
 
 
 def private_folder(environ: Mapping[str, str]) -> Path:

@@ -14,6 +14,7 @@ STARTERS = {
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself
+    "cluster/far.py",  # Python, for workers behind ssh
     "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
     "cluster/shell.py",  # ssh, and what the user's settings name
 }

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.contract.cluster import relay
 from tests.contract.running.executors.conftest import settings, wait_for
 from tests.contract.running.measured import measured
 from tests.seams import set_size
@@ -26,7 +25,7 @@ case "$(cat {mode} 2>/dev/null) $word" in
   stall*) exec sleep 60 ;;
   flood*) exec head --bytes=300M /dev/zero ;;
   garbage*) echo '<html>not what you think</html>' ;;
-  bomb*serve) exec {relay} bomb {bomb} sh -c "$word" ;;
+  bomb*fetch) echo '{{"found": true}}'; exec cat {bomb}/bomb.tgz ;;
   *) exec sh -c "$word" ;;
 esac
 """
@@ -47,14 +46,16 @@ def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     mode = tmp_path / "mode"
     (tmp_path / "bin").mkdir()
     ssh = tmp_path / "bin/ssh"
-    ssh.write_text(SSH.format(mode=mode, bomb=tmp_path, relay=f"{sys.executable} {relay.__file__}"))
+    ssh.write_text(SSH.format(mode=mode, bomb=tmp_path))
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{ssh.parent}{os.pathsep}{os.environ['PATH']}")
     settings().write_text(
         f'[executors.box]\nkind = "ssh"\nhost = "far.example"\nsync = false\nfolder = "{tmp_path}/far"\n'
         f'python = "{sys.executable}"\n'
     )
-    assert started("run", "--detach", "--on", "box", "--", "sh", "-c", "until [ -e go ]; do sleep 0.05; done").code == 0
+    # More than comes with the news of its end.
+    script = "until [ -e go ]; do sleep 0.05; done; seq 20000"
+    assert started("run", "--detach", "--on", "box", "--", "sh", "-c", script).code == 0
     yield mode
     (folder / "go").touch()
 

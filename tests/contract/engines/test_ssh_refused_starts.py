@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -47,13 +46,7 @@ def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """Have another `ssh`, outside of the project, which fails so while there is a file `refuse`."""
     (folder.parent / "bin").mkdir()
     wrapper = folder.parent / "bin/ssh"
-    wrapper.write_text(
-        f"""#!/bin/sh
-case "$*" in *" serve") exec {sys.executable} {relay.__file__} {how} {folder} {program("ssh")} "$@";; esac
-exec {program("ssh")} "$@"
-"""
-    )
-    wrapper.chmod(0o755)
+    relay.write(wrapper, how, folder, program("ssh"))
     monkeypatch.setenv("PATH", str(wrapper.parent), prepend=os.pathsep)
 
 

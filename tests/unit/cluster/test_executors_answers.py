@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import pytest
 
 from logbook_agent.cluster import shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Places, Remote
-from logbook_agent.cluster.shell import Conversation, ShellAnswer, run_program
+from logbook_agent.cluster.shell import ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import NoAnswer
@@ -44,18 +44,14 @@ class Answering:
     head: dict[str, Any]
     rest: bytes = b"x"
     host: str | None = "somewhere"
-    is_over: bool = False
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        return ShellAnswer(code=0, out=json.dumps(self.head).encode())
-
-    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
-        return self
-
-    def ask(
-        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        return self.head, self.rest
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
+    ) -> ShellAnswer:
+        out = json.dumps(self.head).encode() + b"\n" + self.rest
+        if into is not None:
+            into.write(out)
+        return ShellAnswer(code=0, out=b"" if into is not None else out)
 
 
 def _heads() -> list[dict[str, Any]]:
@@ -87,20 +83,21 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
 
 
 def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
-    slow = ready + "os.write(1, b'{\"follows\": 100}\\nhalf'); time.sleep(60)"
-    file = io.BytesIO()
-    whole = Conversation(
-        [sys.executable, "-SEc", ready + "os.write(1, b'{\"follows\": 4}\\nlast')"], os.environ, timeout_s=20
-    )
-    assert whole.ask({}, 20, file) == ({}, b"")
-    assert file.getvalue() == b"last"
+    def filled(script: str) -> bytes:
+        with tempfile.TemporaryFile() as file:
+            run_program((sys.executable, "-SEc", script), os.environ, stdin=b"", timeout_s=20, into=file, host="box")
+            file.seek(0)
+            return file.read()
+
+    slow = "import os, time; os.write(1, b'half of it'); time.sleep(60)"
+    assert filled("print('all of it')") == b"all of it\n"
     monkeypatch.setattr(shell, "_STALL_S", 0.1)
-    with pytest.raises(NoAnswer, match="box sent 4 of 100 bytes"):
-        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
-    monkeypatch.setattr(shell, "MOST_BYTES", 99)
-    with pytest.raises(NoAnswer, match="box has more than 0 MiB to send"):
-        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
+    with pytest.raises(NoAnswer, match=r"box did not answer within 0\.1 s"):
+        filled(slow)
+    monkeypatch.setattr(shell, "_STALL_S", 20.0)
+    monkeypatch.setattr(shell, "MOST_BYTES", 9)
+    with pytest.raises(NoAnswer, match="box answered with more than 0 MiB"):
+        filled(slow)
 
 
 @dataclass(slots=True)
@@ -110,11 +107,15 @@ class Waiting:
     reason: str = "Priority"
     host: str | None = "login"
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        return ShellAnswer(code=0, out=f"12|a|PENDING|{self.reason}|\n".encode())
-
-    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
-        return Answering(head={"stage": "sent"})
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
+    ) -> ShellAnswer:
+        told = (
+            f"12|a|PENDING|{self.reason}|"
+            if argv[0] == "squeue"
+            else json.dumps({"runs": {_FOLDER: {"stage": "sent"}}})
+        )
+        return ShellAnswer(code=0, out=f"{told}\n".encode())
 
 
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
