@@ -11,7 +11,7 @@ from logbook_agent.campaign.ab_question import with_request
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
-from logbook_agent.campaign.pair_judge import PairsEnd, PairJudge, Stop, stated_in
+from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
