@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
@@ -137,16 +138,33 @@ class _Sweep:
         tally, todo = progress.tally, progress.todo
         left = len(todo)
         self._series.display.progress("", self._so_far(tally, left))
-        for place, run in self._series.each([map(self._order, todo)], at_most=self._parallel):
+        for planned, run in self._planned_runs(todo):
             self._took_s += [run.duration_s] if run.duration_s is not None else []
             [kept] = progress.judge([self._kept(run)])
-            tally.add(todo[place].case, kept)
+            tally.add(planned.case, kept)
             left -= 1
-            self._series.display.progress(self._line(tally, todo[place], kept, left), self._so_far(tally, left))
+            self._series.display.progress(self._line(tally, planned, kept, left), self._so_far(tally, left))
         progress = self._progress()
         # A case that was not measured may be the best.
         if not self._series.is_cut_off and not progress.todo and progress.to_compare:
             self._compare(progress)
+
+    def _planned_runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
+        """Runs of the plan as they end. One after another, the sides of a pair are a round of their own."""
+        rounds = [list(todo)] if self._parallel > 1 else [list(of) for _, of in itertools.groupby(todo, self._pin)]
+        together = executor_named_by(self._workspace, self._on) is not None and self._plan.is_comparison
+        for of in rounds:
+            ended = 0
+            for place, run in self._series.each([map(self._order, of)], together=together, at_most=self._parallel):
+                ended += 1
+                yield of[place], run
+            if ended < len(of):
+                return
+
+    def _pin(self, planned: PlannedRun) -> str:
+        """What is compared is made on one machine: the sides of a pair, or each case once."""
+        part = self._plan.part(planned.case, planned.repeat)
+        return f"round {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
@@ -187,8 +205,7 @@ class _Sweep:
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
             part=part,
             config=dict(planned.config),
-            # What is compared is made on one machine: the runs of a round.
-            pin=f"round {planned.repeat}",
+            pin=self._pin(planned),
         )
 
     def _kept(self, run: Run) -> Run:
