@@ -119,7 +119,7 @@ def _pieces(book: Book, entry_id: str, varied: Sequence[str]) -> Iterator[bytes]
         end = b"\n"
         try:
             log = book.log_path(entry_id, run.run)
-            for piece in book.files_of(log).pieces(log):
+            for piece in book.files.pieces(log):
                 end = piece[-1:]
                 yield piece
         except (StoreError, OSError) as error:

@@ -17,7 +17,6 @@ from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.family import Family, Member
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
-from logbook_agent.store.processes import create_time
 from logbook_agent.text.phrases import listed
 
 # Two signals within this time are one request.
@@ -60,7 +59,7 @@ def execute(
         child = start(job)
         loop = _Loop(job, child, sinks, held, clock, graces)
         try:
-            sinks.started(child.pid, create_time(child.pid))
+            sinks.started(child.pid)
             return loop.run()
         except BaseException:
             loop.abandon()
