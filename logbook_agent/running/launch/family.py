@@ -95,6 +95,19 @@ def adopt() -> None:
     _adopts = sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0
 
 
+def reap_adopted(leader: int) -> None:
+    """Wait for the adopted processes that have ended: else they stay as zombies. `leader` is waited for by others."""
+    while _adopts:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid == leader:
+            return
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(ended.si_pid, 0)
+
+
 def _send(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
