@@ -307,6 +307,12 @@ class Store:
         return Facts(_facts({**json.loads(path.read_text()), **known}))
 
 
+def groups_in(folder: Path) -> list[int]:
+    """The process groups of the commands that run in the logbooks below a folder, in the order of their runs."""
+    locks = [json.loads(path.read_text() or "{}") for path in sorted(folder.rglob("work/worker.lock"))]
+    return [lock["group"] for lock in locks if lock.get("group")]
+
+
 # -- markers in an issue -------------------------------------------------------------------------------
 
 
