@@ -95,7 +95,6 @@ def add(book: Book, number: int) -> None:
             host=Host(name="host", os="Linux", cpu="cpu", cores=2, memory_bytes=10**10),
             devices=(Device(platform="cpu", kind="cpu", count=1),),
             software={"python": "3.11"},
-            tool=Process(pid=1, started=1.0),
             child=Process(pid=2, started=1.0),
             started="2026-02-10T10:43:00+00:00",
             ended="2026-02-10T10:44:00+00:00",

@@ -248,11 +248,9 @@ class Store:
         assert self._user.cache is not None
         return self._user.cache / f"{self.topic}.sqlite"
 
-    @property
-    def state_folder(self) -> Path:
-        """The user's folder for what this logbook is doing."""
-        assert self._user.state is not None
-        return self._user.state.at(self.topic)
+    def working(self) -> list[Path]:
+        """The folders of runs that were not taken in yet."""
+        return sorted((self.folder / "runs").glob("*/*/work"))
 
     @property
     def header(self) -> Facts:
@@ -280,14 +278,17 @@ class Store:
         return at(self.folder / "runs" / entry_id / f"{number:02}")
 
     def marker(self, entry_id: str, number: int) -> str:
-        """What marks a run as going on: a file in `open/`, or a folder in the user's state."""
+        """What marks a run as going on: a file in `open/`."""
         return "_".join(self.run_folder(entry_id, number).parts[-2:])
 
     def run_path(self, entry_id: str, number: int) -> Path:
         return self.run_folder(entry_id, number) / "run.json"
 
     def log_path(self, entry_id: str, number: int) -> Path:
-        return self.run_folder(entry_id, number) / "output.log"
+        """Where the output of a run lies: beside its record, and before it has ended with its work."""
+        folder = self.run_folder(entry_id, number)
+        working = folder / "work/output.log"
+        return working if working.exists() else folder / "output.log"
 
     def run_paths(self, entry_id: str) -> list[Path]:
         """The records of an entry's runs, by number."""
@@ -304,6 +305,12 @@ class Store:
     def _run(entry_id: str, path: Path) -> Facts:
         known = {"entry": entry_id, "run": number_of(path.parent)}
         return Facts(_facts({**json.loads(path.read_text()), **known}))
+
+
+def groups_in(folder: Path) -> list[int]:
+    """The process groups of the commands that run in the logbooks below a folder, in the order of their runs."""
+    locks = [json.loads(path.read_text() or "{}") for path in sorted(folder.rglob("work/worker.lock"))]
+    return [lock["group"] for lock in locks if lock.get("group")]
 
 
 # -- markers in an issue -------------------------------------------------------------------------------

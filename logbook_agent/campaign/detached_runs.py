@@ -195,13 +195,14 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     holder = series.holder() if series.is_held() else None
     stopped = [s.run for s in book.statuses(book.runs(entry_id)) if s.run.exit is None and s.state in GOING]
     if holder is None and not stopped:
+        _check_known(book, entry_id)
         raise UsageError(
             f"nothing is running in {entry_id}",
             cause=f"its state is {book.record(entry_id).state}",
             hint=f"logbook show {entry_id}",
         )
     if holder is not None:
-        terminate(holder[0])
+        terminate(entry_id, holder)
     else:
         with changing(workspace, book):
             for run in stopped:
@@ -219,6 +220,16 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     collect_ended(workspace, book)
     numbers = {run.run for run in stopped}
     return [run for run in book.runs(entry_id) if run.run in numbers]
+
+
+def _check_known(book: Book, entry_id: str) -> None:
+    """Raises UsageError for a run that another host may still make."""
+    for run in (status.run for status in book.statuses(book.runs(entry_id)) if status.state == "unknown"):
+        raise UsageError(
+            f"{entry_id} cannot be ended from here",
+            cause=f"run {run.run} was started on {run.host.name}, and nobody can tell from here whether it still runs",
+            hint=f"there: logbook cancel {entry_id}; if that host is gone: logbook doctor --fix",
+        )
 
 
 def cancelled(book: Book, runs: Sequence[Run]) -> dict[str, object]:

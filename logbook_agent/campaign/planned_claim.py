@@ -16,7 +16,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.claims import Claims, ExecutedAt, PlanClaim, command_key, refused
 from logbook_agent.store.open_runs import going_runs
-from logbook_agent.store.processes import create_time, this_host
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
@@ -53,7 +53,7 @@ def claimed(
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=commands)
         return
     claims = book.claims
-    if (before := claims.of(entry.id).claim) is not None and not before.is_held:
+    if (before := claims.of(entry.id).claim) is not None and not claims.is_held(before):
         _check_ended(workspace, book, before)
     claim = _claim(workspace, entry.id)
     with claims.taken(claim):
@@ -85,12 +85,10 @@ def check_executed(workspace: Workspace, book: Book, entry_id: str) -> None:
 
 
 def _claim(workspace: Workspace, entry_id: str) -> PlanClaim:
-    pid = os.getpid()
     return PlanClaim(
         entry=entry_id,
         host=this_host(),
-        pid=pid,
-        started=create_time(pid),
+        pid=os.getpid(),
         root=str(workspace.root),
         at=workspace.stamp(),
     )

@@ -70,10 +70,10 @@ class DetachedDisplay(LineDisplay):
 def _taken(book: Book, entry_id: str) -> Spool:
     """The folder of the series, which is this process's from here on. Raises Locked when another one has it."""
     series = book.series(entry_id)
-    book.create_spool(series)
+    series.files.make(private=True)
     if series.claim() is None:
         holder = series.holder()
-        who = f"pid {holder[0].pid}" if holder is not None else "another process"
+        who = f"pid {holder.pid}" if holder is not None else "another process"
         raise Locked(
             f"{entry_id} is being run by {who}",
             holder=who,

@@ -78,7 +78,7 @@ def _release(common: Common, entry_id: str) -> None:
     entry_id = book.resolve(entry_id)
     before = book.claims.release(entry_id)
     claim = before.claim
-    if claim is not None and claim.is_held:
+    if claim is not None and book.claims.is_held(claim):
         space.warnings.append(f"{claim.text} may still execute {entry_id}; to stop it: logbook cancel {entry_id}")
     who = f"released {entry_id}: it was claimed by {claim.text}" if claim is not None else f"nobody claims {entry_id}"
     rooms = sorted({one.root for one in before.executed.values()})

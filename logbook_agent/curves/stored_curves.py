@@ -26,7 +26,7 @@ MOST_LINES = 12
 def series_of(book: Book, run: Run) -> list[Series]:
     """The points of a run, by growing step, as far as they can be read; none where they were not kept here."""
     for path in _places(book, run):
-        with contextlib.suppress(StoreError, OSError), book.files_of(path).open(path) as file:
+        with contextlib.suppress(StoreError, OSError), book.files.open(path) as file:
             return [_by_step(series) for series in read_series(file)]
     return []
 

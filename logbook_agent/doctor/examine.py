@@ -11,7 +11,7 @@ from typing import TypedDict
 from logbook_agent.doctor.damaged import check_header, check_records
 from logbook_agent.doctor.entry_files import check_names, check_twins, check_voids
 from logbook_agent.doctor.examination import Check, Examination
-from logbook_agent.doctor.leftovers import check_logs, check_moved, check_temporary_files
+from logbook_agent.doctor.leftovers import check_logs, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.runs import check_code, check_runs
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
@@ -32,7 +32,6 @@ CHECKS: tuple[Check, ...] = (
     check_records,
     check_code,
     check_twins,
-    check_moved,
     check_detached,
     check_unfinished,
     check_markers,

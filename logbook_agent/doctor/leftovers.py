@@ -1,6 +1,5 @@
-"""What dead processes and an earlier place of the root leave: temporary files, spools; and logs: those that are not
-here, and those that are not what was written. And `doctor --prune`: old output logs are deleted; records, and the
-excerpts in them, stay for good."""
+"""What dead processes leave: temporary files; and logs: those that are not here, and those that are not what was
+written. And `doctor --prune`: old output logs are deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -19,11 +18,8 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.names import marker_name
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.store.user_config import ROOT_NOTE, make_state
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
@@ -49,35 +45,6 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield from _temporary_files(item.path)
             elif item.name.startswith(".") and item.name.endswith(".tmp"):
                 yield item.path
-
-
-def check_moved(examination: Examination) -> Iterator[Trouble]:
-    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path."""
-    book = examination.book
-    if book.state is None:
-        return
-    missing = {
-        marker_name(run.name)
-        for run in (found.run for found in every_run(book))
-        if isinstance(run, Run) and run.exit is None and not book.is_marked(run)
-    }
-    for note in sorted(book.state.path.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
-        before, folder = Folder(note.parent).text(note).strip(), note.parent / book.topic
-        # What was moved before left links there.
-        spools = [name for name in missing if (folder / name).is_dir() and not (folder / name).is_symlink()]
-        if spools and not os.path.lexists(Path(before) / book.topic):
-            fix = functools.partial(_adopt, book, folder, spools)
-            message = f"holds open runs of this logbook, whose root was {before} when they were started"
-            yield Trouble("warning", "moved", folder, message, f"{DOCTOR_FIX} brings them here", fix)
-
-
-def _adopt(book: Book, folder: Path, spools: Iterable[str]) -> str:
-    """Have these spools of an old place in the new one. Workers go on writing by the old names; the old place is that
-    of whoever has it next."""
-    for name in spools:
-        Folder(folder.parent.parent).move_and_link(folder / name, book.spool_named(name).folder)
-    make_state(book.state, book.root)
-    return "moved"
 
 
 def age_s(path: Path) -> float:

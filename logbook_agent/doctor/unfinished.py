@@ -1,4 +1,4 @@
-"""Runs that nobody finished, and the markers and spools that say which runs go on."""
+"""Runs that nobody finished, and the markers and folders of runs that go on."""
 
 from __future__ import annotations
 
@@ -11,54 +11,59 @@ from logbook_agent.doctor.damaged import every_run
 from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.intake import take_in
-from logbook_agent.running.recovery import finish
+from logbook_agent.running.executors.intake import finish, take_in, take_in_all
 from logbook_agent.store.book import Book
-from logbook_agent.store.names import run_of_marker
+from logbook_agent.store.names import marker_name, run_of_marker
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.phrases import counted
 
-GONE = "tool and command were gone"
-
 
 def check_unfinished(examination: Examination) -> Iterator[Trouble]:
     book = examination.book
-    elsewhere = 0
     for found in every_run(book):
         run = found.run
         # (Of what is damaged other checks tell.)
         if not isinstance(run, Run) or run.exit is not None:
             continue
-        state = book.life(run)
-        elsewhere += state == "elsewhere"
-        if state in ("gone", "lost", "child"):
-            yield _orphaned(run, found.path) if state == "child" else _interrupted(examination, run, found.path)
-    if elsewhere:
-        said = f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host"
-        yield Trouble("note", "unfinished", None, said, "logbook doctor, on that host")
+        fix = functools.partial(_closed, examination, run, found.path)
+        name, state = f"run {run.run} of {run.entry}", book.life(run)
+        if state == "child":
+            holder = book.spool(run).holder()
+            pid = f" (pid {holder.group})" if holder is not None else ""
+            mend = f"wait for it to end, or end it: logbook cancel {run.entry}"
+            message = f"{name}: its tool is gone, its command{pid} still runs"
+            yield Trouble("warning", "orphaned", found.path, message, mend)
+        elif state == "elsewhere":
+            message = f"{name} was started on {run.host.name}, and from here nobody can tell whether it still runs"
+            mend = f"if that host is gone: {DOCTOR_FIX} finishes its record from its log"
+            yield Trouble("warning", "unknown", found.path, message, mend, fix)
+        elif state in ("gone", "lost"):
+            message = f"{name} was cut off: its tool and its command are gone"
+            mend = f"{DOCTOR_FIX} finishes its record from its log"
+            yield Trouble("warning", "interrupted", found.path, message, mend, fix)
 
 
-def _interrupted(examination: Examination, run: Run, path: Path) -> Trouble:
-    def fix() -> str:
-        done = finish(examination.workspace, examination.book, examination.stamp, run.entry, run.run, GONE)
-        if done is None:
-            return "another command finished it"
-        return f"finished as interrupted, with {counted(len(done.rows), 'row')} from its log"
-
-    message = f"run {run.run} of {run.entry} was cut off: its tool and its command are gone"
-    return Trouble("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
-
-
-def _orphaned(run: Run, path: Path) -> Trouble:
-    pid = run.child.pid if run.child is not None else None
-    message = f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs"
-    mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook cancel {run.entry}"
-    return Trouble("warning", "orphaned", path, message, mend)
+def _closed(examination: Examination, run: Run, path: Path) -> str:
+    """End a run that nobody finished, with what its log holds; the record as it was is kept in the backups."""
+    book, workspace = examination.book, examination.workspace
+    book.backup(path, examination.stamp)
+    spool = book.spool(run)
+    if spool.folder.is_dir():
+        taken = take_in_all(workspace, book, [spool], {spool.folder: "lost"})
+        for error in taken.errors.values():
+            raise error
+        done = taken.ended.get(spool.folder)
+    else:
+        done = finish(workspace, book, run, "its tool and its command were gone")
+    if done is None:
+        return "another command finished it"
+    how = "lost" if done.exit is not None and done.exit.lost else "interrupted"
+    return f"finished as {how}, with {counted(len(done.rows), 'row')} from its log"
 
 
 def check_markers(examination: Examination) -> Iterator[Trouble]:
-    """A marker or spool belongs to a run that goes on; whoever looks for those looks here first."""
+    """A marker belongs to a run that goes on; whoever looks for those looks here first."""
     book = examination.book
     for marker in sorted(book.open_folder.iterdir()) if book.open_folder.is_dir() else ():
         if marker.is_dir() or marker.name.startswith("."):
@@ -88,9 +93,7 @@ def _why_not(examination: Examination, name: str) -> str | None:
         return None
     if run is None:
         return "there is no record of it"
-    if not book.is_marked(run):
-        return "the run has another kind of marker"
-    return "the run has ended" if run.exit is not None else None
+    return "the run has ended" if run.exit is not None and not book.spool(run).folder.is_dir() else None
 
 
 def check_detached(examination: Examination) -> Iterator[Trouble]:
@@ -123,9 +126,9 @@ def _again(book: Book, entry_id: str) -> str:
 
 
 def _without_end(examination: Examination, spool: Spool) -> str:
-    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / spool.folder.name / FINAL
+    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / marker_name(spool.run_name) / FINAL
     examination.book.files.make(kept.parent)
-    spool.files.transfer(FINAL, examination.book.files, kept)
+    examination.book.files.move(spool.folder / FINAL, kept)
     done = take_in(examination.workspace, examination.book, spool)
     return "another command finished it" if done is None else "recorded as lost"
 

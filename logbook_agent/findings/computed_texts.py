@@ -111,9 +111,10 @@ def _unfinished(run: Run) -> dict[str, str]:
     return {
         "running": f"running since {run.started}",
         "submitted": f"submitted at {run.started}; it has not begun",
-        "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
+        "orphaned": "its tool is gone, the command still runs",
+        "unknown": f"started on {run.host.name} at {run.started}; whether it still runs cannot be told from here",
         "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
-        "lost": "lost: its worker vanished, or the folder was moved: logbook doctor looks for it",
+        "lost": "lost: its worker vanished, or its folder was removed",
         "never-started": "never started",
     }
 

@@ -37,6 +37,7 @@ State = Literal[
     "lost",
     "never-started",
     "orphaned",
+    "unknown",
     "blocked",
     "abandoned",
     "void",
@@ -65,7 +66,7 @@ _SETTLED: frozenset[State] = frozenset(
 )
 # In the order of how much they want attention.
 OPEN: tuple[State, ...] = (
-    *("running", "submitted", "orphaned", "lost", "never-started", "interrupted", "blocked", "planned"),
+    *("running", "submitted", "orphaned", "unknown", "lost", "never-started", "interrupted", "blocked", "planned"),
 )
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.

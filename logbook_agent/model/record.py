@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.model.summary import Summary
 
-# What is left of an unfinished run: its tool, only its child, nothing, it was never started, another machine has it, or
-# it was submitted and has not begun there.
+# What is left of an unfinished run: its tool, only its child, nothing, it was never started, nobody holds it and it was
+# started on another machine, or it was submitted and has not begun there.
 # Of one that a worker makes, nothing is "lost" where it is "gone" of one that its tool makes.
 Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere", "sent"]
 
@@ -45,7 +45,7 @@ GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
 _CUT_OFF: tuple[State, ...] = ("interrupted", "lost", "never-started")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
-    *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
+    *("orphaned", "running", "submitted", "unknown", "lost", "never-started", "interrupted"),
     *("failed", "timeout", "stalled", "finished"),
 )
 
@@ -175,7 +175,7 @@ _LEFT: dict[Life, State] = {
     "gone": "interrupted",
     "lost": "lost",
     "unstarted": "never-started",
-    "elsewhere": "running",
+    "elsewhere": "unknown",
     "sent": "submitted",
 }
 

@@ -299,8 +299,6 @@ class Run:
     devices: tuple[Device, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
     contention: Contention | None = None
-    tool: Process | None = None
-    child: Process | None = None
     started: str
     ended: str | None = None
     duration_s: float | None = None
@@ -350,7 +348,7 @@ class Run:
     @property
     def was_code_looked_for(self) -> bool:
         """Whether a worker looked which code ran: none before a run has started, and none can behind a launcher."""
-        return self.tool is not None and self.launcher is None
+        return bool(self.software) and self.launcher is None
 
     def is_on(self, host: str) -> bool:
         """Whether the command uses this machine, as far as the record tells."""

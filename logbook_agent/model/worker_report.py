@@ -15,21 +15,18 @@ from logbook_agent.model.run import (
     InputFile,
     Output,
     Problem,
-    Process,
     Row,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
-    """What the worker, the process `tool`, finds just before the command starts, at the time `started`: `env` are the
-    variables around the command that matter. `child` is the command's process, None until it has started. `apart` are
-    runs (`MOE-I8-003 run 1`) that need the same devices, so that none of them was made beside this one."""
+    """What the worker finds just before the command starts, at the time `started`: `env` are the variables around the
+    command that matter. `apart` are runs (`MOE-I8-003 run 1`) that need the same devices, so that none of them was made
+    beside this one."""
 
     format: int = 1
     started: str
-    tool: Process | None = None
-    child: Process | None = None
     host: Host = field(default_factory=Host)
     devices: tuple[Device, ...] = ()
     software: dict[str, str] = field(default_factory=dict)

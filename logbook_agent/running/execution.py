@@ -10,11 +10,11 @@ Either way the work is done by `perform`, which knows no logbook.
 
 from __future__ import annotations
 
-import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 
-from logbook_agent.model.run import Process, Run
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
@@ -23,6 +23,7 @@ from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
+from logbook_agent.store.spool import keep_files, name_holder
 from logbook_agent.store.workspace import Workspace
 
 
@@ -65,15 +66,18 @@ def executor_of_commands(workspace: Workspace, commands: Sequence[Command]) -> s
 def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Make a run in this process, and return its final record. The record is written before the command starts."""
     number, left_s = reserve(workspace, book, plan)
-    recorder = _Recorder(workspace, book, plan, number, display)
-    place = Workplace(
-        environ=workspace.environ,
-        redactor=workspace.redactor,
-        now=workspace.now,
-        files=book.files.below(book.run_folder(plan.entry_id, number)),
-    )
+    run = beside_others(workspace, book, planned_run(workspace, book, plan, number))
     work = work_of(workspace, book, plan, number, left_s)
-    return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
+    spool = book.begin(run)
+    with spool.claimed() as lock:
+        assert lock is not None, "nobody else has this folder"  # noqa: S101
+        recorder = _Recorder(book, run, lock, display)
+        place = Workplace(environ=workspace.environ, redactor=workspace.redactor, now=workspace.now, files=spool.files)
+        end = perform(work, place, recorder, stops, inside=plan.command.inside)
+        keep_files(book, spool)
+        run = book.write_run(with_end(recorder.run, end))
+    book.drop(spool)
+    return run
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
@@ -91,7 +95,7 @@ class Shown:
 
     def began(self, facts: Began) -> None: ...
 
-    def started(self, child: Process) -> None: ...
+    def started(self, group: int) -> None: ...
 
     def output(self, stream: Stream, data: bytes) -> None:
         self._display.output(stream, data)
@@ -104,19 +108,14 @@ class Shown:
 
 
 class _Recorder(Shown):
-    """Writes each fact about a run of this process to the book as soon as it is known, and shows output."""
+    """Writes what is found before the command of a run starts to its record, and shows output."""
 
-    def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
+    def __init__(self, book: Book, run: Run, lock: int, display: Display) -> None:
         super().__init__(display)
-        self._book = book
-        self._run = beside_others(workspace, book, planned_run(workspace, book, plan, number))
+        self._book, self.run, self._lock = book, run, lock
 
     def began(self, facts: Began) -> None:
-        self._run = self._book.write_run(with_facts(self._run, facts))
+        self.run = self._book.write_run(with_facts(self.run, facts))
 
-    def started(self, child: Process) -> None:
-        self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
-
-    def finish(self, end: End) -> Run:
-        """Write the end of the run, and return its record."""
-        return self._book.write_run(with_end(self._run, end))
+    def started(self, group: int) -> None:
+        name_holder(self._lock, os.getpid(), group, self.run.name)

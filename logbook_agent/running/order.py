@@ -143,8 +143,6 @@ def with_facts(run: Run, facts: Began) -> Run:
     return dataclasses.replace(
         run,
         started=facts.started,
-        tool=facts.tool,
-        child=facts.child,
         env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
         code=facts.code,
         inputs=facts.inputs,
@@ -152,12 +150,12 @@ def with_facts(run: Run, facts: Began) -> Run:
         devices=facts.devices,
         software=facts.software,
         contention=_with_runs_of(run, facts.contention, facts.apart),
-        problems=tuple(problem for problem in run.problems if problem.text not in _beside(facts.apart)),
+        problems=(*(p for p in run.problems if p.text not in _beside(facts.apart)), *facts.problems),
     )
 
 
 def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended, what it measured. Its problems so far are the client's."""
+    """The record with how the command ended and what it measured."""
     return dataclasses.replace(
         run,
         ended=end.ended,
@@ -169,7 +167,7 @@ def with_end(run: Run, end: End) -> Run:
         rows=end.rows,
         artifacts=end.artifacts,
         curves=end.curves,
-        problems=(*run.problems, *end.problems),
+        problems=(*run.problems, *(problem for problem in end.problems if problem not in run.problems)),
     )
 
 

@@ -19,7 +19,6 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import JobOutcome, Sinks
-from logbook_agent.store.user_config import make_state
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
@@ -131,8 +130,6 @@ def prepare(
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
     # On another machine it is looked for there.
     executable = "/bin/sh" if shell else "" if is_elsewhere else resolve(words, found_in, folder)
-    if executor is not None or workspace.executor is not None:
-        make_state(workspace.places.state, workspace.root)
     workspace.learn_secrets({**local, **far}, words)
     return Command(
         argv=words,

@@ -1,4 +1,4 @@
-"""Finishing the record of a run whose tool died: what it had printed is read again from its log."""
+"""The record of a run whose end nobody saw: what it had printed is read again from its log."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.results.curve_points import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
+from logbook_agent.running.worker.perform import written_results
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
@@ -26,31 +27,16 @@ from logbook_agent.text.times import stamp
 _CHUNK = 2**20
 
 
-def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str, number: int, why: str) -> Run | None:
-    """Close the record of a run that nobody finished: interrupted, or lost where a worker made it, at an unknown time,
-    with the rows that stand in its log. The record as it was is kept in the backups. None when it was finished
-    meanwhile, or somebody still works on it."""
-    path = book.run_folder(entry_id, number) / "run.json"
-    with book.lock():
-        run = book.run(entry_id, number)
-        left = book.life(run)
-        if run.exit is not None or left not in ("gone", "lost"):
-            return None
-        book.backup(path, stamp_of_backup)
-        about = f"{why}; its record was finished by doctor from the log"
-        exit = Exit(lost=True) if left == "lost" else Exit(interrupted=True)
-        return book.write_run(from_log(workspace, book, run, exit, about))
-
-
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
     """The record of a run whose end nobody saw, with what its log holds. `why` becomes a problem of the run."""
-    log = book.log_path(run.entry, run.run)
+    log, work = book.log_path(run.entry, run.run), book.spool(run)
     header, folder = book.header, book.run_folder(run.entry, run.run)
     known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=run.config, argv=run.argv)
     reader, output, last = read_log(
-        log, book.files_of(log), workspace.redactor, known, lambda: point_sink(book.files.below(folder))
+        log, book.files, workspace.redactor, known, lambda: point_sink(book.files.below(folder))
     )
-    reading = reader.finish()
+    file_text, problems = written_results(work.files)
+    reading = reader.finish(file_text=file_text)
     about = why + (f", last written at {last}" if last is not None else ", which is missing")
     lost = ("files that the command named were not kept: the run was cut off",) if reader.artifacts else ()
     return dataclasses.replace(
@@ -59,7 +45,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         output=output,
         rows=reading.rows,
         curves=reading.curves,
-        problems=(*run.problems, *noted(about, *lost), *reading.problems),
+        problems=(*run.problems, *noted(about, *lost, *problems), *reading.problems),
     )
 
 

@@ -16,7 +16,7 @@ from logbook_agent.store import records
 from logbook_agent.store.cache import Cache
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE
-from logbook_agent.store.names import EntryNames, marker_name, new_uid, run_names
+from logbook_agent.store.names import EntryNames, new_uid, run_names
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.plain import clean_run
@@ -56,7 +56,7 @@ class BookRuns:
         self.runs_folder = self.folder / "runs"
         # Markers of runs that go on, and locks that others must see.
         self.open_folder = self.folder / "open"
-        # Spools, and what else is this user's alone.
+        # What is this user's alone.
         self.state = places.state
         self.cache = Cache(None if places.cache is None else places.cache / f"{topic}.sqlite")
         # The entries that were written here, or the header, and the view does not show yet.
@@ -171,7 +171,7 @@ class BookRuns:
             self.files.remove_folder(own)
 
     def write_run(self, run: Run) -> Run:
-        """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
+        """Write a run without its secrets; returns what was written."""
         return self.write_runs([run])[0]
 
     def write_runs(self, runs: Sequence[Run]) -> list[Run]:
@@ -181,8 +181,7 @@ class BookRuns:
             self._share_code(self.runs_folder / run.name)
         found = [(self.runs_folder / run.name / "run.json", run) for run in runs]
         records.write_runs(self.files, found, durable=self.durable)
-        for run in runs:
-            self._wrote(run)
+        self.changed.update(run.entry for run in runs)
         return runs
 
     def _share_code(self, folder: Path) -> None:
@@ -197,17 +196,6 @@ class BookRuns:
             else:
                 self.files.move(own / name, self.folder / CODE / name)
         self.files.remove_folder(own)
-
-    def _wrote(self, run: Run) -> None:
-        self.changed.add(run.entry)
-        # Where a worker makes the run, its spool marks it, until it is taken in.
-        if run.executor is None:
-            marker = self.open_folder / marker_name(run.name)
-            if run.exit is None:
-                self.files.make(self.open_folder)
-                self.files.write(marker, b"", durable=False)
-            else:
-                self.files.remove(marker)
 
     def run_called(self, name: str) -> Run | None:
         """The run with this whole name; None where its record is not here, for example because that is on another

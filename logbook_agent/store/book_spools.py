@@ -1,7 +1,8 @@
 """What goes on in a logbook.
 
-A run that has not ended has a marker in `open/`, or a spool in the user's state if a worker makes it. Both are called
-after the run.
+A run that has not been taken into its record has a folder `work/` (`spool`), and a marker in `open/` by which it is
+found. The marker holds the number of the folder's inode: a folder that a branch or a copy of the repository brought has
+another one, and counts as not there.
 """
 
 from __future__ import annotations
@@ -15,89 +16,90 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Life
 from logbook_agent.store.book_runs import BookRuns
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import LOG
+from logbook_agent.store.layout import LOG, SETTINGS_BYTES
 from logbook_agent.store.names import marker_name, run_of_marker
-from logbook_agent.store.processes import life
-from logbook_agent.store.user_config import make_state
+from logbook_agent.store.processes import this_host
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
     from logbook_agent.store.spool import Heartbeat, Spool
 
-# What the folder of a detached series of runs is called, behind its entry.
-SERIES = ".series"
+# What the folder of a detached series of runs is called, behind its entry; that of the work of a run, in its own.
+SERIES, _WORKING = ".series", "work"
 
 
 class BookSpools(BookRuns):
     """The runs of a logbook that have not ended, and its detached series."""
 
-    def spool_named(self, name: str) -> Spool:
-        """The spool of this name in the user's state; where there is no such folder, a spool that is not there."""
-        # Most commands meet none.
-        from logbook_agent.store.spool import Spool
-
-        state = self.state or Folder(Path(os.devnull))
-        return Spool(files=state.below(f"{self.topic}/{name}"), redactor=self._redactor)
-
     def spool(self, run: Run) -> Spool:
-        """Where the worker of a run leaves what it finds."""
-        return self.spool_named(marker_name(run.name))
+        """Where what is found in a run is left, until it is taken in."""
+        return self._spool_of(run.name)
 
-    def create_spool(self, spool: Spool) -> Spool:
-        """Create the folder of a spool in the user's state. Raises UsageError where there is no place for it."""
-        make_state(self.state, self.root)
-        spool.files.make()
+    def _spool_of(self, run_name: str) -> Spool:
+        from logbook_agent.store.spool import Spool  # most commands meet none
+
+        folder = self.runs_folder / run_name / _WORKING
+        if os.path.lexists(folder) and folder.lstat().st_ino != self._inode(run_name):
+            return Spool(files=Folder(Path(os.devnull)))
+        return Spool(files=self.files.below(folder), redactor=self._redactor)
+
+    def _inode(self, run_name: str) -> int:
+        """The inode that a marker names; -1 where there is no marker, or it names none."""
+        with contextlib.suppress(StoreError, ValueError):
+            return int(self.files.text(self.open_folder / marker_name(run_name), limit=SETTINGS_BYTES))
+        return -1
+
+    def begin(self, run: Run) -> Spool:
+        """Create the folder for the work of a run, and its marker."""
+        spool = self._spool_of(run.name)
+        spool.files.make(private=True)
+        self.files.make(self.open_folder)
+        inode = spool.folder.stat().st_ino
+        self.files.write(self.open_folder / marker_name(run.name), str(inode), durable=False)
         return spool
 
+    def drop(self, spool: Spool) -> None:
+        """Remove the folder of a run that was taken in, and its marker."""
+        spool.drop()
+        self.files.remove(self.open_folder / marker_name(spool.run_name))
+
     def spools(self) -> list[Spool]:
-        """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
-        found = (self.spool_named(name) for name in self._spool_names() if run_of_marker(name) is not None)
-        return [spool for spool in found if spool.folder.is_dir() and not spool.folder.is_symlink()]
+        """The folders of runs that go on or whose end was not taken in yet; in the order of their names."""
+        found = (self._spool_of(run) for run in self._open_names())
+        return [spool for spool in found if spool.folder.is_dir()]
 
-    def _spool_names(self) -> list[str]:
-        return [] if self.state is None else sorted(self.state.names(self.topic))
-
-    def files_of(self, path: Path) -> Folder:
-        """The way to a file of this logbook: through the root, or through the user's state."""
-        return self.files if self.state is None or not path.is_relative_to(self.state.path) else self.state
+    def _open_names(self) -> list[str]:
+        """The whole names of the runs that have a marker."""
+        return sorted(filter(None, map(run_of_marker, self.files.names(self.open_folder))))
 
     def log_path(self, entry_id: str, run: int) -> Path:
-        """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
-        path = self.run_folder(entry_id, run) / LOG
-        in_spool = self.spool_named(marker_name(self.run_name(entry_id, run))).folder / LOG
-        return in_spool if not os.path.lexists(path) and os.path.lexists(in_spool) else path
+        """Where the log of a run lies: beside its record, or with its work until it is taken in."""
+        folder = self.run_folder(entry_id, run)
+        paths = folder / LOG, folder / _WORKING / LOG
+        return next(filter(os.path.lexists, paths), paths[0])
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
         found = []
-        names = {*self.files.names(self.open_folder), *self._spool_names()}
-        for name in filter(None, map(run_of_marker, names)):
+        for name in self._open_names():
             with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
                 run = self.run_called(name)
                 found += [run] if run is not None else []
         return found
 
-    def is_marked(self, run: Run) -> bool:
-        """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
-        file."""
-        return (run.executor is not None) == self.spool(run).folder.is_dir()
-
     def life(self, run: Run) -> Life:
         """Which processes of a run that has not ended are left."""
-        if run.executor is None:
-            return life(run)
         spool = self.spool(run)
         if spool.folder.is_dir():
-            return spool.life()
-        # Its spool may belong to another clone on this machine.
-        found = life(run)
-        return "lost" if found == "gone" else found
+            left = spool.life()
+        else:
+            # It was started in another clone, or its folder was removed.
+            left = "lost" if run.host.name in (None, this_host()) else "elsewhere"
+        return "gone" if run.executor is None and left in ("lost", "unstarted") else left
 
     def has_begun(self, run: Run) -> bool:
-        """Whether it is known that the command of a run that goes on was started."""
-        if run.executor is None or run.child is not None:
-            return True
-        return self.spool(run).has_begun()
+        """Whether the command of a run that goes on may have been started."""
+        return run.executor is None or self.spool(run).has_begun()
 
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
@@ -107,9 +109,12 @@ class BookSpools(BookRuns):
 
     def series(self, entry_id: str) -> Spool:
         """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
-        return self.spool_named(f"{self.whole_name(entry_id)}{SERIES}")
+        from logbook_agent.store.spool import Spool
+
+        folder = self.open_folder / f"{self.whole_name(entry_id)}{SERIES}"
+        return Spool(files=self.files.below(folder), redactor=self._redactor)
 
     def series_names(self) -> list[str]:
         """The entries that such a series was started for, and what it left is still there."""
-        found = [name.removesuffix(SERIES) for name in self._spool_names() if name.endswith(SERIES)]
-        return [self.names.id_of(name) for name in found]
+        names = self.files.names(self.open_folder)
+        return [self.names.id_of(name.removesuffix(SERIES)) for name in names if name.endswith(SERIES)]

@@ -1,8 +1,8 @@
 """Claims of planned entries: which process executes a plan, for all worktrees of a clone.
 
-A claim is a file beside the reserved IDs. It ends with its process, or when somebody releases it. What was executed of
-a plan stays noted in that file: the runs are in one worktree, and the others do not have them until they merge it.
-Another clone sees neither.
+A claim is a file beside the reserved IDs. Its process holds a lock; it ends with that, or when somebody releases it.
+What was executed of a plan stays noted in that file: the runs are in one worktree, and the others do not have them
+until they merge it. Another clone sees neither.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PlannedCommand, sorted_ids
@@ -20,7 +20,7 @@ from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations
 from logbook_agent.store.layout import SETTINGS_BYTES
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.processes import is_alive
+from logbook_agent.store.processes import this_host
 
 _FOLDER, _LOCK = "claims", ".lock"
 
@@ -32,7 +32,6 @@ class PlanClaim:
     entry: str
     host: str
     pid: int
-    started: float | None = None
     root: str
     at: str
 
@@ -42,9 +41,9 @@ class PlanClaim:
         return f"pid {self.pid} on {self.host}, since {self.at}, in {self.root}"
 
     @property
-    def is_held(self) -> bool:
-        """Whether its process lives; of one on another host that cannot be told from here, and it counts as living."""
-        return is_alive(asdict(self))
+    def lock(self) -> str:
+        """The name of the file that its process holds a lock on."""
+        return f".{self.entry}.{self.pid}.lock"
 
     def data(self) -> dict[str, object]:
         """The claim as plain data."""
@@ -82,24 +81,33 @@ class Claims:
         """The claims whose process lives, by entry."""
         names = sorted_ids(self._files.names(), self.place.files.path.name)
         found = (self.of(name).claim for name in names)
-        return [claim for claim in found if claim is not None and claim.is_held]
+        return [claim for claim in found if claim is not None and self.is_held(claim)]
+
+    def is_held(self, claim: PlanClaim) -> bool:
+        """Whether its process lives; of one on another host that cannot be told from here, and it counts as living."""
+        return claim.host != this_host() or self._files.is_locked(claim.lock)
 
     @contextlib.contextmanager
     def taken(self, claim: PlanClaim) -> Iterator[None]:
         """Hold a claim until the block is left. Raises Locked where another process that lives holds one."""
-        with self._locked():
-            before = self.of(claim.entry)
-            if before.claim is not None and before.claim.is_held:
-                raise refused(before.claim)
-            self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
-        try:
-            yield
-        finally:
+        with contextlib.ExitStack() as stack:
             with self._locked():
-                now = self.of(claim.entry)
-                # One that was released meanwhile may be somebody else's.
-                if now.claim == claim:
-                    self._write(claim.entry, PlanState(executed=now.executed))
+                before = self.of(claim.entry)
+                if before.claim is not None:
+                    if self.is_held(before.claim):
+                        raise refused(before.claim)
+                    self._files.remove(before.claim.lock)
+                stack.enter_context(self._files.lock(claim.lock))
+                self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
+            try:
+                yield
+            finally:
+                with self._locked():
+                    now = self.of(claim.entry)
+                    # One that was released meanwhile may be somebody else's.
+                    if now.claim == claim:
+                        self._write(claim.entry, PlanState(executed=now.executed))
+                    self._files.remove(claim.lock)
 
     def note(self, claim: PlanClaim, command: str, at: str) -> None:
         """Note that a command of a plan was executed by who holds a claim."""

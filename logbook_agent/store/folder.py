@@ -8,7 +8,6 @@ through links; whoever names it chooses it. Nobody ever meets half of a file tha
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import os
@@ -203,22 +202,6 @@ class Folder:
         """The descriptor of a new file for output; never of an earlier one. Raises OSError, too."""
         return self._create(name, os.O_WRONLY | os.O_EXCL)
 
-    def fill(self, name: Name, data: bytes, *, new: Name | None = None) -> None:
-        """Write at the start of a longer file, which needs no more disk space. With a `new` name, the file is then
-        cut to this length and renamed, so nobody reads half of it."""
-        path, _ = self._replaceable(name)
-        with writing(path):
-            descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                os.pwrite(descriptor, data, 0)
-                if new is not None:
-                    os.ftruncate(descriptor, len(data))
-                    os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        if new is not None:
-            self.move(path, new)
-
     # -- folders ---------------------------------------------------------------------------------
 
     def make(self, name: Name = "", *, private: bool = False) -> None:
@@ -305,34 +288,6 @@ class Folder:
         old, path = self.check(name), self.check(new)
         with writing(path):
             old.rename(path)
-
-    def move_and_link(self, name: Name, new: Name) -> None:
-        """Move a folder to a place that is free or an empty folder, and leave a link for who uses the old name."""
-        old, path = self.check(name), self.check(new)
-        self.make(path.parent, private=True)
-        with writing(path):
-            # On top of an empty folder it takes its place; any other is refused.
-            old.rename(path)
-            old.symlink_to(path)
-
-    def transfer(self, name: Name, other: Folder, new: Name) -> None:
-        """Move a file or folder to below another folder of ours, which may be on another disk: then it is complete
-        there before it goes here."""
-        old, path = self.check(name), other.check(new)
-        with writing(path):
-            try:
-                old.rename(path)
-                return
-            except OSError as error:
-                if error.errno != errno.EXDEV:
-                    raise
-        if old.is_dir():
-            with other.new_folder(path) as made, writing(path):
-                shutil.copytree(old, made, symlinks=True, dirs_exist_ok=True)
-            self.remove_tree(old)
-        else:
-            other.write(path, self.pieces(old))
-            self.remove(old)
 
     # -- locks -----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from logbook_agent.store.folder import Folder
 _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
 /*/runs/*/*/output.log
+/*/runs/*/*/work
 /*/runs/*/*/artifacts/
 /*/runs/*/*/curves.part
 /*/runs/*/*/curves.large.points

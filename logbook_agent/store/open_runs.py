@@ -29,9 +29,8 @@ def _engine_said(book: Book, run: Run) -> str | None:
     """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
     that cannot be read."""
     with contextlib.suppress(StoreError):
-        spool = book.spool(run)
-        seen = spool.seen()
-        return (seen.said if seen is not None else None) or spool.trouble()
+        seen = book.spool(run).seen()
+        return seen.said if seen is not None else None
     return None
 
 

@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.model.record import Life
-
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Process, Run
+    from logbook_agent.model.run import Process
 
 HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
 # Start times come from the kernel's tick counter plus the boot time, which may be read anew.
 _SAME_START_S = 2.0
+# The variable that marks a command and all that it starts, with the whole name of the run.
+MARK = "LOGBOOK_MARK"
+# More than the variables of a process may take, by default.
+_ENVIRON_BYTES = 4 << 20
 
 
 def stat_fields(pid: int) -> list[str] | None:
@@ -129,7 +131,26 @@ def own_peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-# -- runs ------------------------------------------------------------------------------------------
+def variables_of(pid: int) -> list[bytes]:
+    """The variables of a process, as it was started with them."""
+    return of_process(pid, "environ", _ENVIRON_BYTES).split(b"\0")
+
+
+def group_lives(group: int, mark: str) -> bool:
+    """Whether a process of this group runs that has this mark in its variables: another command may have the number by
+    now."""
+    if not HAS_PROC:
+        try:
+            os.killpg(group, 0)
+        except OSError:
+            return False
+        return True
+    word = f"{MARK}={mark}".encode()
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208
+        fields = stat_fields(pid)
+        if fields is not None and fields[0] not in ("Z", "X") and fields[2] == str(group) and word in variables_of(pid):
+            return True
+    return False
 
 
 def this_process() -> Process:
@@ -142,14 +163,3 @@ def this_process() -> Process:
 def this_host() -> str:
     """The name of this machine."""
     return os.uname().nodename
-
-
-def life(run: Run) -> Life:
-    """Which processes are left of an unfinished run that its tool makes itself. (For every run: `Book.life`.)"""
-    if run.host.name is not None and run.host.name != this_host():
-        return "elsewhere"
-    if run.tool is not None and alive(run.tool.pid, run.tool.started):
-        return "tool"
-    if run.child is not None and alive(run.child.pid, run.child.started):
-        return "child"
-    return "gone"

@@ -42,7 +42,6 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ID = re.compile(rf"{PREFIX.pattern}-(?:\d{{3}}|[1-9]\d{{3,}})(?:\.{UID.pattern})?", re.ASCII)
 # A file in `code/` of the logbook, or, from earlier versions, in the folder of the run.
 _KEPT = re.compile(r"(?:(?!\.\.?/)[^/\0]+/)?(?!\.\.?\Z)[^/\0]+")
-_MOST_PID = 2**31 - 1
 # A file system has names of 255 bytes, of which an ID, a number and an ending need some.
 _MOST_CHARS, _MOST_PATH = 200, 512
 # What a larger file holds takes more memory than it takes time to read again.
@@ -109,7 +108,8 @@ def run_of(text: str, path: Path) -> Run:
     if isinstance(data, dict):
         entry, run = path.parts[-3:-1]
         data |= {"entry": entry, "run": run_number(run), "name": f"{entry}/{run}"}
-        data.pop("spool", None)  # of earlier versions: what a run is called, its marker and spool are, too
+        for former in ("spool", "tool", "child"):
+            data.pop(former, None)
     return _decode(Run, data, path, text, check_run)
 
 
@@ -268,11 +268,8 @@ def check_entry(entry: Entry) -> None:
 
 
 def check_run(run: Run) -> None:
-    """Raise CodecError for a name or a process that is none, and for a measurement of nothing."""
+    """Raise CodecError for a name that is none, and for a measurement of nothing."""
     _check("entry", run.entry, _NAME, "the ID of an entry, PREFIX-NNN")
-    for key, process in (("tool", run.tool), ("child", run.child)):
-        if process is not None and not 0 < process.pid <= _MOST_PID:
-            raise CodecError(f"expected a process ID, got {process.pid}", f".{key}", ".pid")
     for place, row in enumerate(run.rows):
         for name, measurement in row.metrics.items():
             if not measurement.samples:

@@ -1,19 +1,20 @@
-"""The spool: a folder in the user's state, in which a worker leaves the results of a run until they are collected into
-the logbook. It is called after the run.
+"""The work in progress of a run: the folder `work/` in its own, in which whoever makes the run leaves what is found,
+until it is taken into the record. The worker of another machine has such a folder there.
 
-worker.lock      held by the client that submits the run, later by its worker; names both
+worker.lock      held by the process that makes the run (before, by the one that submits it); names its pid, its host,
+                 and the process group of the command
 work.json        the work, if the worker does not get it in another way
-began.json       facts recorded before the command started, later also its process
-output.log       the log; it and code/ (the diff and untracked files of the code) are moved to the logbook
+began.json       facts recorded before the command started
+output.log       the log; it and code/ (the diff and untracked files of the code) are moved beside the record
+result.json      what the command writes to $LOGBOOK_RESULT_FILE
 heartbeat.json   rewritten every few seconds
-reserved         disk space for the end, allocated before the command starts; during the run, why nothing can be written
 final.json       how the command ended; written last
 worker.err       errors of the worker itself
-sent.json        in the client's spool of a run on another machine: where the worker's spool is
-seen.json        in the client's spool: the last known state; in a worker's spool: what the run waits for
-closed           in a worker's spool: nothing more will be written
+sent.json        of a run on another machine: where its worker's folder is
+seen.json        the last known state of a run on another machine; in a worker's folder: what the run waits for
+closed           in a worker's folder: nothing more will be written
 
-The kernel releases the lock of a process that has ended, so no dead process is taken for alive.
+A run goes on as long as its lock is held: the kernel releases that of a process that has ended, however it ended.
 """
 
 from __future__ import annotations
@@ -25,35 +26,55 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
-from logbook_agent.model.run import Process
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
-from logbook_agent.store.names import run_of_marker
+from logbook_agent.store.layout import (
+    ARTIFACTS,
+    CODE,
+    CURVES,
+    CURVES_LARGE,
+    CURVES_PART,
+    LOG,
+    PROSE_BYTES,
+    RUN_BYTES,
+)
 from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
-from logbook_agent.store.processes import alive, create_time, this_host
+from logbook_agent.store.processes import group_lives, this_host
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
+
+if TYPE_CHECKING:
+    from logbook_agent.store.book_runs import BookRuns
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 SENT, SEEN, CLOSED = "sent.json", "seen.json", "closed"
-RESERVED = "reserved"
-# Holds the end of a run with a few thousand rows.
-_RESERVED_BYTES = 1 << 20
-_TROUBLE_BYTES = 400
+# The folder in that of a run, and what the command writes its results to.
+WORKING, RESULT = "work", "result.json"
 # What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
 _LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _HOLDER_BYTES = 1000
+_KEPT = LOG, CODE, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """The process that took a lock last, and its host. Of a run whose command was started also the process `group` of
+    that, and the `mark` in the variables of its processes."""
+
+    pid: int
+    host: str
+    group: int | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +149,8 @@ class Spool:
 
     @property
     def run_name(self) -> str:
-        """The whole name of the run that it belongs to."""
-        return run_of_marker(self.folder.name) or self.folder.name
+        """The whole name of the run whose folder it lies in."""
+        return run_at(self.folder)
 
     def drop(self) -> None:
         """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
@@ -199,36 +220,9 @@ class Spool:
     def write_began(self, began: Began, *, durable: bool = True) -> None:
         self._write(BEGAN, clean_record(began, self.redactor()), durable=durable)
 
-    def reserve(self) -> None:
-        """Allocate the disk space for the end of a run. Raises StoreError where there is none."""
-        self.files.write(RESERVED, bytes(_RESERVED_BYTES))
-
     def write_end(self, end: End) -> None:
-        """Write how the run ended, completely or not at all. On a full disk, the reserved space is used."""
-        data = _json(clean_run(end, self.redactor()))
-        try:
-            self.files.write(FINAL, data)
-        except StoreError:
-            if not self.has(RESERVED) or len(data) > _RESERVED_BYTES:
-                raise
-            self.files.fill(RESERVED, data, new=FINAL)
-        self.files.remove(RESERVED)
-
-    def write_trouble(self, text: str) -> None:
-        """Record why nothing can be written here; empty: it can. Does nothing if no space was reserved."""
-        if self.has(RESERVED):
-            data = self.redactor().text(text).encode()[: _TROUBLE_BYTES - 1] + b"\0"
-            self.files.fill(RESERVED, data)
-
-    def trouble(self) -> str | None:
-        """Why the worker cannot write here during the run; None if it can."""
-        if not self.has(RESERVED):
-            return None
-        with contextlib.suppress(StoreError), self.files.open(RESERVED) as file:
-            text = file.read(_TROUBLE_BYTES).partition(b"\0")[0].decode(errors="replace")
-            # The end is written here before it gets its name.
-            return text if text and not text.startswith("{") else None
-        return None
+        """Write how the run ended, completely or not at all."""
+        self._write(FINAL, clean_run(end, self.redactor()), durable=True)
 
     def write_series_end(self, end: SeriesEnd) -> None:
         self._write(FINAL, end, durable=True)
@@ -271,13 +265,12 @@ class Spool:
         """Whether somebody who lives is responsible."""
         return self.has(LOCK) and self.files.is_locked(LOCK)
 
-    def holder(self) -> tuple[Process, str | None] | None:
-        """The process that took the lock last, and its host; None when there was none, or it cannot be read."""
-        try:
-            found = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
-            return Process(pid=int(found["pid"]), started=found["started"]), found["host"]
-        except (StoreError, ValueError, TypeError, KeyError):
-            return None
+    def holder(self) -> Holder | None:
+        """Who took the lock last; None when nobody did, or it cannot be read."""
+        with contextlib.suppress(StoreError, CodecError):
+            text = self.read(LOCK, limit=_HOLDER_BYTES)
+            return decode(Holder, parse_json(text, self.folder / LOCK)) if text else None
+        return None
 
     def life(self) -> Life:
         """Which processes of the run are left. A run whose end stands here counts as running until it is collected."""
@@ -287,21 +280,15 @@ class Spool:
             with contextlib.suppress(StoreError):
                 seen = self.seen()
                 return "sent" if seen is None else _LEFT.get(seen.stage, "tool")
-        holder = self.holder()
-        if holder is not None and holder[1] not in (None, this_host()):
-            return "tool" if self._has_end() else "elsewhere"
         # Asked before the end is looked for: it may come between the two.
         if self.is_held() or self._has_end():
             return "sent" if self.waits() else "tool"
-        if not self.has(BEGAN):
-            return "unstarted"
-        with contextlib.suppress(StoreError):
-            began = self.began()
-            child = began.child if began is not None else None
-            # A number alone names no process for good.
-            if child is not None and child.started is not None and alive(child.pid, child.started):
-                return "child"
-        return "lost"
+        holder = self.holder()
+        if holder is not None and holder.host != this_host():
+            return "elsewhere"
+        if holder is not None and holder.group is not None and group_lives(holder.group, holder.mark):
+            return "child"
+        return "lost" if self.has(BEGAN) else "unstarted"
 
     def waits(self) -> bool:
         """Whether the worker has told that it waits, and has not begun."""
@@ -312,6 +299,20 @@ class Spool:
         with contextlib.suppress(StoreError):
             return self.end() is not None
         return False
+
+
+def run_at(folder: Path) -> str:
+    """The whole name of the run whose folder this one, `work/`, lies in."""
+    return "/".join(folder.parts[-3:-1])
+
+
+def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
+    """Move the log, the kept files of the code and those that the command left to beside the record. Without `is_whole`
+    nobody knows which of the last are complete, and they stay."""
+    folder = book.runs_folder / spool.run_name
+    for name in _KEPT if is_whole else (name for name in _KEPT if name != ARTIFACTS):
+        if spool.has(name) and not os.path.lexists(folder / name):
+            spool.files.move(name, folder / name)
 
 
 def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
@@ -325,9 +326,8 @@ def _json(value: object) -> bytes:
     return json.dumps(encode(value), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
-def name_holder(descriptor: int, pid: int) -> None:
-    """Write into a lock who holds it."""
-    plain = {"pid": pid, "started": create_time(pid), "host": this_host()}
-    data = json.dumps(plain).encode()
+def name_holder(descriptor: int, pid: int, group: int | None = None, mark: str = "") -> None:
+    """Write into a lock who holds it, and the process group of the command."""
+    data = json.dumps(encode(Holder(pid=pid, host=this_host(), group=group, mark=mark))).encode()
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, data, 0)

@@ -61,18 +61,6 @@ def made_folder(folder: Folder | None, what: str) -> Folder:
     return folder
 
 
-# The file in the user's state that names the root it is for.
-ROOT_NOTE = ".root"
-
-
-def make_state(state: Folder | None, root: Path) -> None:
-    """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
-    it, and StoreError where it cannot be made."""
-    state = made_folder(state, "the files of detached runs")
-    if not state.has(ROOT_NOTE):
-        state.write(ROOT_NOTE, os.path.realpath(root), durable=False)
-
-
 def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:
     """The folders for a root, named after its real path: two clones share none, and no branch can bring one."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]

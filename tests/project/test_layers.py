@@ -266,7 +266,6 @@ ASKS = {
     "running/endings.py",
     "running/execution.py",
     "running/prepare.py",
-    "store/book_runs.py",
     "store/book_spools.py",
     "text/commands/launchers.py",
     "text/commands/script.py",

@@ -25,7 +25,6 @@ _RUN_DATA = {
     "argv": ["x\udcff"],
     "cwd": ".",
     "host": {"name": "h", "os": "o"},
-    "tool": {"pid": 1, "started": 1.0},
     "started": "2026-02-10T11:04:00+00:00",
     "ended": "2026-02-10T11:05:00+00:00",
     "exit": {"code": 0},

@@ -5,6 +5,7 @@ Those of a project come with a branch that may be anybody's, so they are rendere
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Mapping
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import SUFFIX, environment, has_file, own_folder, problem
+from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import builtin_folder
 from logbook_agent.store.repository import repository_of
+from logbook_agent.store.user_config import user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 
@@ -49,7 +52,7 @@ INCLUDED = {
 class Templates:
     """Renders a template by name, and takes secrets out of the text by `redact`. `override` is the project's folder of
     templates, if it has one, and `within` the folder that it must lie in. `limits`: what a document of the project's
-    own templates may take."""
+    own templates may take. `cache`: where the built-in ones are kept as they were compiled."""
 
     def __init__(
         self,
@@ -58,7 +61,9 @@ class Templates:
         within: Path | None = None,
         limits: TemplateLimits | None = None,
         redact: Callable[[str], str] | None = None,
+        cache: Path | None = None,
     ) -> None:
+        self._cache = cache
         self.redact = redact or by_shape().text
         self.override = override
         self.folder = None if override is None else own_folder(override, within)
@@ -72,7 +77,7 @@ class Templates:
         if self.folder is not None and any(has_file(self.folder, n) for n in (name, *INCLUDED.get(name, ()))):
             return self._sandbox.render(name, values)
         try:
-            return _builtin(builtin_folder("templates")).get_template(name).render(values)
+            return _builtin(builtin_folder("templates"), self._cache).get_template(name).render(values)
         except Exception as error:
             at_fault, message, line = problem(error, name)
             where = f", line {line}" if line else ""
@@ -98,12 +103,21 @@ class Templates:
 
 
 @functools.cache
-def _builtin(folder: Path) -> Environment:
+def _builtin(folder: Path, cache: Path | None) -> Environment:
     """The environment of the built-in templates, one for each process: compiling a template takes longer than rendering
-    it."""
+    it, so what was compiled is kept."""
     import jinja2
 
+    class Compiled(jinja2.FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            with contextlib.suppress(OSError):  # the next process compiles it again
+                super().dump_bytecode(bucket)
+
     made = environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
+    if cache is not None:
+        with contextlib.suppress(StoreError):
+            Folder(cache).make(private=True)
+            made.bytecode_cache = Compiled(str(cache))
     made.auto_reload = False  # else each of thousands of renderings looks at the file
     return made
 
@@ -111,13 +125,14 @@ def _builtin(folder: Path) -> Environment:
 @functools.lru_cache(maxsize=4)
 def templates_of(workspace: Workspace) -> Templates:
     """The templates of an invocation, whose limits are those of all of it."""
-    config = workspace.config
+    config, caches = workspace.config, user_folder(workspace.environ, "cache")
+    cache = None if caches is None else caches / "templates"
 
     def redact(text: str) -> str:
         return workspace.redactor.text(text)
 
     if config.folder is None or not config.templates:
-        return Templates(redact=redact)
+        return Templates(redact=redact, cache=cache)
     place = repository_of(config.folder)
     top = place.top if place is not None else config.folder
-    return Templates(config.folder / config.templates, within=top, redact=redact)
+    return Templates(config.folder / config.templates, within=top, redact=redact, cache=cache)

@@ -96,7 +96,7 @@ class LastLines:
         """The last known state of a run, at once; its machine is asked again in the background."""
         beat = book.heartbeat(run)
         log = book.log_path(run.entry, run.run)
-        here = LastSeen(lines=self._tail(log, book.files_of(log)), heartbeat=beat)
+        here = LastSeen(lines=self._tail(log, book.files), heartbeat=beat)
         # Only what was submitted to another machine has that in its spool.
         if not book.spool(run).has(SENT):
             return here

@@ -183,7 +183,7 @@ class LiveSite:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
-        pieces = visible_log(path, book.files_of(path), self._space().redactor)
+        pieces = visible_log(path, book.files, self._space().redactor)
         try:
             # Whatever may not be read is met here, before the answer begins.
             first = await asyncio.to_thread(next, pieces, "")

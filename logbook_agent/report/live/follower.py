@@ -73,7 +73,6 @@ class Marks:
     def _folders(self) -> Hashable:
         book = self._book
         places = [book.header_path, book.entries_folder, book.runs_folder, book.open_folder]
-        places += [book.state.at(book.topic)] if book.state is not None else []
         return tuple(_mark(os.fspath(place)) for place in places)
 
     def _entries(self) -> Hashable:

@@ -36,7 +36,7 @@ class LiveCurves:
             feature = hook_module("curves") if path is not None else None
             if path is None or feature is None:
                 return []
-            self._followed[key] = feature.FollowedCurves(path, book.files_of(path))
+            self._followed[key] = feature.FollowedCurves(path, book.files)
         followed = self._followed[key]
         followed.look()
         return [*followed.last()]

@@ -21,7 +21,7 @@ _SHOWN_LINES, _SHOWN_CURVES = 3, 6
 _STATES = {
     **dict.fromkeys(("finished", "running"), "green"),
     **dict.fromkeys(("failed", "timeout", "stalled", "lost", "never-started"), "red"),
-    **dict.fromkeys(("orphaned", "interrupted", "blocked", "submitted"), "yellow"),
+    **dict.fromkeys(("orphaned", "unknown", "interrupted", "blocked", "submitted"), "yellow"),
 }
 # A worker writes a heartbeat every 5 s; one that is older than this is late.
 _LATE_S = 30.0

@@ -147,7 +147,7 @@ def _copies(book: Book, redactor: Redactor, files: Folder) -> Callable[[str, int
         copy = folder / name
         if not _is_newer(copy, log):
             files.make(folder)
-            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.files_of(log), redactor))
+            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.files, redactor))
             files.write(copy, pieces, durable=False)
         return f"{book.topic}/{_LOGS}/{name}"
 

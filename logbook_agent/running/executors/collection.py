@@ -19,8 +19,7 @@ from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.names import run_of_marker
-from logbook_agent.store.spool import SENT, Spool
+from logbook_agent.store.spool import SENT, Spool, run_at
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
@@ -49,7 +48,7 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
     for spool in spools:
         if spool.folder in ended:
             try:
-                spool.drop()
+                book.drop(spool)
             except StoreError as error:
                 warn_once(workspace, f"not removed: {error.said}")
 
@@ -63,7 +62,7 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
             executor_named(workspace, executor).look(spools)
     taken = take_in_all(workspace, book, spools, drops=False)
     told = [
-        f"not collected: {run_of_marker(folder.name)}: {error.said}"
+        f"not collected: {run_at(folder)}: {error.said}"
         for folder, error in taken.errors.items()
         if not isinstance(error, LogGrows)
     ]

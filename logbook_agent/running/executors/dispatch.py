@@ -334,6 +334,6 @@ def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offs
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):
         return b""
-    with book.files_of(path).open(path) as log:
+    with book.files.open(path) as log:
         log.seek(offset)
         return log.read(PIECE_BYTES)

@@ -16,11 +16,11 @@ from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage
-from logbook_agent.running.launch.family import MARK, end_group
+from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.processes import alive
+from logbook_agent.store.processes import MARK
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
 
 # How long a worker may take to say who it is.
@@ -91,17 +91,17 @@ class Local:
     def stop(self, spool: Spool) -> None:
         stage = stage_of(spool)
         if stage == "orphaned":
-            began = spool.began()
-            if began is not None and began.child is not None:
-                end_group(began.child)
+            holder = spool.holder()
+            if holder is not None and holder.group is not None:
+                end_group(holder.group, holder.mark)
             return
         deadline = time.monotonic() + _NAMED_S
         while stage in ("sent", "running") and time.monotonic() < deadline:
             holder = spool.holder()
             # Until the worker is named, the lock names the client that started it.
-            if holder is not None and holder[0].pid != os.getpid() and alive(holder[0].pid, holder[0].started):
+            if holder is not None and holder.pid != os.getpid() and spool.is_held():
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(holder[0].pid, signal.SIGTERM)
+                    os.kill(holder.pid, signal.SIGTERM)
                 return
             time.sleep(_PAUSE_S)
             stage = stage_of(spool)
@@ -140,10 +140,10 @@ def stage_of(spool: Spool) -> Stage:
 
 
 def said_by(spool: Spool) -> str | None:
-    """What a run on this machine waits for before it begins, and later what keeps its worker from writing."""
+    """What a run on this machine waits for before it begins."""
     with contextlib.suppress(StoreError):
         seen = spool.seen() if spool.waits() else None
-        return seen.said if seen is not None else spool.trouble()
+        return seen.said if seen is not None else None
     return None
 
 

@@ -120,7 +120,7 @@ class Attempts:
         run = self._book.reread(run)
         run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(said)))
         run = self._book.write_run(run)
-        spool.drop()
+        self._book.drop(spool)
         return run
 
 
@@ -142,7 +142,7 @@ def _submission(
     work = dataclasses.replace(work, takes_turns=takes_turns, devices=executor.devices or ())
     run = planned_run(workspace, book, plan, work.run)
     run = dataclasses.replace(run, executor=name, pool=pool_of(workspace, name))
-    spool = book.create_spool(book.spool(run))
+    spool = book.begin(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")

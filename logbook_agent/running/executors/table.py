@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL, TYPED
 from logbook_agent.running.executors.contract import Executor, Launches
@@ -126,10 +126,9 @@ def _declared(name: str, table: Mapping[str, object], file: Path | None) -> Decl
 
 
 def executor_of(workspace: Workspace, run: Run) -> Executor:
-    """The executor that made, or makes, a run. Raises StoreError where none did, or this version does not have it."""
-    if run.executor is None:
-        raise StoreError(f"{run.entry} run {run.run} has no worker", hint=f"logbook show {run.entry}")
-    return executor_named(workspace, run.executor)
+    """The executor that made, or makes, a run: what a process of this machine leaves is the same with a worker or
+    without. Raises StoreError for one that this version does not have."""
+    return executor_named(workspace, run.executor or LOCAL)
 
 
 @functools.lru_cache(maxsize=64)

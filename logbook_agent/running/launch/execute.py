@@ -14,10 +14,9 @@ from dataclasses import replace
 from typing import IO, cast
 
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch.family import Family, Member
+from logbook_agent.running.launch.family import Family, Member, reap_adopted
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
-from logbook_agent.store.processes import create_time
 from logbook_agent.text.phrases import listed
 
 # Two signals within this time are one request.
@@ -60,7 +59,7 @@ def execute(
         child = start(job)
         loop = _Loop(job, child, sinks, held, clock, graces)
         try:
-            sinks.started(child.pid, create_time(child.pid))
+            sinks.started(child.pid)
             return loop.run()
         except BaseException:
             loop.abandon()
@@ -82,7 +81,7 @@ class _Loop:
         self._ended: Ended | None = None
         self._ended_at = self._began
         self._asked_at = -_DOUBLE_S
-        self._timeout = self._interrupted = self._stalled = False
+        self._timeout = self._interrupted = self._stalled = self._is_left = False
         self._selector = selectors.DefaultSelector()
         self._selector.register(stops.wakeup, selectors.EVENT_READ)
         self._open = 0
@@ -117,6 +116,7 @@ class _Loop:
         if self._ended is None:
             self._ended = self._child.reap()
             self._ended_at = now
+        reap_adopted(self._child.pid)
 
     def _look_for_stops(self, now: float) -> None:
         asked = self._stops.take()
@@ -131,9 +131,11 @@ class _Loop:
         if now >= (due := self._due()) and self._ended is None and not self._ladder.begun:
             # Only the first cause counts: a child that takes its time after Ctrl-C has not timed out.
             self._timeout, self._stalled = True, due < self._deadline
-        if (again and self._ladder.begun) or (asked and self._ended is not None and not is_same):
-            # Also who waits for left-over output or for the group is told to stop waiting.
+        is_late = asked and self._ended is not None and not is_same
+        if self._ladder.begun and (again or is_late):
             self._ladder.hurry(now)
+        # After the child's own end nothing is ended: what it left was left on purpose.
+        self._is_left = self._is_left or (is_late and not self._ladder.begun)
         if self._timeout or self._interrupted:
             self._ladder.begin(now)
 
@@ -150,8 +152,8 @@ class _Loop:
                 if self._ladder.has_killed:
                     self._signal(signal.SIGKILL)  # who was started meanwhile
                 return False
-        elif self._ladder.begun:
-            return True  # asked to stop after the child's own end
+        elif self._is_left:
+            return True
         elif self._ended.exit.signal in _STOPS and now - self._ended_at < _SAME_SIGNAL_S:
             return False
         is_drained = now - self._ended_at >= self._graces.drain_s

@@ -16,16 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Process
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
-from logbook_agent.store.processes import HAS_PROC, alive, of_process
+from logbook_agent.store.processes import HAS_PROC, MARK, group_lives, of_process, variables_of
 
-# The variable that marks a command and all that it starts, with the whole name of the run.
-MARK = "LOGBOOK_MARK"
 _PR_SET_CHILD_SUBREAPER = 36
-# More than the variables of a process may take, by default.
-_ENVIRON_BYTES = 4 << 20
 # Whether processes whose parents have ended become children of this one.
 _adopts = False
 
@@ -88,7 +83,7 @@ class Family:
             if self._known.get(at.pid) == at.started or (_adopts and at.parent == os.getpid()):
                 return True
             at = young.get(at.parent)
-        return self._mark is not None and self._mark in _environ(one.pid)
+        return self._mark is not None and self._mark in variables_of(one.pid)
 
 
 def adopt() -> None:
@@ -100,10 +95,17 @@ def adopt() -> None:
     _adopts = sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0
 
 
-def mark_of(pid: int) -> str:
-    """The mark in the environment of a process; empty if there is none, or if it cannot be read."""
-    start = f"{MARK}=".encode()
-    return next((os.fsdecode(word[len(start) :]) for word in _environ(pid) if word.startswith(start)), "")
+def reap_adopted(leader: int) -> None:
+    """Wait for the adopted processes that have ended: else they stay as zombies. `leader` is waited for by others."""
+    while _adopts:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid == leader:
+            return
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(ended.si_pid, 0)
 
 
 def _send(pid: int, number: int) -> None:
@@ -135,10 +137,6 @@ def _found(pid: int) -> Member | None:
     )
 
 
-def _environ(pid: int) -> list[bytes]:
-    return of_process(pid, "environ", _ENVIRON_BYTES).split(b"\0")
-
-
 def _group_lives(leader: int) -> bool:
     try:
         os.killpg(leader, 0)
@@ -156,34 +154,25 @@ def _group_lives(leader: int) -> bool:
 _PAUSE_S = 0.02
 
 
-def end_group(
-    child: Process,
-    mark: str | None = None,
-    *,
-    graces: Graces | None = None,
-) -> int | None:
+def end_group(group: int, mark: str, *, graces: Graces | None = None) -> int | None:
     """Signals to all processes of a command until they have ended; the last signal, None when they ended before the
-    first. `child` is the command's own process, `mark` what the others carry (None: what `child` carries).
+    first. `group` is the command's process group, and `mark` what its processes carry.
 
-    Raises StoreError when one does not end or belongs to another user, or when `child` may be another process by now.
+    Raises StoreError when one does not end or belongs to another user.
     """
-    if child.started is None:
-        raise StoreError(
-            f"process {child.pid} is not ended",
-            cause="the record does not say when it was started, so this may be another one",
-            hint=f"look at it: ps -o lstart,cmd -p {child.pid}; to end it: kill -INT -- -{child.pid}",
-        )
-    family = Family(child.pid, mark_of(child.pid) if mark is None else mark)
+    if not group_lives(group, mark):
+        return None
+    family = Family(group, mark)
     last: int | None = None
     ladder = Ladder(graces or Graces())
     ladder.begin(time.monotonic())
-    while alive(child.pid, child.started) or (last is not None and family.members()):
+    while family.members():
         now = time.monotonic()
         if ladder.exhausted(now):
             raise StoreError(
-                f"process {child.pid} does not end",
+                f"process {group} does not end",
                 cause="it was sent SIGKILL, but the kernel has not ended it yet",
-                hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
+                hint=f"look at it: ps -o stat,wchan,cmd -p {group}",
             )
         due = ladder.due(now)
         if due is not None:

@@ -80,8 +80,8 @@ class JobOutcome:
 class Sinks(Protocol):
     """Where a run reports to, in the thread that executes it. What a sink raises ends the command."""
 
-    def started(self, pid: int, create_time: float | None) -> None:
-        """The command runs; `create_time` (seconds since the epoch) and `pid` name its process for good."""
+    def started(self, group: int) -> None:
+        """The command runs in this process group."""
 
     def output(self, stream: Stream, data: bytes) -> None:
         """Bytes as they were read."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
-from logbook_agent.model.run import Exit, Process, noted
+from logbook_agent.model.run import Exit, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
@@ -33,6 +33,7 @@ from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, env
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import parse_json
+from logbook_agent.store.processes import HAS_PROC
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
 
@@ -56,8 +57,9 @@ def main(args: Sequence[str] | None = None) -> int:
     adopt()
     if options.with_parent:
         stop_with_parent()
-    folder = options.folder.absolute()
-    spool = Spool(files=Folder(folder))
+    # Whoever moves the repository meanwhile takes this folder along.
+    os.chdir(options.folder)
+    spool = Spool(files=Folder(Path("/proc/self/cwd") if HAS_PROC else Path.cwd()))
     try:
         return _work(spool, options.lock)
     except LogbookError as error:
@@ -80,11 +82,11 @@ def _work(spool: Spool, lock: int | None) -> int:
         name_holder(lock, os.getpid())
     if held is None or spool.has(BEGAN) or spool.has(FINAL):
         raise ToolError(
-            f"{spool.folder.name} has already been started",
+            f"{Path.cwd()} has already been started",
             cause="another worker holds it" if held is None else "it holds a run",
         )
     if spool.has(CLOSED):
-        raise ToolError(f"{spool.folder.name} is closed", cause="its client gave it up before this worker started")
+        raise ToolError(f"{Path.cwd()} is closed", cause="its client gave it up before this worker started")
     text = spool.read(WORK)
     where = spool.folder / WORK if text is not None else "standard input"
     try:
@@ -92,11 +94,11 @@ def _work(spool: Spool, lock: int | None) -> int:
     except CodecError as error:
         raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
     with StopRequests() as stops:
-        _make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
+        _make(unsealed(work, os.environ), spool, held, environ_of(os.environ), stops)
     return 0
 
 
-def _make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopRequests) -> None:
+def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops: StopRequests) -> None:
     """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
     spool = replace(spool, redactor=lambda: redactor)
@@ -106,13 +108,12 @@ def _make(work: Work, spool: Spool, environ: Mapping[str, str], stops: StopReque
         now=lambda: datetime.now(UTC),
         files=spool.files,
     )
-    watch = SpoolWatch(spool, place.now)
+    watch = SpoolWatch(spool, lambda group: name_holder(held, os.getpid(), group, work.mark), place.now)
     tree, patience_s = OwnTree(work), _PATIENCE_S
     try:
         with turn(work, environ, stops, watch.waits) as found:
-            spool.reserve()
             place = replace(place, turn=found)
-            tree = own_tree(work, spool.folder)
+            tree = own_tree(work, Path(os.path.realpath(spool.folder)))
             end = perform(tree.work, place, watch, stops)
             end = replace(end, problems=(*end.problems, *noted(*tree.problems())))
     except (LogbookError, OSError) as error:
@@ -152,16 +153,14 @@ class SpoolWatch:
     def __init__(
         self,
         spool: Spool,
+        name_group: Callable[[int], None],
         now: Callable[[], datetime],
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spool, self._now, self._clock = spool, now, clock
-        self._began: Began | None = None
-        self._unsaved = False
+        self._spool, self._name_group, self._now, self._clock = spool, name_group, now, clock
         self._last: str | None = None
         self._waits_for: str | None = None
-        self._trouble = ""
         self._bytes = 0
         self._beaten = float("-inf")
 
@@ -173,15 +172,13 @@ class SpoolWatch:
                 self._spool.write_seen(Seen(stage="sent", said=text))
 
     def began(self, facts: Began) -> None:
-        self._began = facts
         self._spool.write_began(facts)
         if self._waits_for is not None:
             with contextlib.suppress(StoreError):
                 self._spool.write_seen(Seen(stage="running"))
 
-    def started(self, child: Process) -> None:
-        if self._began is not None:
-            self._began, self._unsaved = replace(self._began, child=child), True
+    def started(self, group: int) -> None:
+        self._name_group(group)
         self._beat()
 
     def output(self, stream: Stream, data: bytes) -> None:
@@ -199,19 +196,9 @@ class SpoolWatch:
         if now - self._beaten < HEARTBEAT_S:
             return
         self._beaten = now
-        try:
-            if self._unsaved and self._began is not None:
-                # That it began is on disk already; a process means nothing after a power cut.
-                self._spool.write_began(self._began, durable=False)
-                self._unsaved = False
+        # On a full disk the next one may succeed.
+        with contextlib.suppress(StoreError):
             self._spool.write_heartbeat(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
-            trouble = ""
-        except StoreError as error:
-            trouble = error.message  # a full disk: the next beat tries again
-        if trouble != self._trouble:
-            self._trouble = trouble
-            with contextlib.suppress(StoreError):
-                self._spool.write_trouble(trouble)
 
 
 # -- waiting for devices -----------------------------------------------------------------------------

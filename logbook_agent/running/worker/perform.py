@@ -7,10 +7,7 @@ import functools
 import hashlib
 import os
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent import __version__
@@ -18,10 +15,9 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.code import Code
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Artifact, Exit, Process, noted
+from logbook_agent.model.run import Artifact, Exit, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
-from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
@@ -39,7 +35,8 @@ from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE, LOG
-from logbook_agent.store.processes import this_process
+from logbook_agent.store.processes import MARK
+from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
@@ -60,8 +57,8 @@ class _Sinks:
         self._watch = watch
         self._splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
 
-    def started(self, pid: int, create_time: float | None) -> None:
-        self._watch.started(Process(pid=pid, started=create_time))
+    def started(self, group: int) -> None:
+        self._watch.started(group)
 
     def output(self, stream: Stream, data: bytes) -> None:
         self._log.feed(stream, data)
@@ -102,28 +99,28 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     log = OutputLog(place.files.path / LOG, place.redactor, files=place.files, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
-    with _result_file() as result_file:
-        written = hook_module("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
-        job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
-        before = counters(root)
-        try:
-            outcome = _outcome(job, sinks, stops) if inside is None else inside(sinks)
-            if contention is not None:
-                contention = until_now(contention, before, root)
-        finally:
-            problems = sinks.finish()
-            output = log.finish()
-            watch.done()
-        # A launcher has brought the files to another machine long ago.
-        is_checked = outcome.duration_s > _SECOND_LOOK_S and not work.is_carried
-        changes = change_problems(code, code.again()) if is_checked else ()
-        # A program that writes TensorBoard's files may do so there.
-        is_folder = result_file.is_dir() and not result_file.is_symlink()
-        for name, step, value in event_points(result_file) if is_folder else ():
-            reader.point(name, step, value)
-        file_text, file_problems = (None, []) if is_folder else _read_result_file(result_file)
-        commit, host = facts.code and facts.code.commit, None if work.is_carried else facts.host.name
-        stated, read_problems = written.rows(clean, commit, host) if written is not None else ([], [])
+    result_file = Path(os.path.realpath(place.files.path)) / RESULT
+    written = hook_module("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
+    job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
+    before = counters(root)
+    try:
+        outcome = _outcome(job, sinks, stops) if inside is None else inside(sinks)
+        if contention is not None:
+            contention = until_now(contention, before, root)
+    finally:
+        problems = sinks.finish()
+        output = log.finish()
+        watch.done()
+    # A launcher has brought the files to another machine long ago.
+    is_checked = outcome.duration_s > _SECOND_LOOK_S and not work.is_carried
+    changes = change_problems(code, code.again()) if is_checked else ()
+    # A program that writes TensorBoard's files may do so there.
+    is_folder = result_file.is_dir() and not result_file.is_symlink()
+    for name, step, value in event_points(result_file) if is_folder else ():
+        reader.point(name, step, value)
+    file_text, file_problems = (None, []) if is_folder else written_results(place.files)
+    commit, host = facts.code and facts.code.commit, None if work.is_carried else facts.host.name
+    stated, read_problems = written.rows(clean, commit, host) if written is not None else ([], [])
     if outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s:
         problems.append("ended because the hours of the budget are spent")
     reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
@@ -191,7 +188,6 @@ def facts_now(work: Work, place: Workplace, found: CodeFacts) -> Began:
         code = code or keep_code(found, files=place.files, redactor=place.redactor)
     facts = Began(
         started=stamp(place.now()),
-        tool=this_process(),
         host=host_facts(),
         software={"logbook-agent": __version__},
         code=code,
@@ -289,22 +285,12 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
     )
 
 
-@contextmanager
-def _result_file() -> Iterator[Path]:
-    """A path outside the logbook for the command's JSON, since it is not redacted yet."""
-    folder = Path(tempfile.mkdtemp(prefix="logbook-"))
-    try:
-        yield folder / "result.json"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _read_result_file(path: Path) -> tuple[str | None, list[str]]:
-    """What the command wrote there, as far as it is a file of a size to read."""
-    if not os.path.lexists(path):
+def written_results(files: Folder) -> tuple[str | None, list[str]]:
+    """What the command wrote to $LOGBOOK_RESULT_FILE, as far as it is a file of a size to read."""
+    if not files.has(RESULT):
         return None, []
     try:
-        data = Folder(path.parent).read(path, limit=_RESULT_FILE_BYTES)
+        data = files.read(RESULT, limit=_RESULT_FILE_BYTES)
     except StoreError as error:
         return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
     return data.decode("utf-8-sig", "replace"), []

@@ -16,7 +16,7 @@ from logbook_agent.model.code import Code
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Process, Scalar
+from logbook_agent.model.run import Scalar
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.plain import redacted
@@ -125,7 +125,7 @@ class Watch(Protocol):
 
     def began(self, facts: Began) -> None: ...
 
-    def started(self, child: Process) -> None: ...
+    def started(self, group: int) -> None: ...
 
     def output(self, stream: Stream, data: bytes) -> None:
         """Bytes as they were read, not redacted."""

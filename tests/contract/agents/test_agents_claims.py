@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Answer, Cli
-from tests.stored import at
+from tests.seams import groups_in
 
 JOB = """
 import sys, time
@@ -92,7 +91,7 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
     refusal(second)
-    child = json.loads(at(first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
+    [child] = groups_in(first)
     os.kill(child, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while within(first, "list", "--json").data[0]["state"] in ("running", "orphaned"):

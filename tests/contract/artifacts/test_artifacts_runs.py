@@ -80,7 +80,7 @@ def test_a_copy_that_did_not_arrive_whole_is_told(started: Cli, folder: Path) ->
     assert started("run", "--detach", "--keep", "*.txt", "--", *words).code == 0
     worker = folder.parent / "worker"
     wait_for(lambda: worker.exists() and worker.read_text() and is_gone(int(worker.read_text())))
-    [copy] = Store(folder).state_folder.rglob("artifacts/*")
+    [copy] = Store(folder).working()[0].glob("artifacts/*")
     copy.write_text("other")
     assert started("status").code == 0
     assert "notes.txt" in str(run_of(folder)["problems"])
@@ -120,7 +120,7 @@ def test_what_was_not_copied_at_a_kill_is_absent(started: Cli, folder: Path) -> 
         (folder / f"big/{number}.bin").write_bytes(bytes([number]) * 9_000_000)
     argv = [sys.executable, "-m", "logbook_agent", "run", "--keep", "big/*", "--", "true"]
     process = subprocess.Popen(argv, cwd=folder)
-    left = folder / "logbooks/moe/runs/MOE-000/01/artifacts"
+    left = folder / "logbooks/moe/runs/MOE-000/01/work/artifacts"
     deadline = time.monotonic() + 60
     while not whole_in(at(left)) and time.monotonic() < deadline:
         time.sleep(0.002)

@@ -18,7 +18,7 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.running.executors.conftest import is_gone, wait_for
-from tests.seams import Store
+from tests.seams import Store, groups_in
 from tests.stored import at
 
 Git = Callable[..., str]
@@ -276,7 +276,7 @@ def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 30
-    while not any(run.get("child") and in_a_checkout(run["child"]["pid"]) for run in runs(folder)):
+    while not any(map(in_a_checkout, groups_in(folder))):
         assert time.monotonic() < deadline
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
@@ -310,13 +310,13 @@ def test_the_next_command_removes_what_a_killed_one_left(ready: Cli, git: Git, f
     process = begun(folder)
     process.kill()
     process.communicate(timeout=30)
-    [run] = runs(folder)
+    [command] = groups_in(folder)
     # While the command still runs in its checkout, that is left to it.
     assert ready("list").code == 0
     assert len(checkouts()) == 2
-    os.kill(run["child"]["pid"], signal.SIGKILL)
+    os.kill(command, signal.SIGKILL)
     deadline = time.monotonic() + 30
-    while Path(f"/proc/{run['child']['pid']}").exists() and time.monotonic() < deadline:
+    while Path(f"/proc/{command}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert ready("list").code == 0
     assert checkouts() == []

@@ -30,6 +30,7 @@ from tests.contract.campaign.ab_entry_support import (
     with_benchmark,
 )
 from tests.contract.e2e.e2e_support import LOGBOOK, logbook
+from tests.seams import groups_in
 from tests.stored import at
 
 
@@ -230,7 +231,7 @@ def begun(folder: Path, count: int, *words: str) -> subprocess.Popen[str]:
         [*LOGBOOK, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 30
-    while not (folder / "waits").exists() or "child" not in runs(folder)[-1]:
+    while not (folder / "waits").exists() or not groups_in(folder):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -272,7 +273,7 @@ def test_a_pair_that_was_killed_is_completed(ready: Cli, git: Git, folder: Path)
     process = begun(folder, 2, *ASK, "--seed", "1", *COMMAND)
     process.kill()
     process.communicate(timeout=30)
-    os.killpg(runs(folder)[1]["child"]["pid"], signal.SIGKILL)
+    os.killpg(groups_in(folder)[-1], signal.SIGKILL)
     deadline = time.monotonic() + 10
     while ready("list", "--json").data[0]["state"] != "interrupted":
         assert time.monotonic() < deadline, "its command goes on"

@@ -267,7 +267,8 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
 def test_a_submission_that_never_came(age_s: float, state: str, iris: Cli, folder: Path) -> None:
     """Its client was killed before it could submit; a clock that jumps changes nothing for good."""
     iris("run", "--detach", "--on", "cluster", "--", "true")
-    [sent] = Store(folder).state_folder.rglob("sent.json")
+    [work] = Store(folder).working()
+    sent = work / "sent.json"
     sent.write_text(json.dumps({"format": 1, "name": "moe-000-01-nowhere", "at": time.time() - age_s}))
     assert iris("show", "MOE-000", "--json").data["state"] == state
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.conftest import Cli
 from tests.contract.running.executors.conftest import is_gone, wait_for
-from tests.seams import Store
+from tests.seams import Store, groups_in
 
 TRAIN = """
 import sys, time
@@ -57,7 +57,7 @@ def test_a_run_whose_tool_and_command_were_killed_keeps_its_curve(cli: Cli, fold
     tool = subprocess.Popen(argv, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     store = Store(folder)
     wait_for(lambda: (log := store.log_path("MOE-000", 1)).exists() and "step=49 " in log.read_text())
-    child = store.run("MOE-000", 1).child.pid
+    [child] = groups_in(folder)
     os.kill(tool.pid, signal.SIGKILL)
     tool.wait()
     os.kill(child, signal.SIGKILL)

@@ -13,9 +13,14 @@ import pytest
 from tests.conftest import Cli
 from tests.contract.doctor.conftest import Found, edit_json
 from tests.contract.e2e.e2e_support import LOGBOOK
-from tests.stored import at
+from tests.seams import Store
 
 SCRIPT = "{trap} echo RESULT topk=1 tflops=1.5; echo $$ > pid; (sleep 61; true) & while :; do sleep 0.05; done"
+
+
+def printed(store: Store) -> bytes:
+    path = store.log_path("MOE-000", 1)
+    return path.read_bytes() if path.exists() else b""
 
 
 @pytest.fixture
@@ -26,9 +31,9 @@ def orphan(started: Cli, folder: Path) -> Iterator[Callable[[str], psutil.Proces
     def make(trap: str) -> psutil.Process:
         command = ["bash", "-c", SCRIPT.format(trap=trap)]
         tool = subprocess.Popen([*LOGBOOK, "run", "--", *command], cwd=folder, stdout=subprocess.DEVNULL)
-        log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
+        store = Store(folder)
         until = time.monotonic() + 20
-        while not ((folder / "pid").exists() and at(log).exists() and b"RESULT" in at(log).read_bytes()):
+        while not ((folder / "pid").exists() and b"RESULT" in printed(store)):
             assert time.monotonic() < until
             time.sleep(0.01)
         time.sleep(0.05)
@@ -45,10 +50,10 @@ def orphan(started: Cli, folder: Path) -> Iterator[Callable[[str], psutil.Proces
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("trap", "name"), [("", "SIGINT"), ("trap '' INT;", "SIGTERM")])
+@pytest.mark.parametrize("trap", ["", "trap '' INT;"])
 @pytest.mark.sample(1)
 def test_an_orphan_is_ended(
-    started: Cli, orphan: Callable[[str], psutil.Process], findings: Callable[..., Found], trap: str, name: str
+    started: Cli, orphan: Callable[[str], psutil.Process], findings: Callable[..., Found], trap: str
 ) -> None:
     child = orphan(trap)
     started("render")
@@ -64,7 +69,7 @@ def test_an_orphan_is_ended(
     shown = started("show", "MOE-000", "--json").data
     assert shown["state"] == "interrupted"
     assert len(shown["runs"][0]["rows"]) == 1
-    assert name in shown["runs"][0]["problems"][0]["text"]
+    assert shown["runs"][0]["problems"]
     assert findings() == []
     again = started("cancel", "MOE-000")
     assert (again.code, "MOE-000" in again.err) == (2, True)

@@ -160,7 +160,7 @@ def test_missing_files_of_code(
 @pytest.mark.slow
 def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     path = at(book / "runs/MOE-001/01/run.json")
-    edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None, tool={"pid": 2**22 + 1}, child=None)
+    edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None)
     (book / "open").mkdir(exist_ok=True)
     (book / "open" / Store(book.parents[1]).marker("MOE-001", 1)).write_text("")
     at(book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
@@ -182,8 +182,11 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     assert "7.000" in (book.parent / "moe.md").read_text()
 
 
-def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+def test_a_run_of_another_host_is_ended_when_asked_to(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
     three("render")
-    [note] = findings("--fix")
-    assert note["severity"] == "note"
+    assert three("list", "--json").data[1]["state"] == "unknown"
+    [found] = findings()
+    assert (found["check"], "far" in found["message"]) == ("unknown", True)
+    assert findings("--fix")[0]["mended"]
+    assert three("list", "--json").data[1]["state"] == "interrupted"

@@ -15,7 +15,6 @@ import pytest
 
 from tests.conftest import Answer, Cli
 from tests.contract.text.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
-from tests.seams import Store
 
 # No secret is shorter.
 _START = 8
@@ -112,7 +111,7 @@ class Matrix:
     def nothing_leaked(self, folder: Path) -> None:
         """Neither in the logbooks, nor in the common folder of git, nor in the user's state, nor in an answer."""
         assert self.planted
-        places = (folder / "logbooks", folder / ".git/logbook-agent", Store(folder).state_folder)
+        places = (folder / "logbooks", folder / ".git/logbook-agent")
         there = [place for place in places if place.is_dir()]
         found = self.in_files(*there) | self.in_answers()
         if found:

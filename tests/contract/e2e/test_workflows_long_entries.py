@@ -17,7 +17,7 @@ from tests import seams
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.report.live.live_support import wait_for
-from tests.seams import Store
+from tests.seams import Store, groups_in
 
 ID = "MOE-000"
 
@@ -90,11 +90,11 @@ def test_a_change_of_an_old_run_is_seen(started: Cli, book: Store, change: Calla
 def test_an_unfinished_run_is_looked_at_again(started: Cli, book: Store) -> None:
     words = [*LOGBOOK, "run", "--id", ID, "--", "sleep", "60"]
     with subprocess.Popen(words, cwd=book.root.parent, stderr=subprocess.DEVNULL) as tool:
-        wait_for(lambda: book.run_path(ID, 24).exists() and book.run(ID, 24).child)
+        wait_for(lambda: groups_in(book.folder))
         for text in "ab":
             started("edit", ID, "--next", text)
             assert started("list", "--json").data[0]["state"] == "running"
-        for pid in (tool.pid, book.run(ID, 24).child.pid):
+        for pid in (tool.pid, *groups_in(book.folder)):
             os.kill(pid, signal.SIGKILL)
     wait_for(lambda: started("list", "--json").data[0]["state"] == "interrupted")
     started("edit", ID, "--next", "c")

@@ -71,22 +71,6 @@ def test_files_kept_of_a_run(one: Cli, folder: Path, key: str, name: str) -> Non
     assert (listed.code, "/run.json: code" in listed.err) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"child": {"pid": 0}}, "child.pid: expected a process ID"),
-        ({"child": {"pid": -1}}, "child.pid: expected a process ID"),
-        ({"tool": {"pid": 10**30}}, "tool.pid: expected a process ID"),
-    ],
-)
-def test_processes_of_a_run(one: Cli, folder: Path, change: dict[str, object], says: str) -> None:
-    changed(folder / RUN, lambda data: data.update(change))
-    listed = one("list")
-    assert listed.code == 0
-    assert f"/run.json: {says}" in listed.err
-    assert one("doctor").code == 1
-
-
 def test_the_place_of_a_file_says_which_entry_and_run_it_is(one: Cli, folder: Path) -> None:
     """Whatever stands inside, as in files of format 1."""
     before = one("show", "MOE-000", "--json").data

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -33,8 +32,9 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     until = time.monotonic() + 20
-    record = folder / "logbooks/moe/runs/MOE-003/01/run.json"
-    while not (at(record).exists() and '"child"' in at(record).read_text()) and time.monotonic() < until:
+    book = folder / "logbooks/moe"
+    while not any("MOE-003." in lock.read_text() for lock in book.rglob("worker.lock")):
+        assert time.monotonic() < until
         time.sleep(0.02)
     tool.send_signal(signal.SIGKILL)
     tool.wait()

@@ -25,7 +25,6 @@ NO_WRITERS = {"rule.replace"}
 WRITERS = {
     "store/folder.py": "the one place",
     "store/cache.py": "SQLite opens the cache itself, in the cache folder",
-    "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
     "cluster/ray_coordinator.py": "on a node of Ray: the standard library alone is there",

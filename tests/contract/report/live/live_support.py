@@ -22,10 +22,12 @@ GO = "until [ -e go ]; do sleep 0.02; done"
 
 
 def whole(folder: Path) -> dict[str, tuple[int, bytes | None]]:
-    """Every path below a folder, indexes and locks included, with its inode and content."""
+    """Every path below a folder, indexes and locks included, with its inode and content; but not the work of runs that
+    go on."""
     return {
         str(p.relative_to(folder)): (p.lstat().st_ino, p.read_bytes() if p.is_file() else None)
         for p in sorted(folder.rglob("*"))
+        if "runs" not in p.parts or "work" not in p.relative_to(folder).parts
     }
 
 

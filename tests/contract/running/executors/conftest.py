@@ -89,7 +89,9 @@ class Place:
 
     def left(self) -> Path:
         """The folder of the one run that was not taken in yet, where its worker writes to."""
-        found: Path = wait_for(lambda: next((self.far or self.store.state_folder).rglob("output.log"), None))
+        if self.far is None:
+            return wait_for(self.store.working)[0]
+        found: Path = wait_for(lambda: next(self.far.rglob("output.log"), None))
         return found.parent
 
     def is_gone(self, pid: int) -> bool:

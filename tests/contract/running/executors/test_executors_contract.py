@@ -13,7 +13,6 @@ import pytest
 
 from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.running.executors.conftest import SLEEPS, Place, exit_of, samples, sh, wait_for
-from tests.seams import Store
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +40,7 @@ def test_success(place: Place) -> None:
     before = place.store.run_path(run.entry, 1).read_bytes()
     assert place.cli("status").code == place.cli("doctor").code == 0
     assert place.store.run_path(run.entry, 1).read_bytes() == before, "it is taken in once"
-    assert not [*place.store.state_folder.rglob("output.log")], "nothing is left of it but its record"
+    assert not place.store.working(), "nothing is left of it but its record"
 
 
 def test_the_file_of_a_benchmark_tool_is_read_where_it_is(place: Place) -> None:
@@ -132,7 +131,7 @@ def test_a_secret_is_in_no_file(place: Place, monkeypatch: pytest.MonkeyPatch) -
     words = ("sh", "-c", script, "sh", f"--token={SECRET}", "--password", other + "B")
     run = place.send(*words, options=("--env", f"API_KEY={other}", "--env", "MODE=fast"))
     place.printed(run)
-    places = [folder for folder in (place.folder, Store(place.folder).state_folder, place.far) if folder is not None]
+    places = [folder for folder in (place.folder, place.far) if folder is not None]
     for is_over in (False, True):
         if is_over:
             (place.folder / "go").touch()

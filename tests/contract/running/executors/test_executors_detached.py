@@ -168,7 +168,7 @@ def test_a_series(started: Cli, folder: Path) -> None:
     plain = json.loads(record.read_text())
     record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
     assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"
-    assert any("MOE-000 run 2: failed" in log.read_text() for log in Store(folder).state_folder.rglob("output.log"))
+    assert any("MOE-000 run 2: failed" in log.read_text() for log in Store(folder).folder.glob("open/*/output.log"))
     assert started("doctor").code == 0
 
 
@@ -204,7 +204,7 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
     words = ("--env", f"HF_TOKEN={secret}", "--", "sh", "-c", 'echo "$HF_TOKEN $1"', "sh", secret)
     typed("run", "--detach", "--repeat", "2", *words, cwd=folder)
     assert started("wait", "MOE-000").code == 0
-    files = [p for place in (folder, Store(folder).state_folder) for p in place.rglob("*") if p.is_file()]
+    files = [p for p in folder.rglob("*") if p.is_file()]
     assert [str(p) for p in files if secret.encode() in p.read_bytes()] == []
 
 
@@ -227,7 +227,7 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
         script = f"echo $PPID > worker{number}; echo RESULT tflops=7; until [ -e go ]; do sleep 0.02; done"
         assert started("run", "--detach", "--", "sh", "-c", script).code == 0
     marker = Store(folder).marker("MOE-000", 1)
-    spool = Store(folder).state_folder / marker
+    spool = Store(folder).working()[0]
     (folder / "go").touch()
     for number in (0, 1):
         gone(folder, f"worker{number}")
@@ -241,19 +241,6 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     [run] = runs_of(folder)
     assert (exit_of(run), samples(run)) == ({"lost": True}, [[7]])
     assert started("doctor").code == 0
-
-
-@pytest.mark.parametrize("more", [(), ("--repeat", "2")])
-def test_where_no_spool_can_be_made_there_is_no_entry(
-    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "file"))
-    (folder / "file").touch()
-    answer = started("run", "--detach", *more, "--", "true")
-    assert answer.code != 0
-    assert str(folder / "file") in answer.err
-    assert started("list", "--json").data == []
-    assert not (folder / "logbooks/moe/runs").exists()
 
 
 def test_what_has_no_run_can_be_given_one(started: Cli) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.running.executors.conftest import Place, exit_of, is_gone, samples, sh, wait_for
-from tests.seams import Facts, Store
+from tests.seams import Facts
 
 pytestmark = pytest.mark.slow
 
@@ -46,19 +46,17 @@ def test_a_killed_worker_leaves_an_orphan_and_then_a_lost_run(local: Place) -> N
     assert local.log(run) == b"RESULT tflops=2\n"
 
 
-# What a reboot leaves, after which the numbers of processes are handed out again; what a branch may say.
-@pytest.mark.parametrize("forged", [{"started": 1000.0}, {}])
-def test_a_process_that_only_has_a_number_is_left_alone(local: Place, forged: dict[str, float]) -> None:
+def test_a_process_that_only_has_a_number_is_left_alone(local: Place) -> None:
+    """A reboot leaves that, after which the numbers of processes are given out again."""
     run, worker, command = begun(local)
     for pid in (worker, command):
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: is_gone(pid))  # noqa: B023
-    with subprocess.Popen(["sleep", "60"]) as other:
-        plain = {file: json.loads(file.read_text()) for file in local.left().glob("*.json")}
-        named = [file for file in plain if "child" in plain[file]]
-        assert named, "where the number of the process stands"
-        for file in named:
-            file.write_text(json.dumps(plain[file] | {"child": {"pid": other.pid, **forged}}))
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+        lock = local.left() / "worker.lock"
+        plain = json.loads(lock.read_text())
+        assert plain["group"] == command, "where the number of the process stands"
+        lock.write_text(json.dumps(plain | {"pid": other.pid, "group": other.pid}))
         for words in (["cancel", run.entry], ["doctor", "--fix"]):
             local.cli(*words)
         assert other.poll() is None
@@ -66,15 +64,20 @@ def test_a_process_that_only_has_a_number_is_left_alone(local: Place, forged: di
     assert local.state(run) == "lost"
 
 
-def test_of_another_machine_nothing_is_said(local: Place) -> None:
+def test_of_another_machine_nothing_is_known(local: Place) -> None:
+    """A container that vanished had a name of its own."""
     run, worker, command = begun(local)
     for pid in (worker, command):
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: is_gone(pid))  # noqa: B023
     lock = local.left() / "worker.lock"
     lock.write_text(json.dumps({**json.loads(lock.read_text()), "host": "elsewhere"}))
-    assert local.state(run) == "running"
+    assert local.state(run) == "unknown"
+    local.cli("doctor")
     assert local.read(run).exit is None
+    assert local.cli("doctor", "--fix").code == 0
+    assert (exit_of(local.read(run)), samples(local.read(run))) == ({"lost": True}, [[2.0]])
+    assert not local.store.working()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="nobody tells where an open file lies now")
@@ -85,8 +88,7 @@ def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place, cli
     for name in ("moved", "moved-again"):
         local.folder = local.folder.rename(local.folder.with_name(name))
         os.chdir(local.folder)
-        assert cli("doctor").code == 1
-        assert cli("doctor", "--fix").code == 0
+        assert cli("doctor").code == 0
         assert local.state(run) == "running"
     go.touch()
     done = local.ended(run)
@@ -94,41 +96,35 @@ def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place, cli
     assert cli("doctor").code == 0
 
 
-def test_a_folder_in_the_logbook_is_no_place_of_a_run(local: Place) -> None:
-    """A branch may bring one, under the name that the record of a run tells."""
+def test_a_folder_that_a_branch_brings_is_no_place_of_a_run(local: Place) -> None:
     run, _, _ = begun(local)
-    forged = local.folder / "logbooks/moe/open" / Store(local.folder).marker(run.entry, run.run)
-    forged.mkdir(parents=True)
-    for file in ("final.json", "claim.json", "output.log"):
-        (forged / file).write_text(
-            '{"format": 1, "ended": "2026-01-01T00:00:00+00:00", "duration_s": 1, "exit": {"code": 9}}'
-        )
-    assert local.state(run) == "running"
     (local.folder / "go").touch()
-    assert exit_of(local.ended(run)) == {}
-    assert local.cli("doctor").code == 0
+    local.ended(run)
+    folder = local.store.run_folder(run.entry, 1)
+    forged = folder.with_name("02.aaaaa")
+    record = {name: value for name, value in json.loads((folder / "run.json").read_text()).items() if name != "exit"}
+    (forged / "work").mkdir(parents=True)
+    (forged / "run.json").write_text(json.dumps(record))
+    (forged / "work/final.json").write_text(
+        '{"format": 1, "ended": "2026-01-01T00:00:00+00:00", "duration_s": 1, "exit": {"code": 9}}'
+    )
+    (local.store.folder / "open" / local.store.marker(run.entry, 2)).write_text("1")
+    local.cli("status")
+    assert local.store.run(run.entry, 2).exit is None
+    assert local.cli("doctor", "--fix").code == 0
+    assert exit_of(local.store.run(run.entry, 2)) == {"lost": True}
 
 
-def test_a_new_clone_has_the_old_place_of_a_moved_one(local: Place) -> None:
-    """The worker goes on writing by the old name, and the new clone has runs of its own there."""
+def test_a_repository_that_is_moved_before_its_run_is_taken_in(local: Place) -> None:
     run, worker, _ = begun(local)
     (local.folder / "go").touch()
     wait_for(lambda: is_gone(worker))
-    moved = local.folder.with_name("moved")
-    local.folder.rename(moved)
-    os.chdir(moved)
-    assert local.state(run) == "lost"
-    assert local.cli("doctor", "--fix").code == 0
-    local.folder.mkdir()
-    os.chdir(local.folder)
-    assert local.cli("start", "moe", "--prefix", "MOE").code == 0
-    assert exit_of(local.ended(local.send("true"))) == {}
-    os.chdir(moved)
+    os.chdir(local.folder.rename(local.folder.with_name("moved")))
     assert local.cli("wait", run.entry, "--json").data["ended"][0]["state"] == "finished"
+    assert local.cli("doctor").code == 0
 
 
 def test_the_runs_of_a_copied_repository_stay_with_the_first(local: Place, cli: Cli) -> None:
-    """A moved root is known by its old path, where nothing is left."""
     run, worker, _ = begun(local)
     (local.folder / "go").touch()
     wait_for(lambda: is_gone(worker))

@@ -109,8 +109,8 @@ def test_a_spool_waits_for_its_record_on_another_branch(cli: Cli, git: Callable[
     book = Store(folder)
     marker = book.marker("MOE-000", 1)
     git("checkout", "-q", "main")
-    [log] = book.state_folder.rglob("output.log")
-    os.utime(log.parent, (0, 0))
+    [work] = book.working()
+    os.utime(work, (0, 0))
     cli("status")
     assert f"holds the run {marker.replace('_', '/')}, whose record is not here" in cli("doctor").out
     git("checkout", "-q", "side")

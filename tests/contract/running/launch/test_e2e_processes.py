@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.contract.e2e.e2e_support import LOGBOOK, blocks_of
+from tests.seams import Store
 from tests.stored import at
 
 pytestmark = pytest.mark.slow
@@ -49,8 +50,8 @@ def spawn(started: Cli, folder: Path) -> Iterator[Callable[..., subprocess.Popen
         )
         begun.append(process)
         wait_for(lambda: len(list(folder.glob("*.pid"))) == 2 and all(p.read_text() for p in folder.glob("*.pid")))
-        log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
-        wait_for(lambda: at(log).exists() and b"deep" in at(log).read_bytes())
+        store = Store(folder)
+        wait_for(lambda: (log := store.log_path("MOE-000", 1)).exists() and b"deep" in log.read_bytes())
         return process
 
     yield run
@@ -144,7 +145,7 @@ def test_the_tool_is_killed_while_the_command_goes_on(
     process.kill()
     process.wait()
     assert started("status", "--json").data["open"]["orphaned"][0]["id"] == "MOE-000"
-    assert "RESULT topk=1" in at(folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
+    assert "RESULT topk=1" in Store(folder).log_path("MOE-000", 1).read_text()
     assert started("render").code == 0
     assert started("show", "MOE-000", "--json").data["state"] == "orphaned"
     os.killpg(os.getpgid(pids(folder)[0]), signal.SIGKILL)

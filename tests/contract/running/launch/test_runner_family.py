@@ -74,6 +74,29 @@ def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path,
     end(found)
 
 
+def test_ctrl_c_after_the_end_of_the_command_leaves_them_alone(started: Cli, folder: Path) -> None:
+    holds = f"setsid {sys.executable} -SE sleeper.py & echo $! > one; touch made"
+    words = [sys.executable, "-m", "logbook_agent", "run", "--", "sh", "-c", f"{holds}; echo RESULT tflops=1"]
+    tool = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
+    [one] = pids(folder, "one")
+    wait_for(lambda: (log := Store(folder).log_path("MOE-000", 1)).exists() and b"RESULT" in log.read_bytes())
+    tool.send_signal(signal.SIGINT)
+    tool.wait()
+    assert not is_gone(one)
+    end([one])
+
+
+def test_adopted_processes_are_waited_for(started: Cli, folder: Path) -> None:
+    orphans = "for i in 1 2 3 4 5; do sh -c 'sleep 0.1 & echo $!' >> adopted; done; touch made; sleep 0.5"
+    assert (
+        started("run", "--detach", "--", "sh", "-c", f"{orphans}; cat /proc/$PPID/task/*/children > left; true").code
+        == 0
+    )
+    assert started("wait", "MOE-000").code == 0
+    left = (folder / "left").read_text().split()
+    assert not {*(folder / "adopted").read_text().split()} & {*left}
+
+
 @pytest.mark.wide
 def test_a_killed_worker_leaves_no_child_behind_when_its_command_is_stopped(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sh", "-c", f"echo $PPID > worker; {ESCAPES} sleep 60").code == 0

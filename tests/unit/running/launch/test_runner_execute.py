@@ -29,14 +29,13 @@ class Recorder:
 
     def __init__(self, on_output: Callable[[bytes], None] | None = None) -> None:
         self.pid = 0
-        self.create_time: float | None = None
         self.pieces: list[tuple[float, str, bytes]] = []
         self.idles = 0
         self.began = time.monotonic()
         self._on_output = on_output
 
-    def started(self, pid: int, create_time: float | None) -> None:
-        self.pid, self.create_time = pid, create_time
+    def started(self, group: int) -> None:
+        self.pid = group
 
     def output(self, stream: str, data: bytes) -> None:
         self.pieces.append((time.monotonic() - self.began, stream, data))

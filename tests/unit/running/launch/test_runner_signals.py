@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from logbook_agent.model.run import Process
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.store.processes import create_time
+from logbook_agent.store.processes import MARK
 from tests.unit.running.launch.test_runner_execute import is_running, wait_until
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,9 +39,11 @@ def test_what_nohup_ignores_is_no_request_to_stop() -> None:
 @pytest.mark.slow
 def test_who_does_not_end_with_its_leader_is_killed() -> None:
     script = "(trap '' INT TERM; echo ready; while :; do sleep 0.1; done) & echo $!; wait"
-    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True) as leader:
+    marked = {**os.environ, MARK: "MOE-000.aaaaa/01.aaaaa"}
+    words = ["sh", "-c", script]
+    with subprocess.Popen(words, env=marked, stdout=subprocess.PIPE, text=True, start_new_session=True) as leader:
         assert leader.stdout is not None
         left = int("".join(leader.stdout.readline() for _ in range(2)).replace("ready", ""))
         graces = Graces(interrupt_s=0.2, terminate_s=0.2)
-        assert end_group(Process(pid=leader.pid, started=create_time(leader.pid)), graces=graces) == signal.SIGKILL
+        assert end_group(leader.pid, marked[MARK], graces=graces) == signal.SIGKILL
         assert wait_until(lambda: not is_running(left))
