@@ -136,6 +136,8 @@ def wait(
         time.sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(_LAST_S, pause_s * _GROWTH)
         collect_ended(workspace, book)
+    # One may have ended after it was looked for last.
+    collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
     is_timeout = bool(left) and not (is_any and ended)
     return Waited(ended=ended, going=tuple(left), said=_said(now, left), is_timeout=is_timeout)
