@@ -28,10 +28,10 @@ KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
 LOOK_S, LOOK_OF_EACH_S = 0.2, 0.01
 # What a command prints within so long is told together.
 GATHER_S = 1.0
-PIECE_BYTES, TROUBLE_BYTES = 1 << 20, 400
+PIECE_BYTES = 1 << 20
 # What a run has left comes with the news of its end, unless it is larger.
 INLINE_BYTES = 48 << 10
-SAME_START_S, LADDER = 2.0, ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
+LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
 # What is fetched of a run, beside the files in these folders.
 FOLDERS = ("code", "artifacts")
 FETCHED = (
@@ -161,17 +161,19 @@ def stop(folder: str) -> Answer:
     place, deadline = path_of(folder), time.monotonic() + 10.0
     while (stage := stage_of(place)) in ("sent", "running") and time.monotonic() < deadline:
         holder = plain(place / "worker.lock")
-        if holder is not None and is_alive(holder):
-            os.kill(holder["pid"], signal.SIGTERM)
+        # Until the worker is named, the lock names nobody.
+        if holder is not None and is_held(place / "worker.lock"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(holder["pid"], signal.SIGTERM)
             return {}, b""
         time.sleep(0.02)
-    child: Any = (plain(place / "began.json") or {}).get("child")
-    for number, wait_s in LADDER if stage == "orphaned" and child else ():
+    group: Any = (plain(place / "worker.lock") or {}).get("group")
+    for number, wait_s in LADDER if stage == "orphaned" else ():
         deadline = time.monotonic() + wait_s
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child["pid"], number)
+            os.killpg(group, number)
             while time.monotonic() < deadline:
-                os.killpg(child["pid"], 0)
+                os.killpg(group, 0)
                 time.sleep(0.02)
     return {}, b""
 
@@ -231,7 +233,7 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
 
 def stage_of(place: Path) -> str:
     """How far a run is. An end counts when nobody holds the spool any more."""
-    holder, child = plain(place / "worker.lock") or {}, (plain(place / "began.json") or {}).get("child")
+    holder = plain(place / "worker.lock") or {}
     has_began, has_end = (place / "began.json").exists(), plain(place / "final.json") is not None
     if holder.get("host", os.uname().nodename) != os.uname().nodename and not has_end:
         return "elsewhere"
@@ -240,18 +242,14 @@ def stage_of(place: Path) -> str:
         return "ended" if has_end and not held else "running" if has_began and not waits else "sent"
     if not has_began:
         return "never-started"
-    return "orphaned" if child and is_alive(child) else "lost"
+    return "orphaned" if group_lives(holder.get("group"), holder.get("mark", "")) else "lost"
 
 
 def said_of(place: Path) -> str | None:
-    """What a run waits for before it begins, and later what keeps its worker from writing."""
-    if not (place / "began.json").exists() and not (place / "final.json").exists():
-        return (plain(place / "seen.json") or {}).get("said")
-    with contextlib.suppress(OSError), (place / "reserved").open("rb") as file:
-        text = file.read(TROUBLE_BYTES).partition(b"\0")[0].decode(errors="replace")
-        # The end is written here before it gets its name.
-        return text if text and not text.startswith("{") else None
-    return None
+    """What a run waits for before it begins."""
+    if (place / "began.json").exists() or (place / "final.json").exists():
+        return None
+    return (plain(place / "seen.json") or {}).get("said")
 
 
 def made(place: Path, work: dict[str, Any]) -> bool:
@@ -341,18 +339,23 @@ def is_held(lock: Path) -> bool:
     return False
 
 
-def is_alive(process: dict[str, Any]) -> bool:
-    """Whether this very process lives: on Linux, a later one with its number does not count, nor does a zombie."""
-    try:
-        if sys.platform != "linux":
-            os.kill(int(process["pid"]), 0)
-            return True
-        fields = Path(f"/proc/{int(process['pid'])}/stat").read_text().rpartition(")")[2].split()
-        boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
-        began = int(fields[19]) / os.sysconf("SC_CLK_TCK") + float(boot.split()[1])
-        return fields[0] != "Z" and abs(began - float(process["started"])) < SAME_START_S
-    except (OSError, ValueError, TypeError, KeyError, IndexError):
+def group_lives(group: int | None, mark: str) -> bool:
+    """Whether a process of this group runs that has this mark in its variables, as `store/processes.py` has it."""
+    if group is None:
         return False
+    if not Path("/proc/stat").exists():
+        with contextlib.suppress(OSError):
+            os.killpg(group, 0)
+            return True
+        return False
+    word = f"LOGBOOK_MARK={mark}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+            is_one = fields[0] not in ("Z", "X") and fields[2] == str(group)
+            if is_one and word in (process / "environ").read_bytes().split(b"\0"):
+                return True
+    return False
 
 
 def waited(deadline: float, pause_s: float) -> bool:

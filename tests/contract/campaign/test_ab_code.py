@@ -429,7 +429,7 @@ def test_what_a_killed_one_left_is_removed_and_nothing_that_another_uses(ready: 
     git("branch", "-f", "main")
     (folder / "speed.txt").write_text("80")
     killed = begun(folder)
-    [child] = [run["child"]["pid"] for run in runs(folder) if run.get("child")][-1:]
+    child = groups_in(folder)[-1]
     killed.kill()
     killed.communicate()
     os.kill(child, signal.SIGKILL)
