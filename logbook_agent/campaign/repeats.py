@@ -229,7 +229,7 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     return UsageError(
         f"{record.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
         cause=f"its planned commands: {', '.join(labels)}" if labels else done,
-        hint=measure(record),
+        hint=f"{'repeat its last command' if record.runs else 'give one'}: {measure(record, times=request.times)}",
     )
 
 

@@ -73,9 +73,9 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     return ab_again(answer.entry, stated, BLOCK_PAIRS) if is_due else ""
 
 
-def measure(record: Record) -> str:
+def measure(record: Record, *, times: int = 1) -> str:
     """What to type to make the runs that an entry states: its sweep, its pairs, its planned commands; else its last
-    command again. An entry that makes no runs is shown."""
+    command again, so many `times`. An entry that makes no runs is shown."""
     entry, stated = record.entry, record.entry.comparison
     if entry.kind != "experiment":
         return show(entry.id)
@@ -89,7 +89,8 @@ def measure(record: Record) -> str:
     if last is None:
         return f"logbook run --id {entry.id} -- COMMAND"
     command = command_line(last.argv, typed_env(last))
-    return _line(f"logbook run --id {entry.id}", "--shell" if last.shell else "", "--", command)
+    repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {quote(last.label)}" if last.label else ""
+    return _line(f"logbook run --id {entry.id}", repeat, label, "--shell" if last.shell else "", "--", command)
 
 
 def retry(records: Records, answer: Answer, side: str) -> str:

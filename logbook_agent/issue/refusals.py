@@ -104,7 +104,7 @@ def refusal(status: int, headers: Mapping[str, str], said: str, call: Call, host
     return Rejected(
         f"{host.name} refused to {call.doing}",
         cause=said_or_status,
-        hint=f"change what it refuses, then: {host.again}",
+        hint=f"change what it refuses (sync --dry-run shows what is sent), then: {host.again}",
     )
 
 

@@ -33,7 +33,7 @@ WRITERS = {
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "agents/patching.py": "temporary files that git reads",
-    "campaign/recorded_code.py": "the temporary working tree of recorded code",
+    "campaign/checkouts.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
     "report/publish/hub_space.py": "the temporary folder of what is uploaded",
