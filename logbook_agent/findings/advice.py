@@ -89,7 +89,7 @@ def measure(record: Record, *, times: int = 1) -> str:
     if last is None:
         return f"logbook run --id {entry.id} -- COMMAND"
     command = command_line(last.argv, typed_env(last))
-    repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {quote(last.label)}" if last.label else ""
+    repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {shlex.quote(last.label)}" if last.label else ""
     return _line(f"logbook run --id {entry.id}", repeat, label, "--shell" if last.shell else "", "--", command)
 
 
