@@ -55,16 +55,20 @@ def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metri
         is_there = all(name in f.config and canonical(f.config[name]) == value for name, value in rest.items())
         on_device = (asked.device or "").casefold() in f.device.casefold()
         sides = ((base[axis], answer.question.base), (side[axis], f.side))
-        if is_there and on_device and all(_is_named(answer, name, value) for value, name in sides):
+        if is_there and on_device and all(_is_named(facts, answer, name, value) for value, name in sides):
             yield answer, f
 
 
-def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
-    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
+def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
+    """Whether a value names a side; a code is named by its commit, of any length, also the one that keeps it, or by a
+    name that it was given."""
     if answer.question.axis != CODE_AXIS:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
+    kept = facts.kept.get(answer.entry, "") if side != answer.question.base else ""
     names = {code_name(name) for name in answer.question.values if code_hash(name) == commit}
+    if kept and (kept.startswith(text) or text.startswith(kept)):
+        return True
     return text in (side, *names) or text.startswith(commit) or commit.startswith(code_hash(text))
 
 

@@ -56,3 +56,22 @@ def test_what_is_printed_measures_the_base_of_another_comparison(
     assert json.loads(run.read_text())["part"]["side"] == "1", "the base of the A/B"
     assert thread(*words[1:]).code == 0
     assert computed(thread)["state"] == "met"
+
+
+def test_a_comparison_counts_for_the_commit_that_keeps_its_code(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    base = git("rev-parse", "--short=9", "HEAD")
+    (folder / "speed.sh").write_text("800")
+    made = thread("ab", "--code", "HEAD", "WORK", "--json", "--", "sh", "bench.sh")
+    assert made.code == 0, made.err
+    early = thread("keep", made.data["id"], "--json")
+    assert early.data["is_committed"] is False
+    ask(thread, f"{base}^", base)
+    assert computed(thread)["state"] == "unmet", "changes that no commit holds are not their base"
+    git("commit", "-q", "-a", "-m", "faster")
+    kept = git("rev-parse", "--short=9", "HEAD")
+    ask(thread, base, kept)
+    assert computed(thread)["state"] == "unmet", "nothing says that it is the same code"
+    assert thread("keep", made.data["id"]).code == 0
+    assert (computed(thread)["state"], computed(thread)["evidence"]) == ("met", [made.data["id"]])
