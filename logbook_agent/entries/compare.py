@@ -59,7 +59,7 @@ def compare(workspace: Workspace, asked: Contrast, *, baseline: bool = False) ->
 
 def _answered(book: Book, findings: Findings, answer: Answer) -> CompareResult:
     """An answer; an open one with what `status` says of it. What another process executes wants no command."""
-    found = () if answer.is_settled else findings.opening.answers
+    found = () if answer.is_settled else findings.synopses
     one = next((one for one in found if one.entry == answer.entry and one.why), None)
     if one is None:
         return CompareResult(book=book, answer=answer)
