@@ -99,10 +99,15 @@ def _answer(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]
     """A comparison, with why it is open and what to type to go on."""
     notes = "; ".join(filter(None, (f"{one['id']} {one['title']}", one.get("confidence"))))
     yield f"- {one['answer']} [{notes}]", one["outcome"]
-    if "why" in one:
-        yield f"  why it is open: {one['why']}", ""
-    if "command" in one:
-        yield f"  to {does(one.get('lacks', ''), one.get('pairs_to_add', 0))}: {one['command']}", "command"
+    what = does(one.get("lacks", ""), one.get("pairs_to_add", 0))
+    for text, kind in open_lines(one.get("why"), what, one.get("command")):
+        yield f"  {text}", kind
+
+
+def open_lines(why: str | None, what: str, command: str | None) -> list[tuple[str, str]]:
+    """Why a comparison is open, and the command that does `what`, as far as there is one."""
+    lines = [(f"why it is open: {why}", "")] if why else []
+    return lines + ([(f"to {what}: {command}", "command")] if command else [])
 
 
 def _criterion(one: Mapping[str, Any], _: StatusAnswer) -> Iterator[tuple[str, str]]:

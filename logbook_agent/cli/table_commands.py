@@ -10,6 +10,7 @@ from typing import Annotated
 from logbook_agent.cli.declared import arguments, flag, option, repeated
 from logbook_agent.cli.options import METRICS, ONLY_WHERE, Common, plain_pairs, typed_pairs
 from logbook_agent.cli.output import write_bytes
+from logbook_agent.cli.status_commands import open_lines
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
@@ -97,12 +98,14 @@ def compare_command(
     space = common.space()
     result = compare(space, asked, baseline=baseline)
     shown = result.answer or _numbers(result)
-    common.emit("compare", result.data(), lambda: _compare_text(space, result, shown), draw=lambda d: d.draw(shown))
+    left = open_lines(result.why, result.does, result.command)
+    text = partial(_compare_text, space, result, shown, [line for line, _ in left])
+    common.emit("compare", result.data(), text, draw=lambda d: d.draw(shown, left))
 
 
-def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:
+def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer, left: Sequence[str]) -> str:
     if isinstance(shown, Answer):
-        return "\n".join(words.text_lines(shown))
+        return "\n".join([*words.text_lines(shown), *left])
     return blocks_of(space, result.book).table(shown)
 
 

@@ -191,8 +191,13 @@ class Findings:
     def answered(self) -> Opening:
         """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
         but those of its comparisons."""
-        found = of_comparisons(self.records, self.thread, self.answers, self._now()) if self.answers else ()
-        return self._opening(found) if found else NO_ANSWERS
+        return self._opening(self.synopses) if self.synopses else NO_ANSWERS
+
+    @cached_property
+    def synopses(self) -> tuple[Synopsis, ...]:
+        """The comparisons in a sentence each. The state of the criteria, which takes all records, is not needed."""
+        thread = Thread(self.records.header, self.summaries)
+        return of_comparisons(self.records, thread, self.answers, self._now()) if self.answers else ()
 
     def _opening(self, answers: tuple[Synopsis, ...]) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""

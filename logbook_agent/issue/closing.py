@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, Text, prose, prose_options
+from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import read
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
 from logbook_agent.issue.destination import SendOptions
@@ -33,9 +34,9 @@ class NotMet(LogbookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The loose ends of a thread: numbers of stop criteria that are not met, entries that run or are not finished, open
-    comparisons, and entries whose next action nothing took up. `warnings`: all of it as sentences, the criteria
-    first."""
+    """The loose ends of a thread: numbers of stop criteria that are not met, entries that run or are not finished, the
+    comparisons that `next` calls open, and entries whose next action nothing took up. `warnings`: all of it as
+    sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
     running: tuple[str, ...] = ()
@@ -145,8 +146,9 @@ def _left(workspace: Workspace, book: Book) -> Left:
     going = {e["id"] for e in thread.open if e["state"] in GOING} | at_work
     running = tuple(e for e in thread.by_id if e in going)
     unfinished = tuple(e for e in unfinished if e not in going)
-    left = (a.entry for a in found.answers if not a.is_settled and not thread.is_given_up(a.entry))
-    comparisons = tuple(e for e in left if e not in going and e not in unfinished)
+    steps = open_steps(thread, (*found.opening.answers, *found.opening.retries))
+    left = {step.entry for step in steps if step.kind == "comparison"}
+    comparisons = tuple(e for e in thread.by_id if e in left and e not in going and e not in unfinished)
     warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
     warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]

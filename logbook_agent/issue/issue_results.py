@@ -80,9 +80,11 @@ def _candidates(found: Sequence[Candidate], name: str) -> str:
     if not own:
         return "—"
     if len(own) > 1:
-        outcomes = Counter(one["outcome"] for one in own)
+        outcomes = Counter("failed" if one["failed"] else one["outcome"] for one in own)
         return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     [one] = own
+    if one["failed"]:
+        return f"{cell(words(one['failed'], _CASE_BYTES))} failed"
     value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"], one["spread"]))
     said = f"{one['change']}, {one['outcome']}"
     return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"

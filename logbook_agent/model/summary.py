@@ -103,10 +103,12 @@ class TriedItem(TypedDict):
 
 
 class Candidate(TypedDict):
-    """What a comparison found of one side by one metric, for a table of results."""
+    """What a comparison found of one side by one metric, for a table of results; `failed` names the side that failed in
+    each pair."""
 
     metric: str
     side: str
+    failed: str
     value: float | None
     spread: float
     unit: str | None

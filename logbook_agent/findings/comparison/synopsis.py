@@ -42,6 +42,7 @@ def line_data(answer: Answer) -> AnswerLine:
             {
                 "metric": f.metric,
                 "side": words.subject(answer, f.side),
+                "failed": _failed_side(answer, f),
                 "value": f.other.median,
                 "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
                 "unit": f.unit,
@@ -52,6 +53,13 @@ def line_data(answer: Answer) -> AnswerLine:
             for f in answer.findings
         ],
     }
+
+
+def _failed_side(answer: Answer, f: Finding) -> str:
+    """The side that failed in each pair of a finding; empty where none did."""
+    if f.lacks is None or f.lacks.what not in ("side", "gate"):
+        return ""
+    return words.subject(answer, f.lacks.name if f.lacks.what == "side" else f.side)
 
 
 def cases_of(answer: Answer) -> list[_Case]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from logbook_agent.findings.case_repeats import repeats
+from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.criteria import predicate as of
 from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.side_by_side import compared
@@ -67,7 +67,13 @@ def target(asked: of.Target, facts: Facts) -> Computed:
     counts = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not counts:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
-    reaching, values, group = max(counts, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
+
+    def nearness(one: tuple[int, list[float], Repeats]) -> tuple[float, float]:
+        """How near a case is: by its odds where most of its runs reach the number, else by its median alone."""
+        reaching, values, _ = one
+        return odds(reaching, len(values)) if 2 * reaching > len(values) else 0.0, sign * median(values)
+
+    reaching, values, group = max(counts, key=nearness)
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {counted(runs, 'run')} of a case"

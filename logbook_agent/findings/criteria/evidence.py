@@ -14,7 +14,7 @@ from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of
 from logbook_agent.findings.thread import discarded_by, said_by
 from logbook_agent.model.budget import NO_BUDGET, Budget
-from logbook_agent.model.entry import settled
+from logbook_agent.model.entry import is_withdrawn, settled
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.record import Record, spent
 from logbook_agent.model.values import Scalar
@@ -84,7 +84,8 @@ class Rows:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
-    decision by which an entry was discarded; `go_on` gives the command that adds pairs to a comparison."""
+    decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison; `go_on`
+    gives the command that adds pairs to one."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -94,6 +95,7 @@ class Facts:
     budget: Budget = NO_BUDGET
     answers: Sequence[Answer] = ()
     discarded: Mapping[str, str] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
 
 
@@ -111,5 +113,19 @@ def facts_of(
         budget=records.header.budget,
         answers=answers,
         discarded=discarded_by(said_by(record.entry) for record in all_),
+        kept=_kept(all_),
         go_on=lambda answer: go_on(records, answer),
     )
+
+
+def _kept(all_: Sequence[Record]) -> dict[str, str]:
+    """The commits in which decisions keep the tested code of comparisons, by the entry of the comparison. Before its
+    changes are committed, a decision names the commit on which they were made, which does not hold them."""
+    stated, found = {record.id: record.entry.comparison for record in all_}, dict[str, str]()
+    for decision in (record.entry for record in all_ if not is_withdrawn(record.entry.state)):
+        about, commit = decision.decides or "", decision.commit
+        of = stated.get(about)
+        if decision.kept and commit is not None and of is not None and len(of.question.sides) == 1:
+            code = of.code.get(of.question.sides[0])
+            found |= {about: commit} if code is not None and code.commit != commit else {}
+    return found

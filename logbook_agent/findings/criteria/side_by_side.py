@@ -55,16 +55,20 @@ def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metri
         is_there = all(name in f.config and canonical(f.config[name]) == value for name, value in rest.items())
         on_device = (asked.device or "").casefold() in f.device.casefold()
         sides = ((base[axis], answer.question.base), (side[axis], f.side))
-        if is_there and on_device and all(_is_named(answer, name, value) for value, name in sides):
+        if is_there and on_device and all(_is_named(facts, answer, name, value) for value, name in sides):
             yield answer, f
 
 
-def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
-    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
+def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
+    """Whether a value names a side; a code is named by its commit, of any length, also the one that keeps it, or by a
+    name that it was given."""
     if answer.question.axis != CODE_AXIS:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
+    kept = facts.kept.get(answer.entry, "") if side != answer.question.base else ""
     names = {code_name(name) for name in answer.question.values if code_hash(name) == commit}
+    if kept and (kept.startswith(text) or text.startswith(kept)):
+        return True
     return text in (side, *names) or text.startswith(commit) or commit.startswith(code_hash(text))
 
 
@@ -129,13 +133,23 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
     sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
     at = f" at {words(rest)}" if rest else ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
-    having = facts.rows.frame.having
+    questions = {answer.entry: answer.question for answer in facts.answers}
+
+    def having(where: Config) -> list[Item]:
+        """The rows with these values. Of an A/B of what is not named here they are those of its base."""
+        found = [(item, questions.get(item.case.entry)) for item in facts.rows.frame.having(where)]
+        return [
+            item
+            for item, of in found
+            if of is None or item.case.part is None or item.case.part.side == of.base or of.axis in (*side, *OF_CODE)
+        ]
+
     rows = [item for value in values for item in having({**rest, axis: value})[:1]]
     # Else those of other cases, with the flags of this one.
     others = [moved for value in values for item in having({axis: value})[:1] if (moved := _at(item, rest))]
     if not rows and axis in OF_CODE:
         # Any command that was run can be run on other code.
-        rows = [*facts.rows.frame.items][-1:]
+        rows = (having(rest) or having({}))[-1:]
     typed = rows[0].case.command if rows else others[0] if others else ()
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
     options += ["--metric", metric] if metric is not None else []

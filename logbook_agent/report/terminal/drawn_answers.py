@@ -128,10 +128,11 @@ def parts(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) 
 # -- comparisons -----------------------------------------------------------------------------------------
 
 
-def draw(shown: Table | Answer) -> None:
-    """Draw the rows or the answer of a comparison."""
+def draw(shown: Table | Answer, left: Iterable[tuple[str, str]] = ()) -> None:
+    """Draw the rows or the answer of a comparison, with what is `left` to do for an open one."""
     if isinstance(shown, Answer):
         draw_answer(shown)
+        draw_status(left)
     else:
         draw_table(shown)
 

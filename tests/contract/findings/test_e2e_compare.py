@@ -104,6 +104,29 @@ def test_pairs_that_nothing_can_be_compared_of_say_what_was_seen(bench: Cli, pai
     assert found["change"] == pytest.approx(0.1, abs=0.01)
 
 
+def test_a_side_that_failed_in_each_pair_failed_in_the_issue(bench: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(f"{BENCH}; test $2 = none")
+    options = ("--axis", "mode=none,int8", "--pairs", "2", "--", *COMMAND, "{axis}")
+    assert bench("ab", *options).code != 0
+    assert "int8 failed in 1 pair: exit code 1" in bench("compare", "MOE-000").out
+    assert bench("sync", "--offline", "out").code == 0
+    [row] = [line for line in (folder / "out/issue.md").read_text().splitlines() if line.startswith("| MOE-000 |")]
+    assert "| int8 failed | `mode: int8 against none` |" in row
+
+
+def test_an_open_answer_says_why_and_what_to_type_as_status_does(bench: Cli) -> None:
+    ab(bench, "none", "int8", pairs=2)
+    [status] = bench("status", "--json").data["answers"]
+    data = bench("compare", "MOE-000", "--json").data
+    assert (data["why"], data["command"]) == (status["why"], status["command"])
+    lines = [line.strip() for line in bench("status").out.splitlines()]
+    assert bench("compare", "MOE-000").out.splitlines()[-2:] == [
+        line for line in lines if line.startswith(("why it is open:", "to add"))
+    ]
+    assert bench(*shlex.split(data["command"])[1:]).code == 0
+    assert data["command"] not in bench("compare", "MOE-000").out
+
+
 def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("exit 3")
     assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0

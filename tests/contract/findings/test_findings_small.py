@@ -140,6 +140,11 @@ def test_a_closing_names_what_is_open(started: Cli) -> None:
     [warning] = json.loads(answer.out)["warnings"]
     assert warning == "4 comparisons are open: MOE-000, MOE-001, MOE-002 and 1 more"
     assert answer.data["open_comparisons"] == [f"MOE-00{n}" for n in range(4)]
+    # What a later entry asks again is left to it, as in `next`.
+    assert started("ab", "--new", "--axis", f"mode={sides}", "--max-pairs", "1", *command).code == 0
+    steps = [one["id"] for one in started("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    answer = started("close", "--conclusion", "Nothing gained.", "--dry-run", "--json")
+    assert answer.data["open_comparisons"] == sorted(steps) == ["MOE-000", "MOE-001", "MOE-002", "MOE-004"]
 
 
 def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started: Cli) -> None:

@@ -174,6 +174,7 @@ def test_the_row_of_a_comparison_names_its_candidate() -> None:
     one = {
         "metric": "tflops",
         "side": "int8",
+        "failed": "",
         "value": 252.0,
         "spread": 4.0,
         "unit": "TF/s",

@@ -199,3 +199,12 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert (against.split()[0], against[-9:]) == ("better", "(MOE-003)")
     assert cli("sync", "--offline", "out").code == 0
     assert f"; {against}; " in (folder / "out/issue.md").read_text()
+
+
+def test_a_target_that_no_run_reaches_names_the_best_case(started: Cli) -> None:
+    ask(started, "target: {metric: tflops, at_least: 2000}")
+    run(started, "new", "--repeat", "3")
+    run(started, "worse")
+    [(state, reason)] = computed(started)
+    value = max(one["value"] for one in best(started))
+    assert (state, reason) == ("unmet", f"tflops is at least 2000 in 0 of 3 runs of a case, median {value:.6g}")

@@ -1,0 +1,77 @@
+"""Stop criteria about versions of the code: which comparisons count for them, and what is printed where none does."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+from tests.stored import at
+
+pytestmark = pytest.mark.slow
+
+BENCH = "echo RESULT time_ms=$(($(cat speed.sh) + $$ % 3))\n"
+
+
+@pytest.fixture
+def thread(cli: Cli, git: Callable[..., str], folder: Path) -> Cli:
+    """Two commits: the first takes 1,000 ms, the second 1,001."""
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min:ms").code == 0
+    (folder / "bench.sh").write_text(BENCH)
+    for number, speed in enumerate(("1000", "1001")):
+        (folder / "speed.sh").write_text(speed)
+        git("add", ".")
+        git("commit", "-q", "-m", f"number {number}")
+    return cli
+
+
+def ask(cli: Cli, *codes: str) -> None:
+    values = ", ".join(f'"{code}"' for code in codes)
+    predicate = f"compared: {{axis: code, values: [{values}], settled: true, min_effect: 0.05}}"
+    assert cli("criteria", "--add", "faster", "--predicate", predicate).code == 0
+
+
+def computed(cli: Cli) -> dict[str, Any]:
+    found: dict[str, Any] = cli("criteria", "--json").data["criteria"][-1]["computed"]
+    return found
+
+
+def test_what_is_printed_measures_the_base_of_another_comparison(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    codes = [git("rev-parse", "--short=9", name) for name in ("HEAD~1", "HEAD")]
+    ask(thread, *codes)
+    made = thread("ab", "--axis", "env:THREADS=1,2,3,4,5,6", "--pairs", "1", "--json", "--", "sh", "bench.sh")
+    assert made.code == 0, made.err
+    words = shlex.split(computed(thread)["command"])
+    assert words[: words.index("--like")] == ["logbook", "ab", "--code", *codes]
+    named = words[words.index("--like") + 1]
+    entry, _, number = named.partition("/")
+    [run] = (at(folder / "logbooks/t/runs" / entry)).glob(f"{int(number):02}.*/run.json")
+    assert json.loads(run.read_text())["part"]["side"] == "1", "the base of the A/B"
+    assert thread(*words[1:]).code == 0
+    assert computed(thread)["state"] == "met"
+
+
+def test_a_comparison_counts_for_the_commit_that_keeps_its_code(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    base = git("rev-parse", "--short=9", "HEAD")
+    (folder / "speed.sh").write_text("800")
+    made = thread("ab", "--code", "HEAD", "WORK", "--json", "--", "sh", "bench.sh")
+    assert made.code == 0, made.err
+    early = thread("keep", made.data["id"], "--json")
+    assert early.data["is_committed"] is False
+    ask(thread, f"{base}^", base)
+    assert computed(thread)["state"] == "unmet", "changes that no commit holds are not their base"
+    git("commit", "-q", "-a", "-m", "faster")
+    kept = git("rev-parse", "--short=9", "HEAD")
+    ask(thread, base, kept)
+    assert computed(thread)["state"] == "unmet", "nothing says that it is the same code"
+    assert thread("keep", made.data["id"]).code == 0
+    assert (computed(thread)["state"], computed(thread)["evidence"]) == ("met", [made.data["id"]])
