@@ -17,6 +17,7 @@ from pathlib import Path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
 from logbook_agent.model.worker_report import End
+from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Stage
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_end, with_facts
@@ -24,7 +25,7 @@ from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
-from logbook_agent.store.spool import ERRORS, FINAL, Spool, keep_files
+from logbook_agent.store.spool import ERRORS, FINAL, SENT, Spool, keep_files
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
@@ -159,7 +160,11 @@ def _ended(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
     run = dataclasses.replace(run, job=sent.job if sent is not None else None)
     keep_files(book, spool, is_whole=end is not None)
     if end is not None:
-        return [with_end(dataclasses.replace(run, problems=(*run.problems, *noted(*one.changed))), end)]
+        clocks: tuple[str, ...] = ()
+        if began is not None and sent is not None:
+            submitted = (spool.folder / SENT).stat().st_mtime
+            clocks = clock_problems(began.started, end.ended, sent=submitted, now=time.time())
+        return [with_end(dataclasses.replace(run, problems=(*run.problems, *noted(*one.changed, *clocks))), end)]
     said = _errors(spool, workspace)
     if stage == "never-started" and run.executor is not None:
         why = f"never started: {said}" if said else "never started: its worker did not start"
