@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
+from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, other_setup, pairs_to_add
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
@@ -18,7 +18,7 @@ from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
-from logbook_agent.model.record import run_state
+from logbook_agent.model.record import SETUP, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.run_budget import check_budget
@@ -188,6 +188,8 @@ class PairJudge:
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
             more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
+        if which == SETUP:
+            more = [f"go on with a setup that works on every side: {other_setup(self._id)}"]
         how = how or f"{run_state(run, self._book.life)}{_code(run)}"
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 

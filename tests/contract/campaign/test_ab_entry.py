@@ -345,3 +345,23 @@ def test_code_that_no_repository_has_any_more_is_asked_about_afresh(ready: Cli, 
     git("gc", "-q", "--prune=now")
     hint = refused(ready(*MORE), "is not in this clone")
     assert added(ready(*shlex.split(hint)[1:], "--max-pairs", "1", "--json"), 1)["id"] == "MOE-001"
+
+
+@pytest.mark.slow
+def test_a_setup_that_failed_is_a_step_with_another_setup(ready: Cli, git: Git, folder: Path) -> None:
+    ask = ("ab", "--code", "main", "WORK", "--max-pairs", "2", "--title", "Both builds", "--setup", "cat Makefile")
+    git("branch", "-M", "main")
+    (folder / "lib.sh").write_text("speed=110\n")
+    failed = ready(*ask, "--json", "--", "sh", "bench.sh")
+    why = failed.data["stopped"]["why"]
+    typed = "logbook ab --id MOE-000 --setup 'COMMAND'"
+    assert (failed.code, failed.data["stopped"]["by"]) == (1, "failed")
+    assert why.endswith(f"a setup that works on every side: {typed}"), why
+    assert "no pair has a number yet: setup failed: exit code 1: cat: " in ready("compare", "MOE-000").out
+    [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    assert (step["id"], step["command"]) == ("MOE-000", typed)
+    assert "setup failed: exit code 1" in step["why"]
+    assert step["what"] in ready("status").out
+    more = ready("ab", "--id", "MOE-000", "--setup", "test ! -e Makefile || cat Makefile", "--json")
+    assert added(more, 2)["title"] == "Both builds"
+    assert not [one for one in ready("next", "--json").data["steps"] if "COMMAND" in one.get("command", "")]
