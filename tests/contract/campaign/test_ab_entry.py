@@ -365,3 +365,20 @@ def test_a_setup_that_failed_is_a_step_with_another_setup(ready: Cli, git: Git, 
     more = ready("ab", "--id", "MOE-000", "--setup", "test ! -e Makefile || cat Makefile", "--json")
     assert added(more, 2)["title"] == "Both builds"
     assert not [one for one in ready("next", "--json").data["steps"] if "COMMAND" in one.get("command", "")]
+
+
+def test_a_planned_comparison_is_read_before_it_is_run(ready: Cli, folder: Path) -> None:
+    words = ("--plan", "--setup", "make -s || true", "--min-effect", "2%", "--env", "N=1")
+    assert ready("ab", "--axis", "mode=base,new", "--max-pairs", "12", *words, *COMMAND).code == 0
+    lines = [
+        "N=1 sh bench.sh --mode",
+        "setup: `make -s || true`",
+        "mode: new against base; by tflops; at most 12 pairs; an effect below 2% does not matter",
+    ]
+    for text in (ready("show", "MOE-000").out, (folder / "logbooks/moe.md").read_text()):
+        assert all(line in text for line in lines), text
+    stated = ready("show", "MOE-000", "--json").data["comparison"]
+    assert (stated["run"]["setup"], stated["design"]["budget_pairs"]) == ("make -s || true", 12)
+    # Its runs say it once there are some.
+    assert ready("ab", "--id", "MOE-000", "--max-pairs", "1").code == 0
+    assert "at most" not in ready("show", "MOE-000").out
