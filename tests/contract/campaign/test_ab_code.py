@@ -437,6 +437,18 @@ def test_branches_that_moved_on_name_the_earlier_entry(ready: Cli, git: Git, fol
 
 
 @pytest.mark.slow
+def test_keeping_code_that_is_worse_warns(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("120")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    kept = ready("keep", "SPEED-000", "--why", "simpler")
+    [warning] = kept.err.splitlines()
+    assert "SPEED-000 is kept, though WORK takes " in warning
+    assert "% more time than " in warning
+    # It is said of what is kept, not of what is discarded.
+    assert not ready("discard", "SPEED-000", "--why", "slower").err
+
+
+@pytest.mark.slow
 def test_what_a_killed_one_left_is_removed_and_nothing_that_another_uses(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "bench.py").write_text(SLOW)
     git("commit", "-q", "-a", "-m", "It sleeps")
