@@ -382,3 +382,13 @@ def test_a_planned_comparison_is_read_before_it_is_run(ready: Cli, folder: Path)
     # Its runs say it once there are some.
     assert ready("ab", "--id", "MOE-000", "--max-pairs", "1").code == 0
     assert "at most" not in ready("show", "MOE-000").out
+
+
+@pytest.mark.slow
+def test_the_step_of_pairs_that_were_judged_once_names_the_new_entry(ready: Cli) -> None:
+    assert ready("ab", "--axis", "mode=base,new", "--pairs", "2", *COMMAND).code == 0
+    [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    assert step["what"] == "Ask the open comparison MOE-000 again, in a new entry"
+    assert step["command"].startswith("logbook ab --new --axis mode=base,new --like MOE-000 ")
+    assert "to ask it again, by up to " in ready("status").out
+    assert ready(*shlex.split(step["command"])[1:], "--json").data["id"] == "MOE-001"
