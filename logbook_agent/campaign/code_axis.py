@@ -93,8 +93,8 @@ def _other_code(book: Book, request: AbRequest) -> str:
 
 
 def _named_before(book: Book, request: AbRequest) -> dict[str, str]:
-    """The labels of commits in the comparison whose command it is, by their hashes: hints name the hash, and
-    stop criteria by its name."""
+    """The labels of commits in the comparison whose command it is, by their hashes: hints name a commit by its
+    hash, stop criteria by its branch."""
     like = _like(book, request)
     values = like.question.values if like is not None and like.question.axis == CODE_AXIS else ()
     return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
