@@ -10,6 +10,8 @@ from pathlib import Path
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry, edited_fields, with_relations
 from logbook_agent.findings.advice import measure
+from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import closes
 from logbook_agent.model.code import Code
@@ -100,6 +102,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         made = create_entry(
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
         )
+    if request.kept:
+        workspace.warnings += _warned(found, record.id)
     is_committed = not lacks
     return book, Decided(
         entry=made,
@@ -107,6 +111,13 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         is_committed=is_committed,
         is_in_head=commit is None or _is_in_head(workspace, commit),
     )
+
+
+def _warned(found: Findings, kept: str) -> list[str]:
+    """That the code of an entry is kept, though its comparison says that it is worse."""
+    answer = found.comparisons.answer_of(kept)
+    worse = [f for f in answer.goals if f.outcome is Outcome.WORSE] if answer is not None else []
+    return [f"{kept} is kept, though {sentence(answer, worse[0])}"] if answer is not None and worse else []
 
 
 def _check(record: Record, request: DecisionRequest) -> None:

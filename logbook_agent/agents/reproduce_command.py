@@ -15,9 +15,9 @@ def reproduce_command(
 ) -> int:
     """Repeat a recorded run, and compare it with its record.
 
-    Checks out the recorded commit and diff beside your tree, which stays as it is, and records nothing. The answer is
-    `reproduced`, `differs` (exit code 1) or `cannot` (1), which names what is missing. Numbers are compared with the
-    median of the runs that repeat it, with ID/RUN with those of that run.
+    Checks out the recorded commit and diff beside your tree, which stays as it is, runs the setup of an A/B there, and
+    records nothing. The answer is `reproduced`, `differs` (exit code 1) or `cannot` (1), which names what is missing.
+    Numbers are compared with the median of the runs that repeat it, with ID/RUN with those of that run.
 
     Example: logbook reproduce MOE-I8-003
 

@@ -13,10 +13,19 @@ from pathlib import Path
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
+from logbook_agent.campaign.ab_request import AbRequest, setup_of
 from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
-from logbook_agent.campaign.recorded_command import as_made, in_repository, invocation_of, is_secret, run_named
+from logbook_agent.campaign.recorded_command import (
+    as_made,
+    check_secrets,
+    in_repository,
+    invocation_of,
+    is_secret,
+    run_named,
+)
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
+from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.execution import Shown
@@ -51,7 +60,7 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
             hint=f"logbook wait {record.id}",
         )
     try:
-        end = _made_again(workspace, book, run, display)
+        end = _made_again(workspace, book, run, _setup_of(record, run), display)
     except _Missing as missing:
         return Reproduction(id=run.entry, run=run.run, outcome="cannot", missing=missing.args)
     made = dataclasses.replace(run, exit=end.exit, rows=end.rows)
@@ -59,16 +68,19 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
     return held_against(record, run, made, primary=primary, alone=bool(number))
 
 
-def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) -> End:
-    """How the command of a run ended when it was executed again, in a checkout of its code. Raises _Missing."""
+def _setup_of(record: Record, run: Run) -> str | None:
+    """What prepared the folder of a run of a comparison."""
+    stated = record.entry.comparison
+    return stated.run.setup if stated is not None and stated.run is not None and run.part is not None else None
+
+
+def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, display: Display) -> End:
+    """How the command of a run ended when it was executed again, in a checkout of its code, after its setup. Raises
+    _Missing."""
     missing, code = [*lacking(run, workspace.environ)], run.code
     if missing or code is None:
         raise _Missing(*missing)
-    top = checkout_of(workspace.cwd, workspace.environ).top
-    values = {
-        name: in_repository(workspace.environ.get(name, value) if is_secret(value) else value, top)
-        for name, value in run.env.variables.items()
-    }
+    values = _variables(workspace, run)
     unset = relevant_env(workspace.environ, workspace.config.env).keys() - values.keys()
     around = {name: value for name, value in workspace.environ.items() if name not in unset} | values
     space = dataclasses.replace(workspace, environ=around)
@@ -84,22 +96,44 @@ def _made_again(workspace: Workspace, book: Book, run: Run, display: Display) ->
                 _bring_input(file.path, checkout, tree)
             placed = placed_in(space, request, checkout, tree)
             command = prepared(space, placed, placed.argv, placed.label)
+            check_secrets(f"{run.entry}/{run.run}", setup or "")
+            first = [placed.plan(one, run.entry) for one in setup_of(space, AbRequest(setup=setup), placed)]
         except (CommandNotFound, NotExecutable, UsageError) as error:
             raise _Missing(error.said) from error
         plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))
         work = dataclasses.replace(work_of(space, book, plan, run.run), keep=())
         # Its log and the diff of its code are removed with the tree.
-        above, results = tree.top.parent, tree.top.parent / "results"
-        Folder(above).make(results)
-        place = Workplace(environ=around, redactor=space.redactor, now=space.now, files=Folder(results, above))
+        place = Workplace(environ=around, redactor=space.redactor, now=space.now, files=_made(tree, "results"))
+        stops = stack.enter_context(StopRequests())
         if missing := [*unlike(run, facts_now(work, place, code_now(work, place)))]:
             raise _Missing(*missing)
+        for one in first:
+            display.progress(f"{SETUP}: {one.command.shown()}")
+            own = dataclasses.replace(place, files=_made(tree, SETUP))
+            if perform(work_of(space, book, one, run.run), own, Shown(display), stops).exit.code != 0:
+                raise _Missing(f"its setup, which failed: {setup}")
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
-        end = perform(work, place, Shown(display), stack.enter_context(StopRequests()))
+        end = perform(work, place, Shown(display), stops)
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
     return end
+
+
+def _variables(workspace: Workspace, run: Run) -> dict[str, str]:
+    """The variables of a run, with the paths and the secrets of this machine."""
+    top = checkout_of(workspace.cwd, workspace.environ).top
+    return {
+        name: in_repository(workspace.environ.get(name, value) if is_secret(value) else value, top)
+        for name, value in run.env.variables.items()
+    }
+
+
+def _made(tree: Tree, name: str) -> Folder:
+    """A folder beside a tree, which is removed with it."""
+    above = tree.top.parent
+    Folder(above).make(above / name)
+    return Folder(above / name, above)
 
 
 def _bring_input(name: str, checkout: Checkout, tree: Tree) -> None:

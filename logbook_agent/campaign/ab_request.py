@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -87,12 +86,11 @@ class Sides:
 
 
 def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple[Command, ...]:
-    """The command that prepares the folder of a run, if there is one."""
+    """The command of the shell that prepares the folder of a run, if there is one."""
     if request.setup is None:
         return ()
-    words = [request.setup] if run.shell else shlex.split(request.setup)
     plain = dataclasses.replace(run, read=None, timeout_s=None, stall_s=None)
-    return (prepared(workspace, plain, words, SETUP),)
+    return (prepared(workspace, plain, [request.setup], SETUP, shell=True),)  # noqa: S604 - as typed
 
 
 def checked(request: AbRequest) -> AbRequest:

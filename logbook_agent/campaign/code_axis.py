@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
@@ -13,7 +13,7 @@ from logbook_agent.campaign.checkouts import COMMIT_CHARS, WORK, in_trees, place
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.repeats import prepared
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator, code_hash, code_name
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display
@@ -58,7 +58,8 @@ def sides_of_codes(
         if stated is None and differed:
             display.progress(f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}")
         sides = list(zip(codes, trees, facts, strict=True))
-        labels = tuple(_label(checkout, code, tree.commit, found.code.identity) for code, tree, found in sides)
+        known = _named_before(book, request)
+        labels = tuple(_label(checkout, code, tree.commit, found.code.identity, known) for code, tree, found in sides)
         labels = stated.question.values if stated is not None else labels
         configs = {label: {CODE_AXIS: label} for label in labels}
         yield Sides(
@@ -77,21 +78,37 @@ def sides_of_codes(
         )
 
 
+def _like(book: Book, request: AbRequest) -> Comparison | None:
+    """The comparison of the entry whose command it is."""
+    return book.entry(book.resolve(entry_of(request.like))).comparison if request.like is not None else None
+
+
 def _other_code(book: Book, request: AbRequest) -> str:
     """What to type where WORK has none of the changes that were to be measured."""
-    like = book.entry(book.resolve(entry_of(request.like))) if request.like is not None else None
-    code = like.comparison.code.values() if like is not None and like.comparison is not None else ()
-    if like is not None and WORK in (request.codes or ()) and any(one.diff_sha256 for one in code):
-        return f"apply the change of {like.id} first: logbook patch {like.id} --apply"
+    like = _like(book, request)
+    if like is not None and WORK in (request.codes or ()) and any(one.diff_sha256 for one in like.code.values()):
+        of = book.resolve(entry_of(request.like or ""))
+        return f"apply the change of {of} first: logbook patch {of} --apply"
     return "name another commit: git log"
 
 
-def _label(checkout: Checkout, code: str, commit: str, identity: str | None) -> str:
-    """`main@3f2a9c01d`; of a hash, or a name that moves on, the quoted subject of the commit; `WORK+a1b2c3d` with the
-    digest of the whole tree."""
+def _named_before(book: Book, request: AbRequest) -> dict[str, str]:
+    """The labels of commits in the comparison whose command it is, by their hashes: hints name a commit by its
+    hash, stop criteria by its branch."""
+    like = _like(book, request)
+    values = like.question.values if like is not None and like.question.axis == CODE_AXIS else ()
+    return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
+
+
+def _label(checkout: Checkout, code: str, commit: str, identity: str | None, known: Mapping[str, str]) -> str:
+    """`main@3f2a9c01d`; of a hash the label that is `known`; else of that, or of a name that moves on, the
+    quoted subject of the commit; `WORK+a1b2c3d` with the digest of the whole tree."""
     if code == WORK:
         return f"{WORK}+{(identity or commit)[:_TREE_CHARS]}"
-    if commit.startswith(code.lower()) or code.startswith(("HEAD", "@")):
+    is_hash = commit.startswith(code.lower())
+    if is_hash and commit[:COMMIT_CHARS] in known:
+        return known[commit[:COMMIT_CHARS]]
+    if is_hash or code.startswith(("HEAD", "@")):
         said = " ".join(checkout.subject_of(commit).replace("@", " ").split())
         subject = cut_line(said.replace('"', "'"), _SUBJECT_CHARS) or "commit"
         code = f'"{subject}"'

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, pairs_to_add
+from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, other_setup, pairs_to_add
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
@@ -18,11 +18,12 @@ from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
-from logbook_agent.model.record import run_state
+from logbook_agent.model.record import SETUP, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import command_line
 
 # So many findings are shown in a line of progress, and so many problems of the output.
 _SHOWN = 3
@@ -177,7 +178,7 @@ class PairJudge:
         stated = self.stated
         is_typed = self._request.sweep is None and stated.run is not None and not stated.run.in_process
         # The recorded code fails again: --id would return to it.
-        again = ab_afresh(self._id, stated, new=False) if is_typed else self.again()
+        again = self._afresh() if is_typed else self.again()
         more = [f"fix that, then continue: {again}"] if again else []
         if fails(self._book.statuses([run])[0].run) is not None and "@" in side and stated.question.axis == CODE_AXIS:
             turned = other_evaluator(self._id, stated) if side == stated.question.base else ""
@@ -188,8 +189,20 @@ class PairJudge:
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
             more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
+        if which == SETUP:
+            more = [f"go on with a setup that works on every side: {other_setup(self._id)}"]
         how = how or f"{run_state(run, self._book.life)}{_code(run)}"
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
+
+    def _afresh(self) -> str:
+        """What asks the same of the code as it is then, with the title and the number of pairs as they were typed."""
+        request, options = self._request, list[str]()
+        if request.fixed is not None:
+            options += ["--pairs", str(request.fixed)]
+        if request.run.prose.title is not None:
+            options += ["--title", request.run.prose.title]
+        again = ab_afresh(self._id, self.stated, request.max_pairs, new=False)
+        return " ".join(filter(None, [again, command_line(options)]))
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

@@ -44,7 +44,7 @@ class AbOptions:
     metrics = METRICS("Decide by this metric or observation; repeatable. [the primary metrics]")
     gates = GATE
     free = FREE
-    setup = option("--setup CMD", "Run this first in each folder in which the command runs: a build.")
+    setup = option("--setup CMD", "Shell command to run first in each folder in which the command runs: a build.")
     like = option(
         "--like ID/RUN", "The command of this run, in its folder, with its options and the gates of its entry."
     )

@@ -27,7 +27,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import entry_of, parse_id
 from logbook_agent.model.gates import SAME
-from logbook_agent.model.record import COMPARISON, Record
+from logbook_agent.model.record import COMPARISON, SETUP, Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
@@ -95,13 +95,16 @@ def measure(record: Record, *, times: int = 1) -> str:
 
 def retry(records: Records, answer: Answer, side: str) -> str:
     """What to type once the cause is mended for which a side failed: the question again, of the code as it is then; in
-    a new entry where pairs were made, which would be judged alike. A commit fails again: the entry is shown."""
+    a new entry where pairs were made, which would be judged alike. A commit fails again: the entry is shown. A setup
+    that failed gives way to another one."""
     entry, stated = records.entry(answer.entry), records.entry(answer.entry).comparison
     if entry.recipe is not None:
         return sweep_more(entry.id, "--retry-failed")
     is_commit = answer.question.axis == CODE_AXIS and "@" in side
     if stated is None or is_commit or not _has_command(stated):
         return show(entry.id)
+    if side == SETUP:
+        return other_setup(entry.id)
     return ab_afresh(entry.id, stated, new=answer.is_lost)
 
 
@@ -134,6 +137,11 @@ def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None) -> str
 def ab_more(entry_id: str, pairs: int | None = None) -> str:
     """What to type to go on with an A/B: its budget, or so many `pairs` more."""
     return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
+
+
+def other_setup(entry_id: str) -> str:
+    """What to type to go on with an A/B after another setup than the one that failed."""
+    return f"{ab_more(entry_id)} --setup 'COMMAND'"
 
 
 def ab_afresh(entry_id: str, stated: Comparison, pairs: int | None = None, *, new: bool = True) -> str:

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from logbook_agent.findings.cases import code_names, short, typed_env
 from logbook_agent.findings.tables.spec import Table
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Invocation
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.load import machine_text
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Device, InputFile, Run, Scalar
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, listed
-from logbook_agent.text.shell_words import assignments, command_line, planned_words
+from logbook_agent.text.phrases import bounded, counted, listed
+from logbook_agent.text.shell_words import assignments, command_line, planned_words, split_env_words
 from logbook_agent.text.times import duration
 
 # A page of an entry stays as short as a person can read, however many runs there are.
@@ -52,8 +52,27 @@ def command_section(record: Record) -> str:
 
 
 def planned_section(record: Record) -> str:
-    """Planned commands that have not been executed yet."""
+    """Planned commands that have not been executed yet, or the comparison of which no pair was begun."""
+    stated = record.entry.comparison
+    if stated is not None and stated.run is not None and not any(s.run.part is not None for s in record.runs):
+        return md.items(_stated(stated, stated.run))
     return _commands(record.id, [(c.label, planned(c), 1) for c in record.pending_commands])
+
+
+def _stated(stated: Comparison, run: Invocation) -> list[str]:
+    """How the runs of a comparison are made, and what it asks, in lines."""
+    question, design = stated.question, stated.design
+    leading, words = ({}, run.argv) if run.shell else split_env_words(run.argv)
+    lines = [md.command(command_line(words, {**run.env, **leading}, shell=run.shell))] if run.argv else []
+    lines += [f"folder: {md.inline_code(run.cwd)}"] if run.cwd != "." else []
+    lines += [f"setup: {md.command(run.setup)}"] if run.setup is not None else []
+    asked = [
+        f"{question.axis}: {listed(question.sides)} against {question.base}",
+        f"by {listed(question.metrics)}" if question.metrics else "",
+        f"{'' if design.fixed else 'at most '}{counted(design.budget_pairs, 'pair')}",
+        f"an effect below {100 * question.minimum_effect:g}% does not matter",
+    ]
+    return [*lines, md.escape("; ".join(filter(None, asked)))]
 
 
 def planned(command: PlannedCommand) -> str:

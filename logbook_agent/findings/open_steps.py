@@ -79,6 +79,7 @@ def unmet(header: Header) -> list[Criterion]:
 
 _COMPARISON = {
     "decision": "Decide on the output of the open comparison {}",
+    "entry": "Ask the open comparison {} again, in a new entry",
     "side": "Ask the open comparison {} the other way round",
     "run": "Mend what failed in the comparison {}, then ask it again",
 }

@@ -40,7 +40,8 @@ SHOWN_FAILED = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
-    needs, `lacks` the kind of that (`Lacks.what`), and `command` what to type for it, which adds up to so many `pairs`.
+    needs, `lacks` the kind of that (`Lacks.what`; `entry`: pairs of another entry, as those of this one are judged
+    once), and `command` what to type for it, which adds up to so many `pairs`.
     `is_hopeless`: no practical number of pairs would settle it. `replicate`: what to type for a second sitting, where
     one settled all."""
 
@@ -72,6 +73,8 @@ def does(lacks: str, pairs: int) -> str:
     """What a command does for a comparison that lacks something."""
     if lacks == "decision":
         return "have it the same on both sides"
+    if lacks == "entry":
+        return f"ask it again, by up to {counted(pairs, 'pair')} of a new entry"
     return "measure with the other side's files" if lacks == "side" else f"add up to {counted(pairs, 'pair')}"
 
 
@@ -181,13 +184,16 @@ def _synopsis(
     if lacks == Lacks("side", name=answer.question.base) and stated is not None and is_left:
         axis, *codes = _codes(answer)
         command = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
+    what: str = lacks.what if lacks is not None else ""
+    if what == "pairs" and stated is not None and stated.design.fixed:
+        what = "entry"
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
         text=synopsis(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
-        lacks=lacks.what if lacks is not None else "",
+        lacks=what,
         confidence=answer.confidence,
         why=(over if lacks is not None else None) or why_open(answer),
         command=command,

@@ -112,7 +112,7 @@ _ALL = (
     Argument("axis", "text", "What differs. Of ab, base first: NAME=V,V or env:NAME=V,V"),
     Argument("code", "two", "ab of two commits, or of a commit and WORK"),
     Argument("like", "text", "ab: the command of this run, ID/RUN"),
-    Argument("setup", "text", "ab: a command to run first, such as a build"),
+    Argument("setup", "text", "ab: a shell command to run first, such as a build"),
     Argument("new", "flag", "ab: another entry about the same"),
     Argument("pairs", "count", "ab: exactly N pairs, judged once"),
     Argument("min_effect", "text", "ab: smallest change that matters, such as 2%"),

@@ -189,7 +189,7 @@ class Answer:
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """The side that failed and why, where no pair counts because of that."""
+        """The side that failed, or `setup`, and why, where no pair counts because of that."""
         if self.alone and not self.findings:
             return self.alone[0], self.alone[1]
         if not self.is_lost or not self.failed:
@@ -257,7 +257,7 @@ class EntryPairs:
     of the question with its command, which other entries that ask the same share, of any code; empty without a pair.
     `code` labels the code of each side in its latest pair. `known` names what a gate mentions, or what may differ
     between the sides; `evaluator` the files of the base that measured both sides, and that another side has otherwise.
-    `alone` has the side and the reason of a failure without which no pair was made."""
+    `alone` has the side, or `setup`, and the reason of a failure without which no pair was made."""
 
     entry: str
     question: Question

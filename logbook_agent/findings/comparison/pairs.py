@@ -26,7 +26,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
-from logbook_agent.model.record import Record, RunStatus, digest
+from logbook_agent.model.record import SETUP, Record, RunStatus, digest, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import listed
@@ -92,10 +92,16 @@ def tried(record: Record) -> EntryPairs | None:
 
 
 def _alone(record: Record) -> list[str]:
-    """The side and the reason of the last run of a pair that failed before its partner was run; empty where none
-    did."""
-    failed = [(_place(s.run)[2], _failure(s)) for s in record.runs if s.run.part is not None and s.counts]
-    return next(([side, why] for side, why in reversed(failed) if why), [])
+    """The side and the reason of the last run of a pair that failed before its partner was run, or `setup` where that
+    failed; empty where none did, or a later one of that name finished."""
+    last: dict[str, str] = {}
+    for status in (s for s in record.runs if s.counts and (s.run.part is not None or is_own(s.run, SETUP))):
+        why = _failure(status)
+        if why or status.state == "finished":
+            name = SETUP if status.run.part is None else status.run.part.side
+            last.pop(name, None)
+            last[name] = why
+    return next(([name, why] for name, why in reversed(last.items()) if why), [])
 
 
 def _late_gates(record: Record, of: EntrySeries, question: Question, bases: Sequence[Run]) -> Iterator[str]:

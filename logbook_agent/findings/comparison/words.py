@@ -100,11 +100,20 @@ def text_lines(answer: Answer) -> list[str]:
     lines = [f"{answer.entry}, {asked(answer)}", *first_words(answer)]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
-    lines += about(answer)
-    if not answer.findings and not answer.is_void:
-        failed = f": {subject(answer, answer.alone[0])} failed: {answer.alone[1]}" if answer.alone else ""
-        lines.append(f"no pair has a number yet{failed}")
-    return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
+    return [
+        *lines,
+        *about(answer),
+        *unmeasured(answer),
+        f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})",
+    ]
+
+
+def unmeasured(answer: Answer) -> list[str]:
+    """That no pair has a number, and which side failed, or the setup."""
+    if answer.findings or answer.is_void:
+        return []
+    failed = f": {subject(answer, answer.alone[0])} failed: {answer.alone[1]}" if answer.alone else ""
+    return [f"no pair has a number yet{failed}"]
 
 
 def end_lines(answer: Answer) -> list[str]:

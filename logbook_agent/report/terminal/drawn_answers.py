@@ -148,7 +148,7 @@ def draw_answer(answer: Answer) -> None:
         _say(console, words.sentence(answer, f), STYLES[f.outcome.value])
         for note in (*f.left_out, *f.notes):
             _say(console, f"  {note}", "dim")
-    for line in words.about(answer) if answer.findings else [*words.about(answer), "no pair has a number yet"]:
+    for line in (*words.about(answer), *words.unmeasured(answer)):
         _say(console, line)
     _say(console, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})")
 

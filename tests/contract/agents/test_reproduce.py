@@ -225,3 +225,22 @@ def test_one_run_is_compared_with_itself_primary_metric_first(git: Callable[...,
     [label] = answer.data["labels"]
     assert (label["label"], label["recorded"], label["value"]) == ("checksum", "sum3f2a", "sum9c01")
     assert "  checksum: sum9c01, in the record sum3f2a\n" in cli("reproduce", "MOE-000/1").out
+
+
+def test_the_setup_of_a_comparison_runs_first(git: Callable[..., str], cli: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('. ./built; echo "METRIC tflops=$speed TF/s"\n')
+    (folder / "source").write_text("speed=12.5\n")
+    (folder / ".gitignore").write_text("built\n")
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "A build")
+    ask = ("--axis", "env:N=1,2", "--pairs", "1", "--setup")
+    assert cli("ab", *ask, "test -e built || cp source built", "--", "sh", "bench.sh").code == 0
+    (folder / "built").unlink()
+    again = cli("reproduce", "MOE-000", "--json")
+    assert (again.code, again.data["outcome"], again.data["missing"]) == (0, "reproduced", []), again.err
+    assert again.err.index("setup: ") < again.err.index("repeating MOE-000/")
+    assert not (folder / "built").exists()
+    entry = next((folder / "logbooks/moe/entries").glob("MOE-000.*"))
+    entry.write_text(entry.read_text().replace("cp source built", "exit 4"))
+    assert cli("reproduce", "MOE-000", "--json").data["missing"] == ["its setup, which failed: test -e built || exit 4"]

@@ -379,7 +379,7 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("1")
     (folder / "speed.txt").write_text("80")
-    failed = ready("ab", "--code", "HEAD", "WORK", "--pairs", "2", "--json", *COMMAND)
+    failed = ready("ab", "--code", "HEAD", "WORK", "--max-pairs", "2", "--json", *COMMAND)
     why = failed.data["stopped"]["why"]
     assert failed.code == 1
     assert "git does not hold data.txt, notes.txt" in why, "what the output names comes first"
@@ -391,6 +391,20 @@ def test_data_that_git_ignores_is_named_and_setup_makes_it(ready: Cli, git: Git,
     assert not made.data["answer"]["failed"]
     again = ready(*shlex.split(typed)[1:], "--json")
     assert again.data["id"] == "SPEED-001"
+
+
+@pytest.mark.slow
+def test_the_hint_after_a_failure_keeps_what_was_typed(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "speed.txt").write_text("no number")
+    words = ("--pairs", "8", "--title", "A first idea")
+    failed = ready("ab", "--code", "main", "WORK", *words, "--json", *COMMAND)
+    line = failed.data["stopped"]["why"].splitlines()[-1]
+    typed = shlex.split(line[line.index("logbook ab ") :])[1:]
+    (folder / "speed.txt").write_text("80")
+    made = ready(*typed, "--json")
+    assert (made.code, made.data["title"], made.data["pairs"]) == (0, "A first idea", 8), made.err
+    # The hash that the hint has for main is called main, as stop criteria ask for it.
+    assert made.data["values"][0] == f"main@{git('rev-parse', 'main')[:9]}"
 
 
 @pytest.mark.slow
@@ -420,6 +434,18 @@ def test_branches_that_moved_on_name_the_earlier_entry(ready: Cli, git: Git, fol
     assert worse["answer"]["earlier"] == []
     (folder / "speed.txt").write_text("60")
     assert "tried before" not in ready("run", *COMMAND).err
+
+
+@pytest.mark.slow
+def test_keeping_code_that_is_worse_warns(ready: Cli, folder: Path) -> None:
+    (folder / "speed.txt").write_text("120")
+    assert ready("ab", "--code", "HEAD", "WORK", *COMMAND).code == 0
+    kept = ready("keep", "SPEED-000", "--why", "simpler")
+    [warning] = kept.err.splitlines()
+    assert "SPEED-000 is kept, though WORK takes " in warning
+    assert "% more time than " in warning
+    # It is said of what is kept, not of what is discarded.
+    assert not ready("discard", "SPEED-000", "--why", "slower").err
 
 
 @pytest.mark.slow

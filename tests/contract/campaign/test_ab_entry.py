@@ -138,7 +138,7 @@ def test_what_a_build_made_is_named_and_setup_makes_it(ready: Cli, git: Git, fol
     assert len(runs(folder)) == 4, "nothing ran"
     broken = ready(*MORE, "--setup", "false")
     assert (broken.code, broken.data["stopped"]["by"], broken.data["pairs"]) == (1, "failed", 2), broken.out
-    added(ready(*MORE, "--setup", "sh -c 'mkdir build; echo x > build/kernel'"), 3)
+    added(ready(*MORE, "--setup", "mkdir build && echo x > build/kernel"), 3)
     # The entry keeps it.
     added(ready(*MORE), 4)
     assert (speeds(folder), state(git, folder)) == ({100}, before)
@@ -163,7 +163,7 @@ def test_a_setup_that_is_typed_first_runs_in_each_folder(ready: Cli, git: Git, f
     (folder / ".gitignore").write_text("kernel\n")
     (folder / "bench.sh").write_text(f"cat kernel || exit 4\n{BENCH}")
     commit(git, "It needs a build")
-    build = ("--setup", "sh -c 'echo x > kernel'")
+    build = ("--setup", "test ! -e bench.sh || echo x > kernel")
     added(ready(*ASK, *build, "--json", *COMMAND), 1)
     (folder / "lib.sh").write_text("speed=500\n")
     commit(git, "Faster")
@@ -345,3 +345,50 @@ def test_code_that_no_repository_has_any_more_is_asked_about_afresh(ready: Cli, 
     git("gc", "-q", "--prune=now")
     hint = refused(ready(*MORE), "is not in this clone")
     assert added(ready(*shlex.split(hint)[1:], "--max-pairs", "1", "--json"), 1)["id"] == "MOE-001"
+
+
+@pytest.mark.slow
+def test_a_setup_that_failed_is_a_step_with_another_setup(ready: Cli, git: Git, folder: Path) -> None:
+    ask = ("ab", "--code", "main", "WORK", "--max-pairs", "2", "--title", "Both builds", "--setup", "cat Makefile")
+    git("branch", "-M", "main")
+    (folder / "lib.sh").write_text("speed=110\n")
+    failed = ready(*ask, "--json", "--", "sh", "bench.sh")
+    why = failed.data["stopped"]["why"]
+    typed = "logbook ab --id MOE-000 --setup 'COMMAND'"
+    assert (failed.code, failed.data["stopped"]["by"]) == (1, "failed")
+    assert why.endswith(f"a setup that works on every side: {typed}"), why
+    assert "no pair has a number yet: setup failed: exit code 1: cat: " in ready("compare", "MOE-000").out
+    [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    assert (step["id"], step["command"]) == ("MOE-000", typed)
+    assert "setup failed: exit code 1" in step["why"]
+    assert step["what"] in ready("status").out
+    more = ready("ab", "--id", "MOE-000", "--setup", "test ! -e Makefile || cat Makefile", "--json")
+    assert added(more, 2)["title"] == "Both builds"
+    assert not [one for one in ready("next", "--json").data["steps"] if "COMMAND" in one.get("command", "")]
+
+
+def test_a_planned_comparison_is_read_before_it_is_run(ready: Cli, folder: Path) -> None:
+    words = ("--plan", "--setup", "make -s || true", "--min-effect", "2%", "--env", "N=1")
+    assert ready("ab", "--axis", "mode=base,new", "--max-pairs", "12", *words, *COMMAND).code == 0
+    lines = [
+        "N=1 sh bench.sh --mode",
+        "setup: `make -s || true`",
+        "mode: new against base; by tflops; at most 12 pairs; an effect below 2% does not matter",
+    ]
+    for text in (ready("show", "MOE-000").out, (folder / "logbooks/moe.md").read_text()):
+        assert all(line in text for line in lines), text
+    stated = ready("show", "MOE-000", "--json").data["comparison"]
+    assert (stated["run"]["setup"], stated["design"]["budget_pairs"]) == ("make -s || true", 12)
+    # Its runs say it once there are some.
+    assert ready("ab", "--id", "MOE-000", "--max-pairs", "1").code == 0
+    assert "at most" not in ready("show", "MOE-000").out
+
+
+@pytest.mark.slow
+def test_the_step_of_pairs_that_were_judged_once_names_the_new_entry(ready: Cli) -> None:
+    assert ready("ab", "--axis", "mode=base,new", "--pairs", "2", *COMMAND).code == 0
+    [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
+    assert step["what"] == "Ask the open comparison MOE-000 again, in a new entry"
+    assert step["command"].startswith("logbook ab --new --axis mode=base,new --like MOE-000 ")
+    assert "to ask it again, by up to " in ready("status").out
+    assert ready(*shlex.split(step["command"])[1:], "--json").data["id"] == "MOE-001"
