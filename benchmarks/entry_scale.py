@@ -29,7 +29,7 @@ from pathlib import Path
 from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Process, Row, Run
+from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 
@@ -99,7 +99,6 @@ def add(book: Book, kind: str, number: int) -> None:
             host=Host(name="host", os="Linux", cpu="cpu", cores=2, memory_bytes=10**10),
             devices=(Device(platform="cpu", kind="cpu", count=1),),
             software={"python": "3.11"},
-            child=Process(pid=number + 1, started=1.0),
             started="2026-02-10T10:43:00+00:00",
             ended="2026-02-10T10:44:00+00:00",
             duration_s=1.0 + number / 1000,
