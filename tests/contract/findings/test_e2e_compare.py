@@ -121,7 +121,7 @@ def test_an_open_answer_says_why_and_what_to_type_as_status_does(bench: Cli) -> 
     assert (data["why"], data["command"]) == (status["why"], status["command"])
     lines = [line.strip() for line in bench("status").out.splitlines()]
     assert bench("compare", "MOE-000").out.splitlines()[-2:] == [
-        line for line in lines if line.startswith(("why it is open:", "to add"))
+        line for line in lines if line.startswith(("why it is open:", "to ask it again"))
     ]
     assert bench(*shlex.split(data["command"])[1:]).code == 0
     assert data["command"] not in bench("compare", "MOE-000").out
