@@ -115,7 +115,7 @@ class Readers:
     def _recipe(self, document: Document) -> None:
         assert document.path
         found = read_recipe(RecipeFile(path=self._top / document.path, own=True))
-        found.plan("tiny" if "scale" in found.data else None)
+        found.chosen("tiny" if "scale" in found.data else None)
 
     def _view(self, document: Document) -> None:
         text = self._book.read_view() or ""

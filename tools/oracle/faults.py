@@ -117,8 +117,8 @@ def pool_noise(patch: Patch) -> None:
         yield from own(record, question)
         beside = [s.run for s in record.runs if s.run.part is None and s.state == "finished"]
         made = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == question.sides[0]]
-        for number, run in enumerate(beside):
-            part = Part(pair=100 + number, side=question.base)
+        for run in beside:
+            part = Part(pair=1, side=question.base)
             base = dataclasses.replace(run, part=part)
             other = dataclasses.replace(made[-1], part=dataclasses.replace(part, side=question.sides[0]))
             yield pairs._Pair(base, other, question.sides[0], "", "", "", ())

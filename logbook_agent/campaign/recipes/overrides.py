@@ -31,12 +31,18 @@ def merged(base: Any, more: Any) -> Any:
 def scales_asked(data: Mapping[str, Any], scale: str | None) -> list[str]:
     """The scales that `tiny,ep` asks for, in order: `tiny`, `ep`, and after them what is stated for both together."""
     names = dict.fromkeys(scale.split(",")) if scale else {}
-    return [*names, *(name for name in data.get("scale", ()) if "," in str(name) and {*name.split(",")} <= {*names})]
+    return [*names, *(name for name in _scales(data) if "," in name and {*name.split(",")} <= {*names})]
+
+
+def _scales(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stated for each scale, as far as it can be read."""
+    stated = data.get("scale")
+    return {name: part for name, part in stated.items() if isinstance(name, str)} if isinstance(stated, dict) else {}
 
 
 def at_scale(data: Mapping[str, Any], scale: str | None) -> Any:
     """The data with what the scale says in place. Raises CodecError for one that the recipe does not have."""
-    scales, found = data.get("scale", {}), data
+    scales, found = _scales(data), data
     for name in scales_asked(data, scale):
         if name not in scales:
             raise CodecError(f"unknown scale {name!r}", ".scale", given=name, choices=scales)
@@ -46,8 +52,7 @@ def at_scale(data: Mapping[str, Any], scale: str | None) -> Any:
 
 def config_keys(data: Mapping[str, Any]) -> set[str]:
     """The keys that a file states under `fixed`, at any scale."""
-    scales = data.get("scale")
-    parts = [data, *(scales.values() if isinstance(scales, dict) else ())]
+    parts = [data, *_scales(data).values()]
     found = [part.get("fixed") for part in parts if isinstance(part, dict)]
     return {key for fixed in found if isinstance(fixed, dict) for key in fixed}
 
