@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import fcntl
 import io
 import json
@@ -246,10 +247,12 @@ def stage_of(place: Path) -> str:
 
 
 def said_of(place: Path) -> str | None:
-    """What a run waits for before it begins."""
-    if (place / "began.json").exists() or (place / "final.json").exists():
+    """What a run waits for before it begins; later, that nothing can be written there any more."""
+    if (place / "final.json").exists():
         return None
-    return (plain(place / "seen.json") or {}).get("said")
+    if not (place / "began.json").exists():
+        return (plain(place / "seen.json") or {}).get("said")
+    return None if os.statvfs(place).f_bavail else f"{os.strerror(errno.ENOSPC)}: {place}"
 
 
 def made(place: Path, work: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ began.json       facts recorded before the command started
 output.log       the log; it and code/ (the diff and untracked files of the code) are moved beside the record
 result.json      what the command writes to $LOGBOOK_RESULT_FILE
 heartbeat.json   rewritten every few seconds
+room             on a full disk, the end of the run takes its place
 final.json       how the command ended; written last
 worker.err       errors of the worker itself
 sent.json        of a run on another machine: where its worker's folder is
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
-SENT, SEEN, CLOSED = "sent.json", "seen.json", "closed"
+SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
 # The folder in that of a run, and what the command writes its results to.
 WORKING, RESULT = "work", "result.json"
 # What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.

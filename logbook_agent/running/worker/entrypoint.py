@@ -34,13 +34,14 @@ from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.processes import HAS_PROC
-from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, ROOM, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
 
 HEARTBEAT_S = 5.0
 # An end that cannot be written (a full disk) is tried again for so long.
 _PATIENCE_S = 600.0
 _PAUSE_S = 2.0
+_ROOM_BYTES = 64 << 10
 _PR_SET_PDEATHSIG = 1
 
 
@@ -113,6 +114,7 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
     try:
         with turn(work, environ, stops, watch.waits) as found:
             place = replace(place, turn=found)
+            spool.files.write(ROOM, os.urandom(_ROOM_BYTES), durable=False)
             tree = own_tree(work, Path(os.path.realpath(spool.folder)))
             end = perform(tree.work, place, watch, stops)
             end = replace(end, problems=(*end.problems, *noted(*tree.problems())))
@@ -134,7 +136,7 @@ def write_end(
     patience_s: float = _PATIENCE_S,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Write the end, again and again while the disk refuses it."""
+    """Write the end, again and again while the disk refuses it, where there is room for it on a full one."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -142,7 +144,9 @@ def write_end(
         except StoreError:
             if time.monotonic() >= deadline or not spool.folder.is_dir():
                 raise
-            sleep(_PAUSE_S)
+            if not spool.has(ROOM):
+                sleep(_PAUSE_S)
+            spool.files.remove(ROOM)
         else:
             return
 
