@@ -164,8 +164,7 @@ def test_a_forged_view_shows_no_entry_that_is_not_there(one: Cli, view: Path) ->
 # Types `logbook note --title first`, and between the reading of the records and each of the first TIMES writings of the
 # view lets another process note something, and render that.
 MEANWHILE = """
-import subprocess, sys
-from logbook_agent.cli import main
+import runpy, subprocess, sys
 left = [*range({times})]
 def look(event, args):
     if event == "os.rename" and str(args[1]).endswith("/moe.md") and left:
@@ -173,7 +172,7 @@ def look(event, args):
         subprocess.run(note, check=True, stdin=subprocess.DEVNULL, timeout=60)
 sys.addaudithook(look)
 sys.argv = ["logbook", "note", "--title", "first"]
-main()
+runpy.run_module("logbook_agent", run_name="__main__")
 """
 
 
