@@ -88,11 +88,13 @@ def add(book: Book, kind: str, number: int) -> None:
     rows = (
         Row(config=config, metrics={"tflops": Measurement(samples=(value, value + 0.1), unit="TF/s", direction="max")}),
     )
-    book.run_folder(ENTRY, number).mkdir(parents=True)
+    folder = book.entry_runs_folder(ENTRY) / f"{number:02d}"
+    folder.mkdir(parents=True)
     book.write_run(
         Run(
             entry=ENTRY,
             run=number,
+            name=f"{folder.parent.name}/{folder.name}",
             argv=("true",) if kind == "bare" else ("python", "bench.py", "--size", str(config["size"])),
             cwd=".",
             code=Code(commit="a" * 40, branch="main", identity="b" * 64, dirty=False, diff_bytes=0),

@@ -29,7 +29,7 @@ from pathlib import Path
 from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field, format_id
 from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Process, Row, Run
+from logbook_agent.model.run import Device, Exit, Host, Measurement, Output, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 from logbook_agent.store.user_config import places_of
@@ -77,7 +77,7 @@ def add(book: Book, number: int) -> None:
         ),
     )
     book.write_entry(entry)
-    book.run_folder(entry.id, 1).mkdir(parents=True)
+    run_number = book.new_run(entry.id)
     rows = tuple(
         Row(
             config={"tokens": 128, "quant_mode": mode, "topk": 2},
@@ -88,14 +88,14 @@ def add(book: Book, number: int) -> None:
     book.write_run(
         Run(
             entry=entry.id,
-            run=1,
+            run=run_number,
+            name=book.run_name(entry.id, run_number),
             argv=("python", "bench.py", "--quant-mode", "both"),
             cwd=".",
             code=Code(commit="a" * 40, branch="main", identity="b" * 64, dirty=False, diff_bytes=0),
             host=Host(name="host", os="Linux", cpu="cpu", cores=2, memory_bytes=10**10),
             devices=(Device(platform="cpu", kind="cpu", count=1),),
             software={"python": "3.11"},
-            child=Process(pid=2, started=1.0),
             started="2026-02-10T10:43:00+00:00",
             ended="2026-02-10T10:44:00+00:00",
             duration_s=1.0,

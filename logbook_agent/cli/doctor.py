@@ -16,7 +16,7 @@ _KEPT_DAYS = 30
 
 def doctor_command(
     *,
-    fix: bool = flag("--fix", "Fix what is safe to fix, after backups."),
+    fix: bool = flag("--fix", "Fix what is safe to fix."),
     prune: bool = flag("--prune", "Delete old output logs; head and tail stay in the record."),
     keep_days: int | None = number("--keep-days N", "With --prune: keep logs of the last N days. [30]"),
     dry_run: bool = flag("--dry-run", "With --prune: say what would be done, and do nothing."),

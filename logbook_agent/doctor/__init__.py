@@ -1,12 +1,9 @@
-"""What may be wrong in a store, how it is found, and how it is mended. One file per kind of check.
+"""What may be wrong in a store, how it is found, and how it is mended.
 
-finding        one thing that is wrong, and the examination that finds it
-examine        all checks in their order; each is mended before the next one looks
-merges         conflicts that git stopped at
-entry_files    names of entry files, numbers that two entries have, IDs without an entry
-damaged        every record below a logbook; those that cannot be read
-runs           folders of runs: of no entry, without a record; files of code that are gone
-unfinished     runs that nobody finished, and their markers; `--stop`
-leftovers      temporary files, logs that are not here; `--prune`
-view_check     the view
+survey         the records, read once, that all checks look at
+examine        all checks in their order; what one finds is mended before the next one looks
+entry_checks   header and entries: conflicts of git, names, what cannot be read
+run_checks     folders and records of runs: without an entry, without a record; code and logs that are gone
+unfinished     runs that nobody finished, and their markers
+leftovers      temporary files; `--prune`
 """

@@ -8,19 +8,49 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import TypedDict
 
-from logbook_agent.doctor.damaged import check_header, check_records
-from logbook_agent.doctor.entry_files import check_names, check_twins, check_voids
-from logbook_agent.doctor.examination import Check, Examination
-from logbook_agent.doctor.leftovers import check_logs, check_temporary_files
-from logbook_agent.doctor.merges import check_merges
-from logbook_agent.doctor.runs import check_code, check_runs
+from logbook_agent.doctor.entry_checks import (
+    check_header,
+    check_merges,
+    check_names,
+    check_records,
+    check_twins,
+    check_voids,
+)
+from logbook_agent.doctor.leftovers import check_temporary_files
+from logbook_agent.doctor.run_checks import check_code, check_folders, check_logs
+from logbook_agent.doctor.survey import DOCTOR_FIX, Check, Survey
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
-from logbook_agent.doctor.view_check import check_view
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.views import render, view_problem
 from logbook_agent.store.book import Book
-from logbook_agent.store.trouble import Trouble
+from logbook_agent.store.trouble import Severity, Trouble
 from logbook_agent.store.workspace import Workspace, naming
+
+
+def check_view(survey: Survey) -> Iterator[Trouble]:
+    """A view that is missing, was changed by something else than the tool, or is out of date."""
+    workspace, book = survey.workspace, survey.book
+    warned = len(workspace.warnings)
+    try:
+        problem = view_problem(workspace, book)
+    except StoreError as error:
+        # A template of the project, say. The other checks do without it.
+        message = f"cannot be rendered: {error.message} ({error.cause})"
+        yield Trouble("error", "view", book.view_path, message, error.hint)
+        return
+    del workspace.warnings[warned:]  # of damaged records another check tells
+    if problem is not None:
+
+        def fix() -> str:
+            render(workspace, book)
+            return "rendered"
+
+        mend = f"logbook render, or {DOCTOR_FIX}"
+        # Where views are made on each machine, a new clone has none.
+        severity: Severity = "note" if problem.kind == "missing" and workspace.config.ignore_views else "warning"
+        yield Trouble(severity, "view", book.view_path, str(problem), mend, fix, items=problem.blocks)
+
 
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
@@ -28,7 +58,7 @@ CHECKS: tuple[Check, ...] = (
     check_header,
     check_merges,
     check_names,
-    check_runs,
+    check_folders,
     check_records,
     check_code,
     check_twins,
@@ -43,15 +73,17 @@ CHECKS: tuple[Check, ...] = (
 
 def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
-    examination = Examination(workspace=workspace, book=book, stamp=workspace.moment())
     found: list[Trouble] = []
+    survey = Survey(workspace, book, set())
     others = [_of_feature(place) for feature in present() for place in feature.checks]
     for check in (*CHECKS, *others):
-        new = _run(examination, check, fix=fix)
+        new = _run(survey, check, fix=fix)
         found += new
         # Without the header, nothing else can be understood.
         if check is check_header and new:
             break
+        if any(trouble.mended for trouble in new):
+            survey = Survey(workspace, book, survey.reported)
     return [_of_this(workspace, book, trouble) for trouble in _once(found)]
 
 
@@ -68,16 +100,16 @@ def _of_this(workspace: Workspace, book: Book, trouble: Trouble) -> Trouble:
 def _of_feature(place: str) -> Check:
     """A check that a feature provides: of the workspace and the book alone."""
     check: Callable[[Workspace, Book], Iterator[Trouble]] = provided(place)
-    return lambda examination: check(examination.workspace, examination.book)
+    return lambda survey: check(survey.workspace, survey.book)
 
 
-def _run(examination: Examination, check: Check, *, fix: bool) -> list[Trouble]:
+def _run(survey: Survey, check: Check, *, fix: bool) -> list[Trouble]:
     # All is found before anything is mended: a mend must not change what the check looks at.
     try:
-        found = list(check(examination))
+        found = list(check(survey))
     except StoreError as error:
         # The folder or file that all of a check rests on. The other checks go on.
-        where = examination.book.folder
+        where = survey.book.folder
         return [Trouble("error", "unreadable", where, error.message, error.hint or error.cause)]
     return [_mended(f) for f in found] if fix else found
 

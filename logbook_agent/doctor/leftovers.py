@@ -1,21 +1,16 @@
-"""What dead processes leave: temporary files; and logs: those that are not here, and those that are not what was
-written. And `doctor --prune`: old output logs are deleted; records, and the excerpts in them, stay for good."""
+"""What dead processes leave: temporary files. And `doctor --prune`: old output logs are deleted; records, and the
+excerpts in them, stay for good."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
-from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Run
+from logbook_agent.doctor.survey import DOCTOR_FIX, OLD_S, Survey, age_s
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
@@ -23,18 +18,14 @@ from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
-# Younger ones may belong to a process that is just writing.
-OLD_S = 60.0
 
-
-def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
-    book = examination.book
+def check_temporary_files(survey: Survey) -> Iterator[Trouble]:
+    book = survey.book
     found = [*book.root.glob(f".{book.view_path.name}.*.tmp"), *map(Path, _temporary_files(str(book.folder)))]
     for path in sorted(found):
         if age_s(path) >= OLD_S:
             message = "left by an interrupted write; the file it was meant for is intact"
-            fix = functools.partial(examination.remove, path)
-            yield Trouble("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Trouble("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", survey.removing(path))
 
 
 def _temporary_files(folder: str) -> Iterator[str]:
@@ -47,42 +38,7 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield item.path
 
 
-def age_s(path: Path) -> float:
-    """How long ago a file was changed; 0 when it is gone."""
-    try:
-        return time.time() - path.lstat().st_mtime
-    except OSError:
-        return 0.0
-
-
-# -- logs ------------------------------------------------------------------------------------------
-
-
-def check_logs(examination: Examination) -> Iterator[Trouble]:
-    """A missing log is nothing wrong: they stay on the machine that ran the experiment, and `--prune` deletes
-    them. One of another size than the record says was changed."""
-    book = examination.book
-    missing = 0
-    for entry_id in book.entry_ids():
-        try:
-            runs = book.runs(entry_id)
-        except StoreError:
-            continue  # another check tells
-        for run in runs:
-            if run.output is None or not run.output.log_bytes:
-                continue
-            try:
-                size = os.lstat(book.run_folder(entry_id, run.run) / LOG).st_size
-            except OSError:
-                missing += 1
-                continue
-            if size != run.output.log_bytes:
-                message = f"the log has {size} bytes; {run.output.log_bytes} were written"
-                mend = "it was changed after the run; the excerpt and the rows in run.json are what was seen"
-                yield Trouble("warning", "log", book.log_path(entry_id, run.run), message, mend)
-    if missing:
-        said = f"{missing} {'logs are' if missing > 1 else 'log is'} not here: on another machine, or pruned"
-        yield Trouble("note", "missing-logs", None, said)
+# -- `--prune` -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +81,7 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
     records.read_header(book.files, book.header_path)  # a logbook of a newer format is refused
     before = stamp(workspace.now() - timedelta(days=keep_days))
     sizes = {path: path.lstat().st_size for path in book.runs_folder.glob(f"*/*/{LOG}")}
-    logs = sorted(_logs(book, sizes), key=lambda log: (log.ended, log.entry, log.run))
+    logs = sorted(_logs(workspace, book, sizes), key=lambda log: (log.ended, log.entry, log.run))
     deleted = tuple(log for log in logs if log.ended < before)
     for log in deleted if not dry_run else ():
         book.files.remove(log.path)
@@ -133,9 +89,9 @@ def prune(workspace: Workspace, book: Book, *, keep_days: int, dry_run: bool) ->
     return Pruned(deleted=deleted, kept=len(kept), kept_bytes=sum(sizes[path] for path in kept))
 
 
-def _logs(book: Book, sizes: Mapping[Path, int]) -> Iterator[Log]:
+def _logs(workspace: Workspace, book: Book, sizes: Mapping[Path, int]) -> Iterator[Log]:
     """Logs of runs that have ended. What has no readable record is left alone."""
-    for found in every_run(book):
-        path, run = found.path.with_name(LOG), found.run
-        if path in sizes and isinstance(run, Run) and run.exit is not None:
+    for found, run in Survey(workspace, book, set()).runs:
+        path = found.path.with_name(LOG)
+        if path in sizes and run.exit is not None:
             yield Log(path=path, entry=run.entry, run=run.run, bytes=sizes[path], ended=run.ended or run.started)

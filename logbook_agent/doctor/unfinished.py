@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from pathlib import Path
 
-from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
+from logbook_agent.doctor.survey import DOCTOR_FIX, Survey
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
@@ -19,14 +17,12 @@ from logbook_agent.store.trouble import Trouble
 from logbook_agent.text.phrases import counted
 
 
-def check_unfinished(examination: Examination) -> Iterator[Trouble]:
-    book = examination.book
-    for found in every_run(book):
-        run = found.run
-        # (Of what is damaged other checks tell.)
-        if not isinstance(run, Run) or run.exit is not None:
+def check_unfinished(survey: Survey) -> Iterator[Trouble]:
+    book = survey.book
+    for found, run in survey.runs:
+        if run.exit is not None:
             continue
-        fix = functools.partial(_closed, examination, run, found.path)
+        fix = functools.partial(_closed, survey, run)
         name, state = f"run {run.run} of {run.entry}", book.life(run)
         if state == "child":
             holder = book.spool(run).holder()
@@ -44,10 +40,9 @@ def check_unfinished(examination: Examination) -> Iterator[Trouble]:
             yield Trouble("warning", "interrupted", found.path, message, mend, fix)
 
 
-def _closed(examination: Examination, run: Run, path: Path) -> str:
-    """End a run that nobody finished, with what its log holds; the record as it was is kept in the backups."""
-    book, workspace = examination.book, examination.workspace
-    book.backup(path, examination.stamp)
+def _closed(survey: Survey, run: Run) -> str:
+    """End a run that nobody finished, with what its log holds."""
+    book, workspace = survey.book, survey.workspace
     spool = book.spool(run)
     if spool.folder.is_dir():
         taken = take_in_all(workspace, book, [spool], {spool.folder: "lost"})
@@ -62,17 +57,16 @@ def _closed(examination: Examination, run: Run, path: Path) -> str:
     return f"finished as {how}, with {counted(len(done.rows), 'row')} from its log"
 
 
-def check_markers(examination: Examination) -> Iterator[Trouble]:
+def check_markers(survey: Survey) -> Iterator[Trouble]:
     """A marker belongs to a run that goes on; whoever looks for those looks here first."""
-    book = examination.book
-    for marker in sorted(book.open_folder.iterdir()) if book.open_folder.is_dir() else ():
-        if marker.is_dir() or marker.name.startswith("."):
+    book = survey.book
+    for marker in (book.open_folder / name for name in survey.names(book.open_folder) if not name.startswith(".")):
+        if marker.is_dir():
             continue
-        why = _why_not(examination, marker.name)
+        why = _why_not(survey, marker.name)
         if why is not None:
-            fix = functools.partial(examination.remove, marker)
             message = f"marks a run as in progress, but {why}"
-            yield Trouble("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Trouble("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", survey.removing(marker))
     for spool in book.spools():
         with contextlib.suppress(StoreError):
             if book.run_called(spool.run_name) is None and spool.is_used():
@@ -81,9 +75,9 @@ def check_markers(examination: Examination) -> Iterator[Trouble]:
                 yield Trouble("warning", "spool", spool.folder, message, mend)
 
 
-def _why_not(examination: Examination, name: str) -> str | None:
+def _why_not(survey: Survey, name: str) -> str | None:
     """Why this marker marks nothing; None when it does, or when that cannot be told."""
-    book = examination.book
+    book = survey.book
     run_name = run_of_marker(name)
     if run_name is None:
         return "its name is not that of a run"
@@ -96,15 +90,15 @@ def _why_not(examination: Examination, name: str) -> str | None:
     return "the run has ended" if run.exit is not None and not book.spool(run).folder.is_dir() else None
 
 
-def check_detached(examination: Examination) -> Iterator[Trouble]:
+def check_detached(survey: Survey) -> Iterator[Trouble]:
     """Ends that cannot be read, so that nobody can take them in; and series of runs that were cut off."""
-    book = examination.book
+    book = survey.book
     for spool in book.spools():
         try:
             spool.end()
         except StoreError as error:
             mend = f"{DOCTOR_FIX} records the run as lost, with what its log holds, and keeps the file in the backups"
-            fix = functools.partial(_without_end, examination, spool)
+            fix = functools.partial(_without_end, survey, spool)
             yield Trouble("error", "spool", spool.folder, error.message, mend, fix)
     for entry_id in book.series_names():
         series = book.series(entry_id)
@@ -113,9 +107,8 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
         with contextlib.suppress(StoreError):
             again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            fix = functools.partial(_removed, series)
             mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
-            yield Trouble("warning", "series", series.folder, message, mend, fix)
+            yield Trouble("warning", "series", series.folder, message, mend, survey.removing(series.folder))
 
 
 def _again(book: Book, entry_id: str) -> str:
@@ -125,14 +118,10 @@ def _again(book: Book, entry_id: str) -> str:
     return f"its command again, with --id {entry_id} --detach"
 
 
-def _without_end(examination: Examination, spool: Spool) -> str:
-    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / marker_name(spool.run_name) / FINAL
-    examination.book.files.make(kept.parent)
-    examination.book.files.move(spool.folder / FINAL, kept)
-    done = take_in(examination.workspace, examination.book, spool)
+def _without_end(survey: Survey, spool: Spool) -> str:
+    book = survey.book
+    kept = book.folder / "backups" / f"doctor-{survey.workspace.moment()}" / marker_name(spool.run_name) / FINAL
+    book.files.make(kept.parent)
+    book.files.move(spool.folder / FINAL, kept)
+    done = take_in(survey.workspace, book, spool)
     return "another command finished it" if done is None else "recorded as lost"
-
-
-def _removed(series: Spool) -> str:
-    series.files.remove_tree(series.folder)
-    return "removed"

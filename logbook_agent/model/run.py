@@ -200,14 +200,6 @@ class Contention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    """Pid and start time (seconds since the epoch): together they name one process for good."""
-
-    pid: int
-    started: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
     """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when a limit ended it, and `stalled`
     when that was the one on the time without output.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, TypedDict
 
 from logbook_agent.features import hook_module
@@ -38,11 +39,15 @@ class Blocks:
         self._templates = templates
         self._header = header
 
+    @cached_property
+    def _values(self) -> HeaderValues:
+        return header_values(self._header)
+
     def header(self, plots: Sequence[str] = (), answers: Opening = NO_ANSWERS) -> str:
         """The block of the header. `plots` are the pictures that the header names; `answers` the findings of
         comparisons."""
         shown = opening_values(answers) if answers != NO_ANSWERS else None
-        values = {**header_values(self._header), "plots": [*plots], "opening": shown}
+        values = {**self._values, "plots": [*plots], "opening": shown}
         return self._templates.render("logbook.md.j2", {"logbook": values})
 
     def entry(
@@ -68,7 +73,7 @@ class Blocks:
             "sections": [{"label": s.label, "text": s.text, "computed": s.computed} for s in found],
             "section": {s.label: s.text for s in found},
         }
-        return self._templates.render("entry.md.j2", {"entry": values, "logbook": header_values(self._header)})
+        return self._templates.render("entry.md.j2", {"entry": values, "logbook": self._values})
 
     def sections(
         self,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 from logbook_agent.findings.read import Findings, read
@@ -28,6 +30,9 @@ from logbook_agent.text.phrases import listed
 HEADER, FOOTER = "header", "footer"
 _PLACE = "blocks"
 _SHOWN = 6
+# In the folder of what goes on: other content whenever somebody has changed records.
+_SIGN = ".changed"
+_ATTEMPTS = 3
 
 
 @contextmanager
@@ -61,18 +66,43 @@ def render(workspace: Workspace, book: Book) -> None:
 
 
 def _write(workspace: Workspace, book: Book, changed: Collection[str] | None) -> None:
-    """Write the view, and note the entries whose plots are to be drawn: those that `changed`, and whose block is
-    another one than before; None: all of them."""
-    with book.lock():
+    """Write the view of what there is, and note the entries whose plots are to be drawn: those that `changed`, and
+    whose block is another one than before; None: all of them.
+
+    No lock is held. Whoever changed a record leaves a sign, and renders then. Where another sign stands after the view
+    was written, its text may be older than that change, and may have replaced the text that showed it: it is rendered
+    again. In a stream of changes that does not end it is left to whoever made the last one.
+    """
+    book.files.make(book.open_folder)
+    sign = book.open_folder / _SIGN
+    book.files.write(sign, token_hex(8), durable=False)
+    for attempt in itertools.count(1):
+        before = book.files.text(sign)
         present = _standing(workspace, book)
+        warned = len(workspace.warnings)
         blocks = all_blocks(workspace, book, present)
-        shown = {block.text for block in present.values()}
-        due = [b for b in blocks if changed is None or b.name in changed or b.text not in shown]
-        entries = (b for b in due if b.name not in (HEADER, FOOTER))
-        mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
+        _mark_due(workspace, book, present, blocks, changed)
         text = marked.build(book.topic, blocks)
+        if attempt > _ATTEMPTS and book.files.text(sign) != before:
+            return
         if text != book.read_view():
             book.files.write(book.view_path, text, durable=book.durable)
+        if book.files.text(sign) == before:
+            return
+        del workspace.warnings[warned:]
+
+
+def _mark_due(
+    workspace: Workspace,
+    book: Book,
+    present: Mapping[str, Block],
+    blocks: Collection[Block],
+    changed: Collection[str] | None,
+) -> None:
+    shown = {block.text for block in present.values()}
+    due = [b for b in blocks if changed is None or b.name in changed or b.text not in shown]
+    entries = (b for b in due if b.name not in (HEADER, FOOTER))
+    mark_due(workspace, book, [b.name for b in entries if f"]({book.topic}/plots/" in b.text])
 
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:

@@ -263,14 +263,6 @@ class Book(BookSpools):
             return None
         return self.files.text(self.view_path, limit=VIEW_BYTES)
 
-    def backup(self, path: Path, stamp: str) -> Path:
-        """Keep a file as it is before something mends it, once for each `stamp`; where it is kept."""
-        kept = self.folder / "backups" / f"doctor-{stamp}" / path.relative_to(self.folder)
-        self.files.make(kept.parent)
-        if not os.path.lexists(kept):
-            self.files.write(kept, self.files.pieces(path), durable=False)
-        return kept
-
 
 def _naming(entry: Entry, own: str, name: Callable[[str], str], run: Callable[[str, int], int]) -> Entry:
     """The entry under its own name, with those of the entries and runs that it speaks of."""

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
-from logbook_agent.store.file_errors import text_of
 from logbook_agent.store.folder import is_inside
 from logbook_agent.store.layout import SETTINGS_BYTES
-from logbook_agent.store.opening import read_named
+from logbook_agent.store.opening import read_named, text_of
 from logbook_agent.store.parse import parse_toml
 from logbook_agent.store.repository import repository_of
 from logbook_agent.text.redaction.shapes import Rule

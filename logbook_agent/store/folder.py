@@ -22,9 +22,21 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.file_errors import not_regular, outside, text_of, unreadable, writing
 from logbook_agent.store.layout import PROSE_BYTES
-from logbook_agent.store.opening import content, held, mode_of, open_folder, opened, sync, take
+from logbook_agent.store.opening import (
+    content,
+    held,
+    mode_of,
+    not_regular,
+    open_folder,
+    opened,
+    outside,
+    sync,
+    take,
+    text_of,
+    unreadable,
+    writing,
+)
 
 # A path relative to the folder, or an absolute one below it.
 Name: TypeAlias = str | Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 # Far above what the tool writes and people type, and little enough to parse within seconds. A run keeps at most 20,000
@@ -28,6 +29,7 @@ ARTIFACTS = "artifacts"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@functools.cache
 def builtin_folder(name: str) -> Path:
     """`templates`, `recipes` or `docs`: inside the wheel, or at the top of a source checkout."""
     packed = _PACKAGE / "_data" / name

@@ -1,7 +1,8 @@
 """YAML, JSON and TOML as plain data, of any text that somebody may have put there.
 
-What parsers pay for without a bound is bounded before they start: depth, which ends Python's and C's stack, and what
-aliases of YAML stand for. Numbers are no longer than any that the tool writes.
+What parsers pay for without a bound is bounded before they start: depth, which ends Python's and C's stack, and the
+number of values. YAML has no aliases, which may stand for any amount. Numbers are no longer than any that the tool
+writes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from logbook_agent.model.values import Spelt
 
 # The records nest five levels deep.
 MAX_DEPTH = 64
-# Nodes of a YAML document, and those that aliases may stand for. A node takes some 20 microseconds.
+# Nodes of a YAML document. A node takes some 20 microseconds.
 MAX_NODES = 50_000
-MAX_ALIASED = 10_000
 # Shorter text cannot have many more nodes than that.
 _FEW_CHARS = 100_000
 # The longest number of the tool's own has 300 digits.
@@ -28,8 +28,7 @@ MAX_NUMBER_CHARS = 400
 
 # Collections in block style begin further right, the deeper they are; those of a sequence perhaps on one line.
 _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
-_ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
-_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+_ALIAS = re.compile(r"\*[A-Za-z0-9_-]")
 _NAMES = {"int": "number", "float": "number", "bool": "truth value", "timestamp": "date"}
 # What is no text without quotes, and how it may begin. YAML 1.1 reads more so: `no`, `0x10`, `1_000`, `12:30`, dates.
 # Each is narrower than there, because that is what decides which texts are written in quotes.
@@ -38,7 +37,6 @@ _IMPLICIT = {
     "bool": (r"true|false", ["t", "f"]),
     "int": (r"0|-?[1-9][0-9]*", [*"-0123456789"]),
     "float": (r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.inf|\.nan", [*"-+.0123456789"]),
-    "merge": (r"<<", ["<"]),
 }
 _MOST_CHARS = 200_000
 _STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
@@ -114,12 +112,13 @@ def safe_loader() -> Any:
 
 
 def check_yaml(text: str) -> None:
-    """Raise yaml.YAMLError for text that nests too deep, has too many nodes, or whose aliases stand for too much.
+    """Raise yaml.YAMLError for text that nests too deep, has too many nodes, or has an alias.
 
     Counting brackets and indentation tells for nearly every text; the rest is read as events, which do not nest.
     """
     brackets = text.count("[") + text.count("{")
-    aliases = "*" in text and "&" in text and _ANCHOR.search(text) is not None and _ALIAS.search(text) is not None
+    # What an alias refers to has an anchor.
+    aliases = "&" in text and _ALIAS.search(text) is not None
     if len(text) > _FEW_CHARS or brackets > MAX_DEPTH or aliases or _INDENTED.search(text) is not None:
         _check_events(text)
 
@@ -127,29 +126,14 @@ def check_yaml(text: str) -> None:
 def _check_events(text: str) -> None:
     import yaml
 
-    # Of each collection that is open, its anchor and how many nodes it has; of each anchor, how many it stands for.
-    stack: list[tuple[str | None, int]] = []
-    nodes, aliased = 0, 0
-    sizes: dict[str, int] = {}
+    depth = nodes = 0
     for event in yaml.parse(text, Loader=safe_loader()):
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            stack.append((event.anchor, nodes))
-            nodes += 1
-            if len(stack) > MAX_DEPTH:
-                _refuse(_TOO_DEEP, event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            anchor, before = stack.pop()
-            if anchor is not None:
-                sizes[anchor] = nodes - before
-        elif isinstance(event, yaml.ScalarEvent):
-            nodes += 1
-            if event.anchor is not None:
-                sizes[event.anchor] = 1
-        elif isinstance(event, yaml.AliasEvent):
-            size = sizes.get(str(event.anchor), 1)
-            nodes, aliased = nodes + size, aliased + size
-            if aliased > MAX_ALIASED or any(anchor == event.anchor for anchor, _ in stack):
-                _refuse("an alias refers to itself, or expands to too much", event)
+        nodes += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            _refuse(f"nested more than {MAX_DEPTH} levels deep", event)
+        if isinstance(event, yaml.AliasEvent):
+            _refuse(f"an alias, *{event.anchor}: write out what it stands for", event)
         if nodes > MAX_NODES:
             _refuse(f"more than {MAX_NODES} values", event)
 
@@ -169,11 +153,9 @@ def _loader() -> Any:
         yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            start, end = node.start_mark.index, node.end_mark.index
             names: set[str] = set()
             for name, _ in node.value:
-                # Those that `<<` merged stand elsewhere, and give way.
-                if isinstance(name.value, str) and start <= name.start_mark.index < end:
+                if isinstance(name.value, str):
                     if name.value in names:
                         problem = f"{name.value[:80]!r} stands twice: remove one, or join them"
                         raise ConstructorError(None, None, problem, name.start_mark)

@@ -1,23 +1,12 @@
-"""Which process is which: a pid and its start time name one for good.
-
-On Linux /proc is read, at a hundredth of what importing psutil costs; elsewhere psutil is asked.
-"""
+"""What the system tells of processes. On Linux /proc is read, at a hundredth of what importing psutil costs."""
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from logbook_agent.model.run import Process
 
 HAS_PROC = sys.platform == "linux" and Path("/proc/stat").exists()
-# Start times come from the kernel's tick counter plus the boot time, which may be read anew.
-_SAME_START_S = 2.0
 # The variable that marks a command and all that it starts, with the whole name of the run.
 MARK = "LOGBOOK_MARK"
 # More than the variables of a process may take, by default.
@@ -43,51 +32,6 @@ def of_process(pid: int, name: str, most_bytes: int = 4096) -> bytes:
         os.close(descriptor)
 
 
-@functools.cache
-def _boot_time() -> float:
-    for line in Path("/proc/stat").read_text().splitlines():
-        if line.startswith("btime "):
-            return float(line.split()[1])
-    raise OSError("no btime in /proc/stat")
-
-
-def create_time(pid: int) -> float | None:
-    """When a process started, in seconds since the epoch, as psutil counts it; None: cannot be told."""
-    if HAS_PROC:
-        try:
-            fields = stat_fields(pid)
-            return None if fields is None else int(fields[19]) / os.sysconf("SC_CLK_TCK") + _boot_time()
-        except (OSError, ValueError, IndexError):
-            return None
-    import psutil
-
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return None
-
-
-def alive(pid: int, started: float | None) -> bool:
-    """Whether this very process lives; a later one with the same pid does not count, nor does a zombie."""
-    if _is_zombie(pid):
-        return False
-    found = create_time(pid)
-    if found is None:
-        return False
-    return started is None or abs(found - started) < _SAME_START_S
-
-
-def is_alive(plain: Mapping[str, Any]) -> bool:
-    """Whether the process lives that plain data names by `pid`, `started` and perhaps `host`; of one on another host it
-    cannot be told from here."""
-    pid, started = plain.get("pid"), plain.get("started")
-    if not isinstance(pid, int) or not 0 < pid < 2**31:
-        return False
-    if plain.get("host", os.uname().nodename) != os.uname().nodename:
-        return True
-    return alive(pid, started if isinstance(started, int | float) else None)
-
-
 def is_in_use(folder: Path) -> bool:
     """Whether a process of this user works in a folder, or below it."""
     if HAS_PROC:
@@ -101,18 +45,6 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         return (process / "cwd").readlink().is_relative_to(folder)
     except OSError:  # another user's, or gone
-        return False
-
-
-def _is_zombie(pid: int) -> bool:
-    if HAS_PROC:
-        fields = stat_fields(pid)
-        return fields is not None and fields[:1] in (["Z"], ["X"])
-    import psutil
-
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.Error:
         return False
 
 
@@ -151,13 +83,6 @@ def group_lives(group: int, mark: str) -> bool:
         if fields is not None and fields[0] not in ("Z", "X") and fields[2] == str(group) and word in variables_of(pid):
             return True
     return False
-
-
-def this_process() -> Process:
-    """The tool itself."""
-    from logbook_agent.model.run import Process
-
-    return Process(pid=os.getpid(), started=create_time(os.getpid()))
 
 
 def this_host() -> str:

@@ -161,6 +161,33 @@ def test_a_forged_view_shows_no_entry_that_is_not_there(one: Cli, view: Path) ->
     assert view.read_text() == rendered(one, view)
 
 
+# Types `logbook note --title first`, and between the reading of the records and each of the first TIMES writings of the
+# view lets another process note something, and render that.
+MEANWHILE = """
+import runpy, subprocess, sys
+left = [*range({times})]
+def look(event, args):
+    if event == "os.rename" and str(args[1]).endswith("/moe.md") and left:
+        note = [sys.executable, "-m", "logbook_agent", "note", "--title", f"meanwhile {{left.pop()}}"]
+        subprocess.run(note, check=True, stdin=subprocess.DEVNULL, timeout=60)
+sys.addaudithook(look)
+sys.argv = ["logbook", "note", "--title", "first"]
+runpy.run_module("logbook_agent", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_what_another_command_records_while_the_view_is_rendered_is_in_it(
+    one: Cli, folder: Path, view: Path, times: int
+) -> None:
+    words = [sys.executable, "-c", MEANWHILE.format(times=times)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = view.read_text()
+    assert [*blocks(text)] == ["header", *(f"MOE-{number:03d}" for number in range(times + 2))]
+    assert text == rendered(one, view)
+
+
 # -- render --check ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,126 @@
+"""The header and the entries: conflicts of git, names, relations, and records that cannot be read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from logbook_agent.doctor.survey import Survey
+from logbook_agent.model.entry import RELATIONS, Entry, bare_id, format_id, id_number, parse_id, typed_id
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.running.provenance.conflicts import unmerged_below
+from logbook_agent.store import records
+from logbook_agent.store.layout import RUN_BYTES
+from logbook_agent.store.trouble import Trouble
+from logbook_agent.text.phrases import listed
+
+_MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
+
+
+def check_header(survey: Survey) -> Iterator[Trouble]:
+    path = survey.book.header_path
+    try:
+        records.read_header(survey.book.files, path)
+    except StoreError as error:
+        yield _unreadable(path, error, check="header")
+
+
+def check_merges(survey: Survey) -> Iterator[Trouble]:
+    """Files at which git stopped, and records with conflict markers of which its index says nothing any more."""
+    book = survey.book
+    unmerged = {book.folder / path: sides for path, sides in unmerged_below(book.folder).items()}
+    # What can be read as a record has no line that starts with a marker.
+    damaged = [found.path for found in survey.found_runs if isinstance(found.run, LogbookError)]
+    for path in (*unmerged, *sorted(book.entries_folder.glob("*.yaml")), *damaged):
+        line = _marked_line(survey, path)
+        if path in survey.reported or (line is None and path not in unmerged):
+            continue
+        survey.reported.add(path)
+        mend = f"git add -- {survey.shown(path)}"
+        if path not in unmerged:
+            message = "holds conflict markers, which were added to git"
+            mend = f"keep one version of each part, then: {mend}"
+        else:
+            message = f"in conflict: {'both sides changed it' if len(unmerged[path]) == 2 else 'one side removed it'}"
+            if line or not os.path.lexists(path):
+                mend = f"resolve it in the file, then type: {mend}"
+        yield Trouble("error", "merge", path, message, mend, line=line)
+
+
+def _marked_line(survey: Survey, path: Path) -> int | None:
+    """The line, from 1, of the first conflict marker in a file; None where it has not all three."""
+    try:
+        data = survey.book.files.read(path, limit=RUN_BYTES)
+    except StoreError:
+        return None
+    lines = data.split(b"\n") if _MARKERS[0] in data else []
+    found = [next((n for n, line in enumerate(lines, 1) if line.startswith(marker)), None) for marker in _MARKERS]
+    return found[0] if all(found) else None
+
+
+def check_names(survey: Survey) -> Iterator[Trouble]:
+    """Files in entries/ whose name is not an ID of this logbook."""
+    book, prefix = survey.book, survey.book.header.prefix
+    for name in survey.names(book.entries_folder):
+        path, stem = book.entries_folder / name, name.removesuffix(".yaml")
+        if name.startswith(".") or (stem != name and id_number(stem, prefix) is not None):
+            continue
+        right = typed_id(stem)
+        if parse_id(right) is not None and id_number(right, prefix) is not None:
+            message = f"its name should be {right}.yaml"
+            mend = shlex.join(["mv", "-n", "--", survey.shown(path), survey.shown(path.with_name(f"{right}.yaml"))])
+            yield Trouble("error", "entry-name", path, message, mend)
+        else:
+            message = f"it is not an entry of this logbook: those are named as {format_id(prefix, 0)}.yaml"
+            yield Trouble("warning", "entry-name", path, message, "move it out of entries/")
+
+
+def check_records(survey: Survey) -> Iterator[Trouble]:
+    """Entries and runs that cannot be read, and relations to later entries."""
+    for path, entry in survey.entries.items():
+        if path in survey.reported:
+            continue
+        if isinstance(entry, StoreError):
+            yield _unreadable(path, entry, check="entry")
+            continue
+        for name in RELATIONS:
+            yield from _backwards(survey, path, entry, name)
+    for found in survey.found_runs:
+        if isinstance(found.run, StoreError) and found.path not in survey.reported:
+            yield _unreadable(found.path, found.run, check="run")
+
+
+def _backwards(survey: Survey, path: Path, entry: Entry, name: str) -> Iterator[Trouble]:
+    """A relation to a later entry, which commands refuse: no reader looks for it among the earlier ones."""
+    book, target = survey.book, getattr(entry, name)
+    own, other = (id_number(i or "", book.header.prefix) for i in (entry.id, target))
+    if own is None or other is None or other < own or not book.has_entry(target):
+        return
+    message = f"{entry.id} {name} {target}, which is no earlier entry"
+    taking_back = "--state void" if name == "decides" else f"--{name} ''"
+    yield Trouble("warning", "relation", path, message, f"logbook edit {entry.id} {taking_back} takes it back")
+
+
+def _unreadable(path: Path, error: StoreError, *, check: str) -> Trouble:
+    """The finding of a record that cannot be read; one of a newer format has a check of its own."""
+    if error.hint.startswith("upgrade"):
+        check = "newer-format"
+    return Trouble("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))
+
+
+def check_twins(survey: Survey) -> Iterator[Trouble]:
+    """Entries with one number, from two clones: nothing to mend, and every reader shows the whole names."""
+    found = survey.book.names
+    for entry_id in sorted({bare_id(one) for one in found.ids if one != bare_id(one)}):
+        if len(twins := found.twins(entry_id)) > 1:
+            message = f"{entry_id} is the number of {len(twins)} entries: {listed(twins, 6)}; name them so"
+            yield Trouble("note", "twins", None, message, items=tuple(twins))
+
+
+def check_voids(survey: Survey) -> Iterator[Trouble]:
+    """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
+    if found := survey.book.reservations.voids(survey.book.entry_ids()):
+        message = f"{listed(found, 6)}: reserved by a command that died; not used again"
+        yield Trouble("note", "void", None, message, items=tuple(found))
