@@ -41,7 +41,7 @@ def test_a_run_with_curves_is_shown_and_compared_by_its_reduction(cli: Cli, fold
     page = folder / "page"
     cli("report", "--out", str(page))
     text = (page / "moe.html").read_text()
-    charts = [json.loads(part.partition("</script>")[0]) for part in text.split('class="chart-data">')[1:]]
+    charts = [json.loads(part.partition("</script>")[0]) for part in text.split('<script type="application/json">')[1:]]
     assert [(chart["title"], len(chart["series"][0]["x"])) for chart in charts] == [
         ("loss over step", 10),
         ("lr over step", 10),
