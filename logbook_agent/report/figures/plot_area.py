@@ -98,7 +98,8 @@ class PlotArea:
 
     def _place_axis(self) -> Iterator[str]:
         """Names, or the values of the marks where these are few, or round values; each n-th where not all fit."""
-        values = sorted({self.place_of(point) for point in self.points})
+        marks = [point for one in self.series if one.shape in ("line", "points") for point in one.drawable]
+        values = sorted({self.place_of(point) for point in marks or self.points})
         if not self.names and (len(values) > 12 or len(fitting(self._labels(values), _GAP)) < len(values)):
             whole = all(value.is_integer() for value in values)
             least = values[0] if whole else self.x.low

@@ -54,7 +54,7 @@ def rules(colours: Mapping[str, str]) -> str:
             *(f".plot .{name}{{fill:{colour};stroke:{colour}}}" for name, colour in of.items()),
             f".plot .grid{{stroke:{colours['grid']}}}.plot .axis{{stroke:{colours['muted']};fill:none}}",
             f".plot .line{{fill:none;stroke-width:1.6}}.plot .hollow{{fill:{colours['paper']};stroke-width:1.4}}",
-            f".plot .over{{stroke:{colours['paper']};stroke-width:4;paint-order:stroke}}",
+            f".plot .over{{stroke:{colours['paper']};stroke-width:6;paint-order:stroke}}",
             ".plot .band{fill-opacity:.16;stroke:none}",
         )
     )
