@@ -83,7 +83,9 @@ FEATURES = (
             ),
             Subcommand("publish", "report.publish.commands", "Publish the pages: one file, a branch, or a Space."),
             Subcommand(
-                "plot", "report.plots.commands", "Draw measured results as SVG: sweeps, pairs, noise, best so far."
+                "plot",
+                "report.plots.commands",
+                "Draw measured results as SVG: sweeps, pairs, noise, best so far, all comparisons.",
             ),
         ),
     ),

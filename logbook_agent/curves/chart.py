@@ -59,9 +59,8 @@ class CurveChart:
     def data(self) -> dict[str, object]:
         """The chart as a page draws it."""
         return {
-            "kind": "lines",
             "title": self.title,
-            "x": {"label": self.over, "unit": None, "log": False, "ticks": None},
+            "x": {"label": self.over, "unit": None, "log": False},
             "y": {"label": self.metric, "unit": self.unit, "log": self._spans_decades()},
             "series": [
                 {
@@ -69,14 +68,9 @@ class CurveChart:
                     "entry": line.entry,
                     "x": [_short(x, 15) for x in line.x],
                     "y": [None if y is None else _short(y, 6) for y in line.y],
-                    "low": None,
-                    "high": None,
-                    "text": None,
-                    "href": None,
                 }
                 for line in self.lines
             ],
-            "bands": [],
         }
 
     def _spans_decades(self) -> bool:

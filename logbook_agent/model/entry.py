@@ -80,7 +80,7 @@ INVERSE: Mapping[Relation, str] = {
 
 
 # What a plot can show.
-PLOT_KINDS = ("sweep", "pairs", "crossover", "noise", "best")
+PLOT_KINDS = ("sweep", "pairs", "crossover", "noise", "best", "forest")
 
 
 def parse_plot(text: str) -> tuple[str, str | None]:

@@ -1,7 +1,6 @@
 """Every error a user can meet, and the exit code that goes with it.
 
 LogbookError                 1  checked, and does not hold
-├── CannotDraw               1  a plot that cannot be drawn from its data
 ├── UsageError               2  nothing was done
 │   ├── NotFound                an ID, logbook, label or file that does not exist
 │   ├── Taken                   a topic, prefix or ID that already exists
@@ -62,16 +61,6 @@ class LogbookError(Exception):
         self.reword(clean(self.message))
         self.cause, self.hint = clean(self.cause), clean(self.hint)
         return before != (self.message, self.cause, self.hint)
-
-
-class CannotDraw(LogbookError):
-    """`why`: without the title of the plot."""
-
-    code = "cannot_draw"
-
-    def __init__(self, message: str, *, why: str, cause: str = "", hint: str = "") -> None:
-        super().__init__(message, cause=cause, hint=hint)
-        self.why = why
 
 
 class UsageError(LogbookError):

@@ -22,16 +22,13 @@ _START_BYTES = 4096
 
 
 class NamedFigure(Protocol):
-    """A figure of the feature that has them: what the view shows of it. `missing` says why it cannot be drawn."""
+    """A figure of the feature that has them: what the view shows of it."""
 
     @property
     def key(self) -> str: ...
 
     @property
     def title(self) -> str: ...
-
-    @property
-    def missing(self) -> str: ...
 
     @property
     def digest(self) -> str: ...
@@ -75,8 +72,6 @@ def _figures_of(found: Findings, entry: Entry | None) -> tuple[NamedFigure, ...]
 
 
 def _missing(book: Book, figure: NamedFigure) -> str:
-    if figure.missing:
-        return f"not drawn: {figure.missing}"
     try:
         with book.files.open(plot_path(book, figure.key)) as file:
             start = file.read(_START_BYTES)
@@ -87,8 +82,6 @@ def _missing(book: Book, figure: NamedFigure) -> str:
 
 def _picture(topic: str, figure: NamedFigure) -> str:
     title = md.escape(md.one_line(figure.title)).replace("[", "\\[").replace("]", "\\]")
-    if figure.missing:
-        return f"{title}: not drawn: {md.escape(md.one_line(figure.missing))}"
     return f"![{title}]({topic}/plots/{figure.key}.svg)"
 
 

@@ -92,7 +92,6 @@ HOMES = {
     # Extras, which are loaded when they are asked for.
     **{name: {"exports"} for name in ("pyarrow", "mlflow", "wandb", "trackio")},
     **{name: {"exports"} for name in ("pandas", "polars")},
-    "matplotlib": {"report"},
     "numpy": {"findings"},
     "starlette": {"report"},
     "uvicorn": {"report"},

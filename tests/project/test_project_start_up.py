@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-EXTRAS = ("matplotlib", "pandas", "polars", "pyarrow", "mlflow", "wandb", "trackio", "sqlite3")
+EXTRAS = ("pandas", "polars", "pyarrow", "mlflow", "wandb", "trackio", "sqlite3")
 HEAVY = (
     "jax",
     "jaxlib",

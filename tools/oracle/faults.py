@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 import pytest
@@ -18,20 +17,11 @@ from logbook_agent.findings.criteria import side_by_side
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
-from logbook_agent.report.page import pictures
-from logbook_agent.report.plots import commands as plot_command
-from logbook_agent.report.plots import plot_files
 from logbook_agent.store import cache
 
 Patch = pytest.MonkeyPatch
 Tried = pairs.EntryPairs
 _NUMBER = itertools.count()
-
-
-def draw_nothing(patch: Patch) -> None:
-    """No fault: what a plot draws is read as data, and to draw it would take a third of the time."""
-    for place in (plot_command, plot_files, pictures):
-        patch.setattr(place, "svg", lambda figure, inline=False: f"<svg><title>{escape(figure.title)}</title></svg>")
 
 
 def _forget(patch: Patch) -> None:

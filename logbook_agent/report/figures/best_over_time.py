@@ -1,15 +1,14 @@
-"""The figure of a whole thread: the best so far."""
+"""The best so far, over a whole thread."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 
 from logbook_agent.findings.best import BestCase, course
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric
-from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, attempted, key
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.report.figures.figure_words import metric_axis, name_of, shown
 from logbook_agent.report.figures.over_axis import SPREAD
 from logbook_agent.text.markdown import cut_line
@@ -17,13 +16,10 @@ from logbook_agent.text.markdown import cut_line
 _WORD = {"max": "highest", "min": "lowest"}
 
 
-def thread_figures(thread: Thread, answers: Sequence[Answer], metric: str | None) -> Iterator[Figure]:
+def bests(thread: Thread, answers: Sequence[Answer], metric: str | None) -> Iterator[Figure]:
     """The figure of each primary metric, or of the one asked for."""
-    for one in thread.header.metrics:
-        if one.name == metric or (metric is None and one.primary):
-            make = functools.partial(best, thread, answers, one)
-            if (made := attempted(make, FigureKind.BEST, entry=None, metric=one.name)) is not None:
-                yield made
+    asked = (one for one in thread.header.metrics if one.name == metric or (metric is None and one.primary))
+    yield from filter(None, (best(thread, answers, one) for one in asked))
 
 
 def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry, parse_plot
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.report.figures.best_over_time import thread_figures
+from logbook_agent.report.figures.best_over_time import bests
 from logbook_agent.report.figures.by_pair import pairs
-from logbook_agent.report.figures.figure import Figure, FigureKind, attempted, failure, undrawn
+from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.figures.over_axis import metrics_of, noise, rows_of, sweep
-from logbook_agent.report.figures.over_cases import crossover
+from logbook_agent.report.figures.over_cases import crossover, forest
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer
@@ -30,26 +29,20 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
     return _told_apart(_all(findings, metric))
 
 
-def of_thread(findings: Findings) -> tuple[Figure, ...]:
-    """Those of the whole thread alone."""
-    return _told_apart(thread_figures(findings.thread, findings.answers, None))
+def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
+    """Those of the whole thread alone: the best so far of each metric, and all comparisons."""
+    every = forest(findings.answers, metric)
+    return _told_apart([*bests(findings.thread, findings.answers, metric), *([every] if every else [])])
 
 
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
-    yield from thread_figures(findings.thread, findings.answers, metric)
+    yield from of_thread(findings, metric)
     for record in findings.counting:
         yield from of_entry(findings, record, metric)
 
 
 def of_entry(findings: Findings, record: Record, metric: str | None = None) -> Iterator[Figure]:
-    """The figures of one entry; one that cannot be drawn says why."""
-    try:
-        yield from list(_of_entry(findings, record, metric))
-    except Exception as error:  # noqa: BLE001  whatever it is: the other entries have their plots
-        yield undrawn(FigureKind.SWEEP, failure(error), entry=record.id, metric=metric)
-
-
-def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterator[Figure]:
+    """The figures of one entry."""
     header, owner = findings.header, record.id
     stated = record.entry.comparison
     answer = findings.comparisons.answer_of(owner) if stated is not None else None
@@ -58,42 +51,23 @@ def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterato
         yield from _compared(answer, header.metrics, metric)
     asked = {stated.question.axis: stated.question.values} if stated is not None else {}
     orders = {axis.axis: axis.values for axis in header.matrix} | asked
-    for kind, name, make in _of_rows(record, header.metrics, metric, asked, orders):
-        if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
-            yield figure
+    if (rows := rows_of(record)) is None:
+        return
+    for name, unit in metrics_of(rows, header.metrics, metric):
+        yield from filter(
+            None,
+            (
+                sweep(rows, name, unit, header.metrics, compared=asked, orders=orders),
+                noise(rows, name, unit, header.metrics),
+            ),
+        )
 
 
 def _compared(answer: Answer, declared: Sequence[Metric], metric: str | None) -> Iterator[Figure]:
     """The plots of each metric of an answer, or of the one that is asked for."""
     for name in dict.fromkeys(f.metric for f in answer.findings if metric in (None, f.metric)):
         found = [f for f in answer.findings if f.metric == name and f.pairs]
-        makers = (
-            (FigureKind.CROSSOVER, functools.partial(crossover, answer, found)),
-            (FigureKind.PAIRS, functools.partial(pairs, answer, found, declared)),
-        )
-        for kind, make in makers:
-            if (figure := attempted(make, kind, entry=answer.entry, metric=name)) is not None:
-                yield figure
-
-
-_Made: TypeAlias = tuple[FigureKind, str, Callable[[], Figure | None]]
-
-
-def _of_rows(
-    record: Record,
-    declared: Sequence[Metric],
-    metric: str | None,
-    asked: Collection[str],
-    orders: Mapping[str, Sequence[str]],
-) -> Iterator[_Made]:
-    """The plots that need only the rows of an entry."""
-    rows = rows_of(record)
-    if rows is None:
-        return
-    for name, unit in metrics_of(rows, declared, metric):
-        make = functools.partial(sweep, rows, name, unit, declared, compared=asked, orders=orders)
-        yield FigureKind.SWEEP, name, make
-        yield FigureKind.NOISE, name, functools.partial(noise, rows, name, unit, declared)
+        yield from filter(None, (crossover(answer, found), pairs(answer, found, declared)))
 
 
 def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:
@@ -113,10 +87,7 @@ def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
     wanted = [parse_plot(name) for name in findings.records.header.plots]
     if not wanted:
         return ()
-    found = {
-        metric: tuple(thread_figures(findings.thread, findings.answers, metric))
-        for metric in {metric for _, metric in wanted}
-    }
+    found = {metric: of_thread(findings, metric) for metric in {metric for _, metric in wanted}}
     return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
 
 

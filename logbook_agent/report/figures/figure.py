@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import digest
 
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 _KEY_CHARS = 60
 # How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
-# next point; `band`: the area from `low` to `high`; `rule`: the level of one point, such as no change.
-Shape = Literal["line", "points", "steps", "band", "rule"]
+# next point; `curve`: a line without marks; `band`: the range of its first point, along the whole plot; `rule`: the
+# level of its first point, such as no change.
+Shape = Literal["line", "points", "steps", "curve", "band", "rule"]
 
 
 class FigureKind(StrEnum):
@@ -30,6 +29,7 @@ class FigureKind(StrEnum):
     CROSSOVER = "crossover"
     NOISE = "noise"
     BEST = "best"
+    FOREST = "forest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +56,21 @@ class PlotSeries:
     points: tuple[PlotPoint, ...]
     beside: bool = False
 
+    @property
+    def drawable(self) -> tuple[PlotPoint, ...]:
+        """The points that the axes have a place for: finite numbers that are not beyond all measure."""
+        return tuple(p for p in self.points if all(isinstance(v, str) or _is_plain(v) for v in (p.x, p.y)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotAxis:
-    """`unit` is empty where there is none. `names`: the points lie at names, in the order of their first mention."""
+    """`unit` is empty where there is none. `bend`: from this distance to zero on, the axis is logarithmic. `names`: the
+    points lie at names, in the order of their first mention."""
 
     name: str
     unit: str = ""
     log: bool = False
+    bend: float = 0.0
     names: tuple[str, ...] = ()
 
     @property
@@ -75,8 +82,7 @@ class PlotAxis:
 class Figure:
     """One plot. `key` names files and anchors (`moe-i8-003-sweep-tflops`: only lower-case letters, digits and `-`) and
     does not change while the entry stays. `note` states n, what the intervals are and what is left out. `entries`: the
-    IDs whose data it shows. `entry`: the one that it belongs to; None for a figure of the whole thread. `missing`: why
-    it cannot be drawn; such a figure has no series."""
+    IDs whose data it shows. `entry`: the one that it belongs to; None for a figure of the whole thread."""
 
     key: str
     kind: FigureKind
@@ -87,7 +93,6 @@ class Figure:
     note: str
     entries: tuple[str, ...]
     entry: str | None = None
-    missing: str = ""
 
     @property
     def digest(self) -> str:
@@ -103,53 +108,10 @@ def key(*parts: str) -> str:
     return "-".join(slug for slug in slugs if slug) or "figure"
 
 
-# -- figures that cannot be drawn --------------------------------------------------------------------------
-
-
-def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None) -> Figure:
-    """A figure without marks; `missing` says why."""
-    owner = entry or "thread"
-    named = " ".join(filter(None, [f"{entry}:" if entry else "", metric, kind.value]))
-    return Figure(
-        key=key(owner, kind.value, metric or ""),
-        kind=kind,
-        title=named,
-        x=PlotAxis(name=""),
-        y=PlotAxis(name=metric or ""),
-        series=(),
-        note="",
-        entries=(entry,) if entry else (),
-        entry=entry,
-        missing=why,
-    )
-
-
-def attempted(
-    make: Callable[[], Figure | None], kind: FigureKind, *, entry: str | None, metric: str | None
-) -> Figure | None:
-    """The figure that `make` returns, or one that says why `make` failed."""
-    try:
-        return make()
-    except Exception as error:  # noqa: BLE001  whatever it is: the page and the other plots do without this one
-        return undrawn(kind, failure(error), entry=entry, metric=metric)
-
-
-def failure(error: Exception) -> str:
-    """The message of an error; errors of other libraries with their type: `ZeroDivisionError: division by zero`."""
-    if isinstance(error, LogbookError):
-        return error.message
-    return f"{type(error).__name__}: {error}"
-
-
 # -- what an axis has a place for ------------------------------------------------------------------------------
 
 # Beyond these, limits of an axis are no numbers any more.
 LARGEST, SMALLEST = 1e200, 1e-200
-
-
-def is_drawable(point: PlotPoint) -> bool:
-    """Whether there is a place for a point: a finite number that is not beyond all measure."""
-    return all(isinstance(v, str) or _is_plain(v) for v in (point.x, point.y))
 
 
 def _is_plain(value: float | None) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.synopsis import cases_of
 from logbook_agent.model.values import is_number, parse_scalar
 from logbook_agent.report.figures.by_pair import SAID_CHARS, side_name, title_of
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
@@ -17,6 +18,8 @@ from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.natural_order import in_order
 
 _SHOWN_FINDINGS = 6
+# Where changes differ by this factor, their axis is compressed towards its ends.
+_BENT = 20.0
 
 
 def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
@@ -54,6 +57,48 @@ def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
         entries=(answer.entry,),
         entry=answer.entry,
     )
+
+
+def forest(answers: Sequence[Answer], metric: str | None) -> Figure | None:
+    """The change in each side and case of every comparison, by its first metric or the one asked for; None of fewer
+    than two."""
+    rows = [
+        (answer, f)
+        for answer in reversed(answers)
+        for case in cases_of(answer)
+        for f in [one for one in case if metric in (None, one.metric)][:1]
+        if f.change is not None
+    ]
+    if len(rows) < 2:
+        return None
+    names = [f"{answer.entry} {against(answer, f)}: {f.metric}" for answer, f in rows]
+    series: dict[str, list[PlotPoint]] = {}
+    for name, (answer, f) in zip(names, rows, strict=True):
+        series.setdefault(f.outcome.value, []).append(_effect(answer, name, f))
+    changes = sorted(abs(p.y) for points in series.values() for p in points if p.y)
+    reach = [end for points in series.values() for p in points for end in (p.y, p.low, p.high) if end is not None]
+    is_wide = bool(changes) and max(map(abs, reach)) >= _BENT * changes[0]
+    none = PlotPoint(x=names[0], y=0.0, said="no change", entry=rows[0][0].entry)
+    return Figure(
+        key=key("thread", "forest", metric or ""),
+        kind=FigureKind.FOREST,
+        title=f"Changes of {metric}" if metric else "Changes in every comparison",
+        x=PlotAxis(name="comparison", names=tuple(dict.fromkeys(names))),
+        y=PlotAxis(name="change", unit="%", bend=changes[0] if is_wide else 0.0),
+        series=(
+            PlotSeries(name="no change", shape="rule", points=(none,), beside=True),
+            *(PlotSeries(name=name, shape="points", points=tuple(points)) for name, points in series.items()),
+        ),
+        note="Change of A relative to B in “A against B”; bars: interval of the change"
+        + ("; the axis is compressed towards its ends." if is_wide else "."),
+        entries=tuple(dict.fromkeys(answer.entry for answer, _ in rows)),
+    )
+
+
+def against(answer: Answer, f: Finding) -> str:
+    """`int8 against none at topk=4`."""
+    where = f" at {name_of(f.case)}" if f.case else ""
+    return f"{words.subject(answer, f.side)} against {words.label(answer, answer.question.base)}{where}"
 
 
 def _effect(answer: Answer, x: float | str, f: Finding) -> PlotPoint:

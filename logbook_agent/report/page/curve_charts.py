@@ -1,26 +1,29 @@
-"""The curves of a page: figures that its script draws from data, and where there is no script, lines and a table."""
+"""The curves of a page: plain pictures, and the data from which its script draws them to be zoomed."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
+
+from markupsafe import Markup
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.units import format_value
-from logbook_agent.report.page.pictures import inert_json
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
+from logbook_agent.report.figures.svg import svg
 
 # The newest entries with curves show them; all lines of a page share so many points.
 _ENTRIES = 30
 _POINTS_OF_A_PAGE, _LEAST_POINTS, _MOST_POINTS = 40_000, 60, 2_000
-# Without a script: points of a line, and the size of the picture.
+# Points of a line in the plain picture.
 _PLAIN_POINTS = 120
-_WIDTH, _HEIGHT, _LEFT, _BELOW = 640, 220, 70, 24
 _COLUMNS = ("curve", "points shown", "first step", "last step", "first", "last", "lowest", "highest")
-_NAMED, _NAMES = 1, 8
+_NAMED = 1
 
 
 class CurveCharts:
@@ -68,7 +71,7 @@ def chart_values(key: str, data: dict[str, Any], left_out: int = 0) -> dict[str,
         "key": key,
         "title": data["title"],
         "json": inert_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)),
-        "svg": _plain(data),
+        "svg": Markup(svg(_figure(key, data), framed=False)),  # noqa: S704 - its texts are escaped there
         "columns": [{"name": name, "numeric": place >= _NAMED} for place, name in enumerate(_COLUMNS)],
         "rows": [_row(series) for series in data["series"]],
         "left_out": left_out,
@@ -83,38 +86,22 @@ def _row(series: dict[str, Any]) -> list[str]:
     return [series["label"], f"{len(xs):,}", *("not finite" if v is None else format_value(v) for v in ends)]
 
 
-def _plain(data: dict[str, Any]) -> dict[str, object]:
-    """The lines of a chart as points of a picture, with the ends of its axes."""
-    xs = [x for series in data["series"] for x in series["x"]]
-    ys = [y for series in data["series"] for y in series["y"] if y is not None]
-    low, high = (min(ys), max(ys)) if ys else (0.0, 1.0)
-    first, last = (min(xs), max(xs)) if xs else (0.0, 1.0)
-    across, up = (_WIDTH - _LEFT) / ((last - first) or 1.0), (_HEIGHT - _BELOW - 16) / ((high - low) or 1.0)
-    named = data["series"][:_NAMES] if len(data["series"]) > 1 else []
-    lines = []
-    for place, series in enumerate(data["series"]):
-        pieces: list[list[str]] = [[]]
-        for x, y in _few(series["x"], series["y"]):
-            if y is None:
-                pieces.append([])
-            else:
-                pieces[-1].append(f"{_LEFT + (x - first) * across:.0f},{_HEIGHT - _BELOW - (y - low) * up:.0f}")
-        lines += [{"colour": place % 8 + 1, "points": " ".join(piece)} for piece in pieces if piece]
-    return {
-        "width": _WIDTH,
-        "height": _HEIGHT,
-        "left": _LEFT - 8,
-        "start": _LEFT,
-        "bottom": _HEIGHT - _BELOW,
-        "below": _HEIGHT - 6,
-        "low": format_value(low),
-        "high": format_value(high),
-        "first": format_value(first),
-        "last": format_value(last),
-        "over": data["x"]["label"],
-        "lines": lines,
-        "names": [{"colour": place % 8 + 1, "text": s["label"], "y": 18 + 15 * place} for place, s in enumerate(named)],
-    }
+def _figure(key: str, data: dict[str, Any]) -> Figure:
+    """A curve is a sweep over its steps; a value that is not finite makes a gap."""
+    series = [
+        PlotSeries(
+            name=one["label"],
+            shape="curve",
+            points=tuple(
+                PlotPoint(x=x, y=math.nan if y is None else y, said=one["label"], entry=one["entry"] or "")
+                for x, y in _few(one["x"], one["y"])
+            ),
+        )
+        for one in data["series"]
+    ]
+    x, y = (PlotAxis(name=data[of]["label"], unit=data[of]["unit"] or "", log=data[of]["log"]) for of in ("x", "y"))
+    kind, title = FigureKind.SWEEP, data["title"]
+    return Figure(key=key, kind=kind, title=title, x=x, y=y, series=tuple(series), note="", entries=())
 
 
 def _few(xs: Sequence[float], ys: Sequence[float | None]) -> list[tuple[float, float | None]]:
@@ -130,3 +117,10 @@ def _few(xs: Sequence[float], ys: Sequence[float | None]) -> list[tuple[float, f
         ends = {min(known, key=lambda p: p[1] or 0.0), max(known, key=lambda p: p[1] or 0.0)}
         found += sorted(ends, key=lambda p: p[0])
     return found
+
+
+def inert_json(text: str) -> Markup:
+    """JSON that no element around it can be closed by."""
+    for sign in "<>&'":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it is markup

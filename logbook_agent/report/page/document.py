@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
+from logbook_agent.report.figures.theme import PAGE, rules
 from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
 from logbook_agent.report.page.thread_sections import counts, foot
 from logbook_agent.store.folder import Folder
@@ -22,12 +23,8 @@ from logbook_agent.text.markdown import lead, one_line
 # Answers on the card of a logbook.
 _SHOWN_LINES = 2
 _OWN = ("report.css", "report.js", "tables.js", "results.js")
-# The library, and what draws with it, in the order in which they use each other.
-_CHARTS = ASSETS.parent.parent / "charts" / "assets"
-_DRAWING = (
-    "uPlot.min.css", "charts.css",
-    "uPlot.iife.min.js", "scales.js", "drawing.js", "points.js", "picture.js", "files.js", "charts.js",
-)  # fmt: skip
+# What draws curves, where there are some.
+_CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
 _NAV = (
     ("summary", "Summary"),
     ("comparisons", "Comparisons"),
@@ -59,10 +56,11 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
     """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one."""
     there = {section.id: section.html for section in page.sections}
     nav = [(id, label, id != "entries" and _is_hidden(there.get(id, ""))) for id, label in _NAV]
+    has_curves = any(' class="chart curves"' in section.html for section in page.sections)
     return _around(
         body(page),
         live,
-        charts=True,
+        curves=has_curves or bool(live.scripts),
         title=f"{page.title} · logbook",
         name=page.title,
         nav=nav,
@@ -71,9 +69,9 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
     )
 
 
-def _around(body: Iterable[str], live: LiveParts, *, charts: bool = False, **values: object) -> Iterator[str]:
-    """HTML of a body as a document, both in pieces. With `charts`, it can draw them."""
-    style, own = _assets(charts=charts)
+def _around(body: Iterable[str], live: LiveParts, *, curves: bool = False, **values: object) -> Iterator[str]:
+    """HTML of a body as a document, both in pieces. With `curves`, it can draw them."""
+    style, own = _assets(curves=curves)
     scripts = [own, *live.scripts]
     assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
     return html_pieces(
@@ -110,12 +108,11 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def _assets(*, charts: bool) -> tuple[str, str]:
+def _assets(*, curves: bool) -> tuple[str, str]:
     """The style and the script of a page."""
-    files = [*(ASSETS / name for name in _OWN), *(_CHARTS / name for name in (_DRAWING if charts else ()))]
-    styles, scripts = ([file for file in files if file.suffix == suffix] for suffix in (".css", ".js"))
-    style, script = ("\n".join(Folder(f.parent).text(f) for f in found) for found in (styles, scripts))
-    return style, script
+    texts = {name: Folder(ASSETS).text(name) for name in (*_OWN, *(_CURVES if curves else ()))}
+    style, script = ("\n".join(t for name, t in texts.items() if name.endswith(end)) for end in (".css", ".js"))
+    return f"{style}\n{rules(PAGE)}", script
 
 
 def _safe(text: str) -> Markup:

@@ -102,9 +102,9 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": counted(len(record.runs), "run"),
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures((f for f in drawn if f.kind is not FigureKind.NOISE), entries=len(around.ids)),
+        "figures": pictures(f for f in drawn if f.kind is not FigureKind.NOISE),
         # A reader of the answer does not need them.
-        "folded_figures": pictures((f for f in drawn if f.kind is FigureKind.NOISE), entries=len(around.ids)),
+        "folded_figures": pictures(f for f in drawn if f.kind is FigureKind.NOISE),
         "charts": around.curves.of_entry(record),
     }
 

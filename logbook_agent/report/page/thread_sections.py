@@ -18,6 +18,7 @@ from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import with_unit
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
+from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.comparison_section import comparison_values
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.pictures import pictures
@@ -54,7 +55,8 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
 def _plots(around: Around) -> dict[str, object]:
     """The curves and plots of the whole thread, and where those of its entries are."""
     charts = around.curves.of_thread()
-    found = pictures(of_thread(around.findings), entries=len(around.ids), most=None)
+    # All comparisons stand above, as rows of the page.
+    found = pictures((f for f in of_thread(around.findings) if f.kind is not FigureKind.FOREST), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
         f"Only the newest {len(around.drawn)} entries show their plots; logbook plot ID draws those of the others."

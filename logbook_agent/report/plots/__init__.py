@@ -1,1 +1,1 @@
-"""Figures as SVG, by matplotlib, which is imported here alone and only when something is drawn."""
+"""`logbook plot`, and the pictures that are kept beside a view."""

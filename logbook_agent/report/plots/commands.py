@@ -15,8 +15,9 @@ from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure
+from logbook_agent.report.figures.figure_table import as_csv
+from logbook_agent.report.figures.svg import svg
 from logbook_agent.report.plots.plot_files import keep, keep_all, keep_due
-from logbook_agent.report.plots.svg import svg
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
@@ -30,11 +31,13 @@ def plot_command(
     wanted: Text = argument("[ID|METRIC]", "Plots of one entry, or of one metric. [all]"),
     kind: Sequence[str] = repeated("--kind KIND", f"Only this kind of plot: {', '.join(PLOT_KINDS)}; repeatable."),
     metric: Text = option("--metric NAME", "With an ID: only plots of this metric."),
-    out: Path | None = option("--out F.svg", "Write one plot to this file. [next to the view]", read=Path),
+    out: Path | None = option(
+        "--out F.svg", "Write one plot to this file; F.csv: its data. [next to the view]", read=Path
+    ),
     save: bool = flag("--save", "Add them to their entries, so that the view shows them."),
     common: Common,
 ) -> None:
-    """Draw measured results as SVG: sweeps, pairs, noise, best so far.
+    """Draw measured results as SVG: sweeps, pairs, noise, best so far, all comparisons.
 
     Example: logbook plot MOE-I8-003 --kind pairs --save
     """
@@ -56,15 +59,12 @@ def plot_command(
     if out is not None:
         _check_one(chosen)
         _write(out.absolute(), chosen[0])
-        files, missing = {chosen[0].key: str(out)}, {}
+        files = {chosen[0].key: str(out)}
     else:
         plots = keep_all(book, found) if wanted is None and metric is None and not kind else keep(book, chosen)
-        files = {plot.figure.key: space.shown(plot.path) for plot in plots if not plot.missing}
-        missing = {plot.figure.key: plot.missing for plot in plots if plot.missing}
-    data = [_data(figure, files.get(figure.key), missing.get(figure.key)) for figure in chosen]
-    text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen if figure.key in files)
-    space.warnings += [f"not drawn: {f.title}: {missing[f.key]}" for f in chosen if f.key in missing]
-    common.emit("plot", data, text)
+        files = {plot.figure.key: space.shown(plot.path) for plot in plots}
+    text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
+    common.emit("plot", [_data(figure, files[figure.key]) for figure in chosen], text)
 
 
 def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
@@ -122,7 +122,7 @@ def _write(path: Path, figure: Figure) -> None:
             cause="logbook plot does not create the folder of --out",
             hint=f"mkdir -p {path.parent}",
         )
-    Folder(path.parent).write(path, svg(figure))
+    Folder(path.parent).write(path, as_csv(figure) if path.suffix == ".csv" else svg(figure))
 
 
 def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:
@@ -133,13 +133,12 @@ def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[st
     return found
 
 
-def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, object]:
+def _data(figure: Figure, file: str) -> dict[str, object]:
     return {
         "key": figure.key,
         "kind": figure.kind.value,
         "title": figure.title,
         "file": file,
-        "missing": missing,
         "x": {"name": figure.x.name, "unit": figure.x.unit, "log": figure.x.log},
         "y": {"name": figure.y.name, "unit": figure.y.unit, "log": figure.y.log},
         "series": [

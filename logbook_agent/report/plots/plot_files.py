@@ -8,38 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.plotted import plot_path
 from logbook_agent.report.figures.catalogue import figures, named, named_of_thread, of_thread
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.plots.svg import is_ours, svg
+from logbook_agent.report.figures.svg import OURS, svg
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import PLOTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptPlot:
-    """A figure and its file. `changed`: the picture differs from the last one. `missing`: why there is no picture."""
+    """A figure and its file. `changed`: the picture differs from the last one."""
 
     figure: Figure
     path: Path
     changed: bool
-    missing: str = ""
 
 
 def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
-    """Draw figures into their files. Files that would not change are not written; if a figure cannot be drawn, its old
-    file is removed. Raises UsageError if matplotlib is not installed, and StoreError for a file that cannot be
-    written."""
+    """Draw figures into their files. Files that would not change are not written. Raises StoreError for a file that
+    cannot be written."""
     kept = []
     for figure in found:
-        path = plot_path(book, figure.key)
-        try:
-            text = svg(figure)
-        except CannotDraw as error:
-            _remove(book, [figure.key])
-            kept.append(KeptPlot(figure=figure, path=path, changed=False, missing=error.why))
-            continue
+        path, text = plot_path(book, figure.key), svg(figure)
         changed = _content(book, figure.key) != text
         if changed:
             book.files.make(path.parent)
@@ -93,5 +85,5 @@ def _remove(book: Book, keys: Iterable[str]) -> None:
     """Remove plots that were drawn here; what else people keep in that folder stays."""
     for key in sorted(keys):
         with suppress(StoreError):  # neither is what cannot be read
-            if is_ours(_content(book, key) or ""):
+            if (_content(book, key) or "").startswith(OURS):
                 book.files.remove(plot_path(book, key))

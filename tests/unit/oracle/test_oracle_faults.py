@@ -9,7 +9,7 @@ import pytest
 from tests.breadth import wide
 from tests.conftest import Cli, FixedClock
 from tools.oracle.campaign import Campaign
-from tools.oracle.faults import FAULTS, draw_nothing
+from tools.oracle.faults import FAULTS
 from tools.oracle.readers import disagreements
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 def test_planted_faults_are_noticed(
     cli: Cli, folder: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch, names: list[str]
 ) -> None:
-    draw_nothing(monkeypatch)
     campaign = Campaign(cli, folder, clock, monkeypatch, seed=4)
     campaign.make_known()
     assert list(disagreements(campaign.cli, campaign.folder)) == []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 from tests.conftest import Answer, Cli
@@ -89,34 +89,69 @@ def parsed(text: str) -> ET.Element:
     return ET.fromstring(text)  # noqa: S314  made by us, from hostile data: that it can be read is what is tested
 
 
-def marks(text: str) -> list[dict[str, str]]:
-    """The data of every mark, and what its title says."""
-    found = [g for g in parsed(text).iter(f"{SVG}g") if g.get("class") == "mark"]
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What a mark says, the entry that it leads to, and where its marker stands."""
+
+    said: str
+    entry: str
+    place: tuple[float, float]
+
+
+def marks(text: str) -> list[Mark]:
+    """Every mark, in the order of the picture."""
     return [
-        {
-            **{name.removeprefix("data-"): v for name, v in g.attrib.items() if name.startswith("data-")},
-            "said": g.findtext(f"{SVG}title") or "",
-        }
-        for g in found
+        Mark(
+            said=mark.findtext(f"{SVG}title") or "",
+            entry=mark.get("href", "").removeprefix("#"),
+            place=_place([*mark][-1]),
+        )
+        for mark in parsed(text).iter(f"{SVG}a")
+        if mark.get("class") == "mark"
     ]
+
+
+def _place(element: ET.Element) -> tuple[float, float]:
+    if "x" in element.attrib:
+        return float(element.attrib["x"]), float(element.attrib["y"])
+    left, down = re.match(r"M([-\d.]+) ([-\d.]+)", element.attrib["d"]).groups()  # type: ignore[union-attr]
+    return float(left), float(down)
 
 
 def texts(text: str) -> list[str]:
     return [e.text or "" for e in parsed(text).iter(f"{SVG}text")]
 
 
-def drawn_data(figure: Facts) -> list[dict[str, Any]]:
-    """What the marks of a picture have to say, from the data: curves in their order, of a band or rule one mark."""
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A text with the box that it takes: each sign as wide as 0.6 of the height of its letters."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Label) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+def labels(text: str) -> list[Label]:
+    found = []
+    for element in parsed(text).iter(f"{SVG}text"):
+        size = {"title": 14, "note": 11}.get(element.get("class", ""), 12)
+        width = 0.6 * size * len(element.text or "")
+        left = float(element.attrib["x"]) - width * {"middle": 0.5, "end": 1}.get(element.get("text-anchor", ""), 0)
+        base = float(element.attrib["y"])
+        found.append(Label(text=element.text or "", left=left, top=base - 0.75 * size, right=left + width, bottom=base))
+    return found
+
+
+def drawn_data(figure: Facts) -> list[tuple[str, str]]:
+    """What the marks of a picture have to say, and where they lead, from the data; of a band or a level one mark."""
     return [
-        {
-            "entry": p["entry"],
-            "series": s["name"],
-            "x": p["x"] if isinstance(p["x"], str) else repr(float(p["x"])),
-            "y": repr(float(p["y"])),
-            **({} if p["low"] is None else {"low": repr(float(p["low"])), "high": repr(float(p["high"]))}),
-            "n": str(p["n"]),
-            "said": p["said"],
-        }
+        (p["said"], p["entry"])
         for s in figure.series
         for p in (s["points"][:1] if s["shape"] in ("band", "rule") else s["points"])
     ]

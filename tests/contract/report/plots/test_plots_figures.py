@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 
 from tests.contract.report.plots import measured
-from tests.contract.report.plots.plots_support import Seeded, drawn_data, marks, parsed
+from tests.contract.report.plots.plots_support import Seeded, drawn_data, marks
 from tests.seams import Facts
 from tests.stored import at, number_of
 
@@ -24,6 +24,7 @@ KEYS = [
     "ep-002-noise-tflops",
     "ep-004-sweep-tflops",
     "thread-best-tflops",
+    "thread-forest",
 ]
 
 
@@ -132,8 +133,24 @@ def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
     assert [*seeded.figures("EP-000")] == ["ep-000-sweep-tflops"], "its rows, and no answer"
 
 
+def test_the_change_in_every_comparison(seeded: Seeded) -> None:
+    figure = seeded.figures()["thread-forest"]
+    answers = {i: seeded.ok("compare", i, "--json").data["answer"] for i in ("EP-001", "EP-000")}
+    expected = [
+        (entry, f["outcome"], *(100 * value for value in (f["change"], *f["interval"])))
+        for entry, answer in answers.items()
+        for f in answer["findings"]
+        if f["metric"] == "tflops"
+    ]
+    shown = [(p["entry"], s["name"], p["y"], p["low"], p["high"]) for s in figure.series[1:] for p in s["points"]]
+    assert sorted(shown) == sorted(expected)
+    assert {p["x"] for s in figure.series[1:] for p in s["points"]} == {
+        "EP-001 int8 against none: tflops",
+        *(f"EP-000 ep against none at topk={k}: tflops" for k in (1, 2, 4, 8)),
+    }
+
+
 def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
     for figure in seeded.figures().values():
-        picture = seeded.picture(figure.key)
-        assert sorted(map(repr, marks(picture))) == sorted(map(repr, drawn_data(figure))), figure.key
-        assert parsed(picture).get("data-kind") == figure.kind
+        found = [(mark.said, mark.entry) for mark in marks(seeded.picture(figure.key))]
+        assert sorted(found) == sorted(drawn_data(figure)), figure.key

@@ -1,0 +1,70 @@
+"""What stands where in a picture: marks at their values, labels that do not run into each other, axes, both themes."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations, pairwise
+
+import pytest
+
+from tests.contract.report.plots.plots_support import SVG, Seeded, labels, marks, parsed, texts
+
+pytestmark = pytest.mark.slow
+
+_NESTED = re.compile(r'<svg class="plot" viewBox="([^"]*)".*?</svg>', re.DOTALL)
+
+
+def on_the_page(seeded: Seeded) -> list[str]:
+    """The pictures of the page, as documents."""
+    seeded.ok("report", "--out", "site")
+    page = (seeded.folder / "site/ep.html").read_text()
+    return [found[0].replace("<svg", f'<svg xmlns="{SVG[1:-1]}"', 1) for found in _NESTED.finditer(page)]
+
+
+def test_no_label_runs_into_another_or_out_of_the_picture(seeded: Seeded) -> None:
+    pictures = [*seeded.pictures().values(), *on_the_page(seeded)]
+    assert len(pictures) == 8 + 2 * 7
+    for picture in pictures:
+        left, top, width, height = map(float, parsed(picture).attrib["viewBox"].split())
+        found = labels(picture)
+        for label in found:
+            assert left - 1 <= label.left, label
+            assert label.right <= left + width + 1, label
+            assert top <= label.top < label.bottom <= top + height, label
+        for one, other in combinations(found, 2):
+            assert not one.overlaps(other), (one, other)
+
+
+def test_marks_stand_at_their_values(seeded: Seeded) -> None:
+    """On a linear axis the same way for the same difference, upwards."""
+    figure = seeded.figures("EP-001", "--kind", "pairs")["ep-001-pairs-tflops"]
+    points = [p for s in figure.series for p in s["points"]]
+    down = [mark.place[1] for mark in marks(seeded.picture(figure.key))]
+    (a, low), *_, (b, high) = sorted((p["y"], at) for p, at in zip(points, down, strict=True))
+    assert high < low
+    for point, at in zip(points, down, strict=True):
+        assert at == pytest.approx(low + (high - low) * (point["y"] - a) / (b - a), abs=0.2)
+
+
+def test_an_axis_over_a_decade_is_logarithmic(seeded: Seeded) -> None:
+    seeded.ok("start", "wide", "--prefix", "W", "--metric", "time_s:min:s")
+    script = "for k in 1 10 100 1000; do echo RESULT tokens=$k time_s=0.$((k + 1000)); done"
+    seeded.ok("run", "-L", "wide", "--", "sh", "-c", script)
+    [data] = seeded.ok("plot", "W-000", "--out", "wide.svg", "--json").data
+    assert (data["x"]["log"], data["y"]["log"]) == (True, False)
+    picture = (seeded.folder / "wide.svg").read_text()
+    across = [mark.place[0] for mark in marks(picture)]
+    assert [b - a for a, b in pairwise(across)] == pytest.approx([across[1] - across[0]] * 3, abs=0.2)
+    assert {"1", "10", "100", "1,000", "tokens", "time_s (s)"} <= {*texts(picture)}
+
+
+def test_a_file_has_both_themes_its_title_and_its_note(seeded: Seeded) -> None:
+    for key, figure in seeded.figures().items():
+        picture = seeded.picture(key)
+        root = parsed(picture)
+        style = root.findtext(f"{SVG}style") or ""
+        assert "@media (prefers-color-scheme:dark)" in style
+        assert (root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc")) == (figure.title, figure.note)
+        assert root.get("aria-label") == figure.title
+        assert figure.title in " ".join(label.text for label in labels(picture))
+        assert not re.search("<script|<foreignObject|<image|@import|url[(]", picture)
