@@ -65,9 +65,10 @@ def _looker(target: AotTarget | None, devices: int | None) -> "Callable[[Case], 
         UsageError: there are not so many, or JAX finds none of the platform that it was told to use.
     """
     if target is None:
-        from bench_core.harness.environment import describe_environment, make_cpu_devices
+        from bench_core.harness.environment import describe_environment, keep_programs, make_cpu_devices
         from bench_core.harness.run import check_case
 
+        keep_programs(os.environ)
         if devices is not None:
             make_cpu_devices(devices, os.environ)
         environment = describe_environment()

@@ -66,9 +66,10 @@ def run_cases(request: Request) -> bool:
         case.require_fit()
     # Late, so that help and refusals do not wait for JAX.
     from bench_core.aot.roofline import with_roofline
-    from bench_core.harness.environment import describe_environment, make_cpu_devices
+    from bench_core.harness.environment import describe_environment, keep_programs, make_cpu_devices
     from bench_core.harness.run import Extras, run_case
 
+    keep_programs(os.environ)
     if parallel.devices is not None:
         make_cpu_devices(parallel.devices, os.environ)
     environment = describe_environment()

@@ -2,9 +2,11 @@
 
 import contextlib
 import platform
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,6 +18,9 @@ from bench_core.harness.record import DeviceGroup, Environment
 # JAX leaves these without types.
 _config: Any = jax.config
 _update: Callable[[str, Any], None] = jax.config.update
+
+# JAX removes what was not used for longest.
+_KEPT_BYTES = 1 << 30
 
 
 def describe_environment() -> Environment:
@@ -67,6 +72,31 @@ def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:
         return
     with contextlib.suppress(RuntimeError):
         _update("jax_num_cpu_devices", count)
+
+
+def keep_programs(environ: Mapping[str, str]) -> None:
+    """Let JAX keep what it compiles in the user's cache folder, where the next process loads it from. To be called
+    before JAX compiles anything.
+
+    Where JAX_COMPILATION_CACHE_DIR names a folder, that and JAX's own rules hold; JAX_ENABLE_COMPILATION_CACHE=false
+    keeps nothing. Processors of different models have folders of their own: a home may be shared by machines.
+    """
+    if _config.jax_compilation_cache_dir is not None:
+        return
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    processor = re.sub(r"\W+", "-", f"{platform.machine()} {host_cpu().model or ''}").strip("-")
+    folder = cache / "bench-core" / processor
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return  # nothing is kept where nothing can be written
+    for name, value in (
+        ("jax_compilation_cache_dir", str(folder)),
+        ("jax_compilation_cache_max_size", _KEPT_BYTES),
+        ("jax_persistent_cache_min_compile_time_secs", 0.0),
+        ("jax_persistent_cache_min_entry_size_bytes", -1),
+    ):
+        _update(name, value)
 
 
 def device_peak_bytes(devices: int = 1) -> int | None:

@@ -1,7 +1,7 @@
 """From what was measured to the row that reports it, with what a case sends."""
 
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
@@ -62,6 +62,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     inflation = case_inflation(case, measured.cost, flops, spread)
     text = None if measured.cost is None else measured.cost.text
     sent = case_sends(case, measured.plan, text, several_programs=measured.cost is None)
+    took = {name: value for name, value in asdict(measured.program.took).items() if value is not None}
     return Row(
         config=case.config(),
         environment=environment,
@@ -74,7 +75,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "tflops": typical_tflops,
             "tokens_per_s": typical_tokens_per_s,
             "time_s": statistics.median(time_s),
-            "compile_s": measured.program.compile_s,
+            **took,
             "devices_used": used,
             "check": measured.check.labels()["check"],
         },
@@ -137,7 +138,7 @@ def computed_rows(case: Case, plan: SpreadPlan) -> int:
 
 
 def _labels(case: Case, environment: Environment, measured: Measured) -> dict[str, str]:
-    labels = measured.check.labels() | {"ran": measured.ran}
+    labels = measured.check.labels() | {"ran": measured.ran, "program": measured.program.took.label}
     if any(device.used > 1 and device.platform == "cpu" for device in environment.devices):
         labels["caution"] = VIRTUAL
     idle = case.no_effect()
@@ -152,7 +153,7 @@ def _observations(measured: Measured) -> dict[str, Number]:
     slots = assignments.real + assignments.null + assignments.dropped
     return {
         "lower_s": measured.program.lower_s,
-        "compile_s": measured.program.compile_s,
+        **asdict(measured.program.took),
         "first_call_s": measured.first_call_s,
         "warmup_s": sum(measured.samples.warmup_s),
         **measured.check.observations(),

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench_core.errors import MAKING_INPUTS, NonFiniteOutput, noted
+from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
 
 
 def _fresh(like: Any) -> Any:
@@ -70,9 +71,6 @@ def require_written(outputs: Any) -> None:
             )
 
 
-Clock = Callable[[], float]
-"""Returns seconds; only differences count."""
-
 # JAX leaves this function without types.
 _ready: Callable[[Any], Any] = jax.block_until_ready
 _put: Any = jax.device_put
@@ -89,7 +87,7 @@ class Program:
     arguments: tuple[Any, ...]
     outputs: Any
     lower_s: float
-    compile_s: float
+    took: CompileTime
 
     def start(self, into: Any) -> Any:
         """Start it; `into` gives its memory away for the outputs."""
@@ -198,8 +196,7 @@ def compile_program(
     started = clock()
     lowered = lower_program(function, arguments, outputs, shardings)
     lowered_at = clock()
-    executable = lowered.compile(compiler_options=dict(options) if options else None)
-    compiled_at = clock()
+    executable, took = compile_lowered(lowered, clock, options)
     if places is not None:
         require_in_place(executable, arguments)
     return Program(
@@ -207,7 +204,7 @@ def compile_program(
         arguments=arguments,
         outputs=outputs,
         lower_s=lowered_at - started,
-        compile_s=compiled_at - lowered_at,
+        took=took,
     )
 
 
