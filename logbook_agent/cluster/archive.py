@@ -21,7 +21,7 @@ from typing import IO, BinaryIO
 
 import logbook_agent
 from logbook_agent.cluster.far import FETCHED, FOLDERS
-from logbook_agent.cluster.shell import MOST_BYTES
+from logbook_agent.cluster.session import MOST_BYTES
 from logbook_agent.model.code import Code
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.provenance.git import CodeLook

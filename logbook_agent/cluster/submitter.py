@@ -23,8 +23,7 @@ from datetime import UTC, datetime
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, completed, filled, iris
 from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
-from logbook_agent.cluster.remote import brief
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
+from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, brief, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
