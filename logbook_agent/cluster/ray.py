@@ -25,11 +25,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from logbook_agent import __version__
-from logbook_agent.cluster.archive import Files, bring, members, worker_code
+from logbook_agent.cluster.archive import bring, members
 from logbook_agent.cluster.far import FETCHED
 from logbook_agent.cluster.questions import far_source
 from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.remote import Remote
+from logbook_agent.cluster.sent_code import Files, Places, worker_code
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError

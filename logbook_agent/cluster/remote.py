@@ -7,25 +7,23 @@ closes its place for good, so that it cannot come later.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
+from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
+from logbook_agent.cluster.archive import bring, members
 from logbook_agent.cluster.questions import Questions
+from logbook_agent.cluster.sent_code import Files, Places, carried, worker_code
 from logbook_agent.cluster.shell import Shell, brief
-from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors.contract import (
     OVER,
-    STAGES,
     Followed,
     MachineFacts,
     NoAnswer,
@@ -34,11 +32,8 @@ from logbook_agent.running.executors.contract import (
     nothing_sent,
 )
 from logbook_agent.running.executors.local import log_from
-from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.folder import is_inside
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
 # Under another name first: nobody meets half of it.
@@ -51,36 +46,6 @@ _FETCH_S = 600.0
 _LOOK_S = 15.0
 # Whoever can wait for news asks again after so long.
 _NEWS_S = 2.0
-# A worker that is silent for longer never spoke.
-_MOST_SILENT_S = 1e10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where things lie on the other machine.
-
-    folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
-    python: Python 3.11 or later there, at the same path on all nodes
-    sync: whether to copy the files that git tracks or does not ignore
-    tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
-        here
-    """
-
-    folder: str = "~/.cache/logbook-agent"
-    python: str = "python3"
-    sync: bool = True
-    tree: str | None = None
-
-
-def check_places(declared: Declared, places: Places) -> None:
-    """Raises UsageError for a folder that depends on where a program is started there."""
-    for key, folder in (("folder", places.folder), ("tree", places.tree)):
-        if folder is not None and not folder.startswith(("/", "~/")):
-            raise UsageError(
-                f"{declared.what}: {key} {folder!r} is relative",
-                cause="programs on that machine start in different folders",
-                hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
-            )
 
 
 class Remote:
@@ -177,7 +142,7 @@ class Remote:
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
         try:
             told, output = self.state(spool, sent, offset, wait_s)
-            head = _sound(told)
+            head = sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
         except ToolError as error:
@@ -256,7 +221,7 @@ class Remote:
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
         self._ask_states({sent.folder: True}, 0.0)
-        return not _sound(self.looked[sent.folder]).get("is_closed")
+        return not sound(self.looked[sent.folder]).get("is_closed")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
@@ -281,7 +246,7 @@ class Remote:
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """Bring what a run has left into its spool. Raises ToolError, StoreError."""
         with tempfile.TemporaryFile() as archive:
-            if files := _files_of(self.looked.get(sent.folder)):
+            if files := files_of(self.looked.get(sent.folder)):
                 archive.write(files)
                 archive.seek(0)
             else:
@@ -309,21 +274,10 @@ class Remote:
     def carry(self, spool: Spool, work: Work) -> Work:
         """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError
         where that is not possible."""
-        repository = repository_of(Path(work.cwd))
-        if not self.places.sync:
-            return _elsewhere(work, repository, self.places.tree)
-        if repository is None:
-            raise ToolError(
-                f"cannot sync {work.cwd}",
-                cause="it is not in a git repository",
-                hint="git init, or set sync = false for this executor",
-            )
-        tree = tree_of(repository, Path(work.root), self.environ)
-        folder = f"{self.places.folder}/trees/{tree.digest}"
-        self.provide(folder, tree, is_read_only=True)
-        code, _ = code_here(work, spool, self.environ)
-        code = dataclasses.replace(code, synced=tree.digest)
-        return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
+        work, tree = carried(spool, work, self.places, self.environ)
+        if tree is not None:
+            self.provide(work.tree, tree, is_read_only=True)
+        return work
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
         """Copy these files there unless the folder, whose name is their digest, exists."""
@@ -360,59 +314,6 @@ def new_name() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
-    """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
-    program is looked for there."""
-    executable = work.executable if work.shell else ""
-    if tree is None or repository is None:
-        return dataclasses.replace(work, executable=executable)
-    cwd, root = (
-        str(Path(tree) / Path(path).resolve().relative_to(repository.top))
-        if is_inside(Path(path), repository.top)
-        else path
-        for path in (work.cwd, work.root)
-    )
-    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
-
-
 def _forget(spool: Spool) -> None:
     """Remove the note of where a run was sent, because nothing was started there."""
     spool.files.remove(SENT)
-
-
-# -- answers, of anybody who may answer there ------------------------------------------------------------
-
-
-def _sound(told: object) -> dict[str, Any]:
-    """The reported state of a run, without impossible values. Raises ToolError if it is not a mapping."""
-    if not isinstance(told, dict):
-        raise ToolError("cannot read the state of the run", cause="the answer does not come from logbook")
-    said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
-    return {
-        **told,
-        "said": brief(said) if isinstance(said, str) else None,
-        "complaint": complaint if isinstance(complaint, str) else None,
-        "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _MOST_SILENT_S else None,
-    }
-
-
-def _files_of(told: object) -> bytes:
-    """The archive that came with the news of an end; empty where there is none."""
-    files = told.get("files") if isinstance(told, dict) else None
-    try:
-        return base64.b64decode(files) if isinstance(files, str) else b""
-    except ValueError:
-        return b""
-
-
-def stage_named(text: object) -> Stage:
-    """A stage as another machine calls it."""
-    return next((stage for stage in STAGES if stage == text), "elsewhere")
-
-
-def record_of(kind: type[Any], plain: object) -> Any:
-    """A record of the far spool; None where there is none, or another version wrote it."""
-    try:
-        return None if plain is None else decode(kind, plain)
-    except CodecError:
-        return None

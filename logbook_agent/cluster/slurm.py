@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.archive import worker_code
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
+from logbook_agent.cluster.answers import stage_named
+from logbook_agent.cluster.remote import Remote, new_name
+from logbook_agent.cluster.sent_code import Places, check_places, worker_code
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode

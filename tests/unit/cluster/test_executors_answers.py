@@ -15,7 +15,8 @@ import pytest
 
 from logbook_agent.cluster import session
 from logbook_agent.cluster.jobs import job_state
-from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.remote import Remote
+from logbook_agent.cluster.sent_code import Places
 from logbook_agent.cluster.session import Session
 from logbook_agent.cluster.shell import Shell, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
