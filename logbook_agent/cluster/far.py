@@ -1,8 +1,8 @@
-"""What a client asks of another machine: it sends this file to `python3 -IS - VERB`, with a call of `main` behind it.
+"""What a client asks of another machine: it sends this file to `python3 -IS` there, with a call of `serve` behind it.
 
-The answer is a line of JSON, and whatever bytes stand behind it: of a log, or of an archive. Only the standard library
-is used, and what the question of every few seconds does not need is imported where it is needed. A run is a folder, its
-worker's spool (`store/spool.py`).
+Each request is a line of JSON, and stands for itself. Its answer is a line of JSON, and whatever bytes stand behind it,
+of a log or of an archive, in pieces. Only the standard library is used. A run is a folder, its worker's spool
+(`store/spool.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from typing import IO, Any
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
 KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
-# The pause between two looks while somebody waits for news; longer for many runs.
-LOOK_S, LOOK_OF_EACH_S = 0.2, 0.01
+# A client that asks nothing for so long has forgotten this program.
+IDLE_S = 20
+# The pauses between two looks while somebody waits for news: the first, and the longest, which grows with many runs.
+SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 # What a command prints within so long is told together.
 GATHER_S = 1.0
 PIECE_BYTES = 1 << 20
@@ -40,29 +42,69 @@ FETCHED = (
     *("worker.err", "final.json"),
 )
 
-Answer = tuple[dict[str, Any], bytes]
+OVER = ("ended", "lost", "never-started")
+# What a change of these files means is told; a sign of life is no news.
+SIGNS = ("closed", "worker.lock", "seen.json", "began.json", "final.json")
+
+# The line of an answer, and what stands behind it: bytes, or files by their names in an archive.
+Answer = tuple[dict[str, Any], "bytes | dict[str, Path]"]
 
 
-def main(verb: str, request: dict[str, Any]) -> None:
-    """Answer one request."""
-    try:
-        head, rest = VERBS[verb](**request)
-    except OSError as error:
-        sys.exit(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
-    print(json.dumps(head), flush=True)
-    sys.stdout.buffer.write(rest)
-    sys.stdout.buffer.flush()
-    if verb == "fetch":
-        pack(left_by(path_of(request["folder"])), sys.stdout.buffer)
+def serve() -> None:
+    """Answer requests, `[VERB, {NAME: VALUE}]`, one after another, until no more come."""
+    out = Pieces(sys.stdout.buffer)
+    while True:
+        signal.alarm(IDLE_S)
+        line = sys.stdin.buffer.readline()
+        signal.alarm(0)
+        if not line:
+            return
+        verb, request = json.loads(line)
+        try:
+            head, rest = VERBS[verb](**request)
+        except OSError as error:
+            said = error.strerror or str(error)
+            head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
+        out.file.write(json.dumps(head).encode() + b"\n")
+        if isinstance(rest, bytes):
+            out.write(rest)
+        else:
+            pack(rest, out)
+        out.end()
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+class Pieces:
+    """Writes bytes of an unknown length, each piece behind its own; an empty one ends them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> int:
+        if data:
+            self.file.write(b"%d\n" % len(data) + data)
+        return len(data)
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def end(self) -> None:
+        self.file.write(b"0\n")
+        self.file.flush()
 
 
 # -- what may be asked -----------------------------------------------------------------------------------
 
 
+def has(folder: str) -> Answer:
+    """Whether a folder is there."""
+    return {"has": path_of(folder).is_dir()}, b""
+
+
 def hello(code: str) -> Answer:
     """Facts of this machine, as the worker's code there finds them."""
-    if not path_of(code).is_dir():
-        return {"missing": True}, b""
     sys.path.insert(0, str(path_of(code)))
     from logbook_agent.model.codec import encode
     from logbook_agent.running.executors import local
@@ -70,11 +112,9 @@ def hello(code: str) -> Answer:
     return encode(local.hello(os.environ)), b""
 
 
-def put(works: dict[str, Any], code: str) -> Answer:
+def put(works: dict[str, Any]) -> Answer:
     """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that were
     not there yet."""
-    if not path_of(code).is_dir():
-        return {"missing": True}, b""
     folders = {}
     for text, work in works.items():
         folder = path_of(text)
@@ -86,58 +126,61 @@ def put(works: dict[str, Any], code: str) -> Answer:
 
 def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str) -> Answer:
     """Make a spool, and start a worker that outlives this process; neither where the spool is there already."""
-    place, program = path_of(folder), path_of(code)
-    if not program.is_dir():
-        return {"missing": True}, b""
+    place = path_of(folder)
     if not made(place, work):
         return {}, b""
-    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    errors = os.open(place / "worker.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     import subprocess
 
-    process = subprocess.Popen(
-        [sys.executable, "-P", str(program), "worker", str(place), "--lock", str(lock)],
-        env={**os.environ, **secrets},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        cwd="/",
-        start_new_session=True,
-        pass_fds=(lock,),
-    )
+    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    errors = os.open(place / "worker.err", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = subprocess.Popen(
+            [sys.executable, "-P", str(path_of(code)), "worker", str(place), "--lock", str(lock)],
+            env={**os.environ, **secrets},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            cwd="/",
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+    finally:
+        os.close(lock)
+        os.close(errors)
     assert process.stdin is not None  # noqa: S101
     # What becomes of a worker that is gone already, its spool tells.
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(json.dumps(work).encode())
-        process.stdin.close()
+    with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+        pipe.write(json.dumps(work).encode())
     return {}, b""
 
 
 def look(runs: dict[str, Any], wait_s: float) -> Answer:
-    """The states of runs by their folders; for each, whether its spool is to be closed where it is not there, and what
-    its state was called when it was last told. Waits until one has another."""
-    deadline = time.monotonic() + wait_s
+    """The states of runs by their folders; for each, whether its spool is to be closed where it is not there, what its
+    state was called when it was last told, and where its log is to be read from. Waits until there is news: another
+    state, a run that is over, or output, which is gathered for a moment."""
+    deadline, pause_s = time.monotonic() + wait_s, SOON_S
+    places = {text: path_of(text) for text in runs}
+    states: dict[str, dict[str, Any]] = {}
+    signs: dict[str, Any] = {}
     while True:
-        states = {text: state_of(path_of(text), close=close) for text, (close, _) in runs.items()}
-        has_news = any(states[text]["seen"] != seen for text, (_, seen) in runs.items())
-        if has_news or not waited(deadline, max(LOOK_S, LOOK_OF_EACH_S * len(runs))):
-            return {"runs": states}, b""
-
-
-def follow(folder: str, close: bool, offset: int, wait_s: float) -> Answer:
-    """The state of a run, and its log from `offset` on: after `wait_s`, or sooner when there was more of its log for a
-    moment, or it is over."""
-    place, deadline, rest = path_of(folder), time.monotonic() + wait_s, b""
-    while True:
-        state = state_of(place, close=close)
-        with contextlib.suppress(FileNotFoundError), (place / "output.log").open("rb") as log:
-            log.seek(offset)
-            rest = log.read(PIECE_BYTES)
-        deadline = min(deadline, time.monotonic() + GATHER_S) if rest else deadline
-        is_over = state["stage"] in ("ended", "lost", "never-started")
-        if is_over or len(rest) == PIECE_BYTES or not waited(deadline, LOOK_S):
-            return state, rest
+        for text, (close, _, _) in runs.items():
+            now = signs_of(places[text])
+            # The command of an orphan ends without a sign.
+            if text not in states or now != signs[text] or states[text]["stage"] == "orphaned":
+                states[text], signs[text] = state_of(places[text], close=close), now
+        read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
+        has_news = any(states[text]["seen"] != seen for text, (_, seen, _) in runs.items())
+        has_news |= any(states[text]["stage"] in OVER for text in read)
+        grown = [size_of(places[text]) - offset for text, offset in read.items()]
+        if max(grown, default=0) > 0:
+            deadline = min(deadline, time.monotonic() + GATHER_S)
+        if has_news or max(grown, default=0) >= PIECE_BYTES or not waited(deadline, pause_s):
+            break
+        pause_s = min(pause_s * 2, max(LOOK_S, LOOK_OF_EACH_S * len(runs)))
+    for text, state in states.items():
+        state |= life_of(places[text])
+    return {"runs": states}, b"".join(log_of(places[text], offset) for text, offset in read.items())
 
 
 def close(folder: str) -> Answer:
@@ -145,15 +188,15 @@ def close(folder: str) -> Answer:
     place = path_of(folder)
     # On a disk that machines share, this shows what others have written.
     os.listdir(place)  # noqa: PTH208
-    lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return {"closed": False}, b""
-    if plain(place / "final.json") is not None:
-        return {"closed": False}, b""
-    if not (place / "began.json").exists():
-        (place / "closed").touch()
+    with (place / "worker.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return {"closed": False}, b""
+        if plain(place / "final.json") is not None:
+            return {"closed": False}, b""
+        if not (place / "began.json").exists():
+            (place / "closed").touch()
     return {"closed": True}, b""
 
 
@@ -181,7 +224,7 @@ def stop(folder: str) -> Answer:
 
 def fetch(folder: str) -> Answer:
     """All that a run has left, as an archive."""
-    return {"found": path_of(folder).is_dir()}, b""
+    return {}, left_by(path_of(folder))
 
 
 def drop(folder: str) -> Answer:
@@ -198,7 +241,7 @@ def drop(folder: str) -> Answer:
 
 
 VERBS: dict[str, Callable[..., Answer]] = {
-    one.__name__: one for one in (hello, put, start, look, follow, close, stop, fetch, drop)
+    one.__name__: one for one in (has, hello, put, start, look, close, stop, fetch, drop)
 }
 
 
@@ -225,11 +268,40 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
         with contextlib.suppress(OSError):
             found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
             found["files"] = inline(left_by(place))
-    paths = [place / name for name in ("worker.lock", "began.json", "heartbeat.json")]
-    signs = [path.stat().st_mtime for path in paths if path.exists()]
-    # By the clock of this machine; None: there was no sign of a worker.
+    return found
+
+
+def signs_of(place: Path) -> list[Any]:
+    """What changes when the state of a run does."""
+    found: list[Any] = [is_held(place / "worker.lock")]
+    for name in SIGNS:
+        state = stat_of(place / name)
+        found.append(state and (state.st_mtime_ns, state.st_size))
+    with contextlib.suppress(OSError):
+        found.append(os.statvfs(place).f_bavail > 0)
+    return found
+
+
+def life_of(place: Path) -> dict[str, Any]:
+    """The last sign of life of a run's worker, and how old it is by the clock of this machine; None: there was none."""
+    states = [stat_of(place / name) for name in ("worker.lock", "began.json", "heartbeat.json")]
+    signs = [state.st_mtime for state in states if state is not None]
     silent_s = round(time.time() - max(signs), 3) if signs else None
-    return {**found, "heartbeat": plain(place / "heartbeat.json"), "silent_s": silent_s}
+    return {"heartbeat": plain(place / "heartbeat.json"), "silent_s": silent_s}
+
+
+def size_of(place: Path) -> int:
+    """How long the log of a run is."""
+    state = stat_of(place / "output.log")
+    return 0 if state is None else state.st_size
+
+
+def log_of(place: Path, offset: int) -> bytes:
+    """A piece of the log of a run."""
+    with contextlib.suppress(FileNotFoundError), (place / "output.log").open("rb") as log:
+        log.seek(offset)
+        return log.read(PIECE_BYTES)
+    return b""
 
 
 def stage_of(place: Path) -> str:
@@ -290,7 +362,7 @@ def inline(files: dict[str, Path]) -> str | None:
     return base64.b64encode(archive.getvalue()).decode()
 
 
-def pack(files: dict[str, Path], into: IO[bytes]) -> None:
+def pack(files: dict[str, Path], into: Any) -> None:
     """Write files as an archive."""
     import gzip
     import tarfile
@@ -308,6 +380,13 @@ def pack(files: dict[str, Path], into: IO[bytes]) -> None:
 
 def path_of(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - `~` may stand for no home
+
+
+def stat_of(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
 
 
 def plain(path: Path) -> Any:

@@ -25,11 +25,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from logbook_agent import __version__
-from logbook_agent.cluster.archive import Files, bring, members, worker_code
+from logbook_agent.cluster.archive import bring, members
 from logbook_agent.cluster.far import FETCHED
+from logbook_agent.cluster.questions import far_source
 from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.cluster.remote import Places, Remote, far_source
-from logbook_agent.cluster.shell import Here
+from logbook_agent.cluster.remote import Remote
+from logbook_agent.cluster.sent_code import Files, Places, worker_code
+from logbook_agent.cluster.shell import Shell
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Host
@@ -171,7 +173,7 @@ class Ray(Remote):
     devices = None
 
     def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
-        super().__init__(shell=Here(environ=environ), places=settings, environ=environ, secrets={})
+        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
         self.settings = settings
         self.jobs = jobs_at(settings.address)
         # The packages that were brought to the cluster, by the folders where the nodes unpack them.

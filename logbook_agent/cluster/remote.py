@@ -7,44 +7,33 @@ closes its place for good, so that it cannot come later.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
-import functools
-import json
 import tempfile
-import textwrap
-import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from logbook_agent.cluster import far
-from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
-from logbook_agent.cluster.far import Answer
-from logbook_agent.cluster.shell import Shell, ShellAnswer
-from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
+from logbook_agent.cluster.archive import bring, members
+from logbook_agent.cluster.questions import Questions
+from logbook_agent.cluster.sent_code import Files, Places, carried, worker_code
+from logbook_agent.cluster.shell import Shell, brief
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors.contract import (
     OVER,
-    STAGES,
     Followed,
     MachineFacts,
     NoAnswer,
     Stage,
     Submission,
-    Unavailable,
     nothing_sent,
 )
 from logbook_agent.running.executors.local import log_from
-from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.folder import is_inside
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
 # Under another name first: nobody meets half of it.
@@ -52,49 +41,11 @@ _UNPACK = (
     'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
     ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
 )
-# What a shell says when it finds no Python.
-_NO_PROGRAM = 127
-# From here on a shell counts the signals that ended a program.
-_SIGNAL = 128
-# A line of JSON is no longer where a file takes the answer.
-_MOST_HEAD_BYTES = 1 << 20
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
-# Whoever can wait for news asks again after so long: each question costs a program there.
+# Whoever can wait for news asks again after so long.
 _NEWS_S = 2.0
-# A machine that did not answer is asked nothing for so long.
-_SILENCE_S = 5.0
-# Of what an engine says, so much is kept; a worker that is silent for longer never spoke.
-_SAID_CHARS, _MOST_SILENT_S = 500, 1e10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where things lie on the other machine.
-
-    folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
-    python: Python 3.11 or later there, at the same path on all nodes
-    sync: whether to copy the files that git tracks or does not ignore
-    tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
-        here
-    """
-
-    folder: str = "~/.cache/logbook-agent"
-    python: str = "python3"
-    sync: bool = True
-    tree: str | None = None
-
-
-def check_places(declared: Declared, places: Places) -> None:
-    """Raises UsageError for a folder that depends on where a program is started there."""
-    for key, folder in (("folder", places.folder), ("tree", places.tree)):
-        if folder is not None and not folder.startswith(("/", "~/")):
-            raise UsageError(
-                f"{declared.what}: {key} {folder!r} is relative",
-                cause="programs on that machine start in different folders",
-                hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
-            )
 
 
 class Remote:
@@ -110,11 +61,12 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+        self.questions = Questions(shell, places.python)
         # What was told of runs last, by their folders; those that were not yet followed since.
         self.looked: dict[str, Any] = {}
         self._fresh: set[str] = set()
-        # Until when, by the monotonic clock, the machine is not asked again, and what failed.
-        self._silence: tuple[float, ToolError] | None = None
+        # Folders that are there.
+        self._provided: set[str] = set()
 
     @property
     def place(self) -> str | None:
@@ -130,7 +82,8 @@ class Remote:
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        found: MachineFacts | None = record_of(MachineFacts, self.ask_worker("hello", {})[0])
+        self.provide(self.code_folder, worker_code())
+        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {"code": self.code_folder})[0])
         if found is None:
             raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
         return found
@@ -189,7 +142,7 @@ class Remote:
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
         try:
             told, output = self.state(spool, sent, offset, wait_s)
-            head = _sound(told)
+            head = sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
         except ToolError as error:
@@ -211,17 +164,25 @@ class Remote:
         with contextlib.suppress(ToolError):
             self._ask_states(sent, max(wait_s, _NEWS_S) if wait_s else 0.0)
 
-    def _ask_states(self, folders: Mapping[str, bool], wait_s: float) -> None:
+    def _ask_states(self, folders: Mapping[str, bool], wait_s: float, offset: int | None = None) -> bytes:
         """Ask how far runs are, by their folders, with whether a submission that has not arrived is kept from arriving:
-        while a client submits it, it may come yet."""
+        while a client submits it, it may come yet. Of a single one, the log from `offset` on."""
         if not folders:
-            return
+            return b""
         known = {folder: self.looked.get(folder) for folder in folders}
         seen = {folder: told.get("seen") if isinstance(told, dict) else None for folder, told in known.items()}
-        runs = {folder: [close, seen[folder]] for folder, close in folders.items()}
-        found = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)[0].get("runs")
-        self.looked = {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
+        runs = {folder: [close, seen[folder], offset] for folder, close in folders.items()}
+        answer, output = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+        found = answer.get("runs")
+        self.looked |= {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
         self._fresh = set(folders)
+        return output
+
+    def ask(
+        self, verb: str, request: Mapping[str, object], *, timeout_s: float = 60.0, into: IO[bytes] | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        """As `Questions.ask`."""
+        return self.questions.ask(verb, request, timeout_s=timeout_s, into=into)
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
@@ -236,6 +197,7 @@ class Remote:
             return
         if not spool.has(FINAL):
             self.fetch(spool, sent)
+            self.looked.pop(sent.folder, None)
             self.drop(sent)
             return
         # A client that was cut off brought it. It counts all the same where its machine is gone.
@@ -250,14 +212,16 @@ class Remote:
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """Have workers started there. Raises as `Batch.start_all`."""
+        with nothing_sent():
+            self.provide(self.code_folder, worker_code())
         for item, sent in items:
-            secrets = {**self.secrets, **item.secrets}
-            self.ask_worker("start", {"folder": sent.folder, "work": encode(item.work), "secrets": secrets})
+            request = {"folder": sent.folder, "work": encode(item.work), "code": self.code_folder}
+            self.ask("start", {**request, "secrets": {**self.secrets, **item.secrets}})
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
         self._ask_states({sent.folder: True}, 0.0)
-        return not _sound(self.looked[sent.folder]).get("is_closed")
+        return not sound(self.looked[sent.folder]).get("is_closed")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
@@ -269,14 +233,11 @@ class Remote:
 
     def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
         """What its far spool tells of a run, and its log from this byte on. Raises ToolError."""
-        close = not spool.is_held()
-        if offset is not None:
-            request = {"folder": sent.folder, "close": close, "offset": offset, "wait_s": wait_s}
-            return self.ask("follow", request, timeout_s=_LOOK_S + wait_s)
-        if sent.folder not in self._fresh:
-            self._ask_states({sent.folder: close}, wait_s)
+        output = b""
+        if offset is not None or sent.folder not in self._fresh:
+            output = self._ask_states({sent.folder: not spool.is_held()}, wait_s, offset)
         self._fresh.discard(sent.folder)
-        return self.looked[sent.folder], b""
+        return self.looked[sent.folder], output
 
     def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
         """The stage of a run by what its far spool tells, and what the engine says of it. Raises ToolError."""
@@ -285,16 +246,17 @@ class Remote:
     def fetch(self, spool: Spool, sent: Sent) -> None:
         """Bring what a run has left into its spool. Raises ToolError, StoreError."""
         with tempfile.TemporaryFile() as archive:
-            if files := _files_of(self.looked.get(sent.folder)):
+            if files := files_of(self.looked.get(sent.folder)):
                 archive.write(files)
                 archive.seek(0)
             else:
                 self.ask("fetch", {"folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
+                archive.seek(0)
             try:
                 bring(spool, members(archive))
             except StoreError as error:
                 said = f"{self.name}: {error.message}"
-                self._silence = (time.monotonic() + _SILENCE_S, NoAnswer(said, cause=error.cause))
+                self.questions.silence(NoAnswer(said, cause=error.cause))
                 raise StoreError(said, cause=error.cause) from error
 
     # -- what is carried there -------------------------------------------------------------------------
@@ -312,82 +274,27 @@ class Remote:
     def carry(self, spool: Spool, work: Work) -> Work:
         """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError
         where that is not possible."""
-        repository = repository_of(Path(work.cwd))
-        if not self.places.sync:
-            return _elsewhere(work, repository, self.places.tree)
-        if repository is None:
-            raise ToolError(
-                f"cannot sync {work.cwd}",
-                cause="it is not in a git repository",
-                hint="git init, or set sync = false for this executor",
-            )
-        tree = tree_of(repository, Path(work.root), self.environ)
-        folder = f"{self.places.folder}/trees/{tree.digest}"
-        self.provide(folder, tree, is_read_only=True)
-        code, _ = code_here(work, spool, self.environ)
-        code = dataclasses.replace(code, synced=tree.digest)
-        return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
+        work, tree = carried(spool, work, self.places, self.environ)
+        if tree is not None:
+            self.provide(work.tree, tree, is_read_only=True)
+        return work
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
         """Copy these files there unless the folder, whose name is their digest, exists."""
-        if self.shell.run(["test", "-d", folder]).code == 0:
+        if folder in self._provided or self.ask("has", {"folder": folder})[0].get("has"):
+            self._provided.add(folder)
             return
         # Python keeps bytecode beside code.
         mode = "a-w" if is_read_only else "u+w"
         answer = self.shell.run(["sh", "-c", _UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
             raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
+        self._provided.add(folder)
 
     @property
     def code_folder(self) -> str:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
-
-    # -- asking ----------------------------------------------------------------------------------------
-
-    def ask_worker(self, verb: str, request: Mapping[str, object]) -> Answer:
-        """What `far.py` answers by the worker's code, which is brought there first where it is missing."""
-        found = self.ask(verb, {**request, "code": self.code_folder})
-        if "missing" not in found[0]:
-            return found
-        with nothing_sent():
-            self.provide(self.code_folder, worker_code())
-        return self.ask(verb, {**request, "code": self.code_folder})
-
-    def ask(
-        self, verb: str, request: Mapping[str, object], *, timeout_s: float = 60.0, into: IO[bytes] | None = None
-    ) -> Answer:
-        """What `far.py` answers: its line of JSON, and the bytes behind it, at which the file `into` stands where there
-        is one. Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
-        if self._silence is not None and time.monotonic() < self._silence[0]:
-            with nothing_sent():
-                raise self._silence[1]
-        # Who can see the processes of that machine sees no request.
-        program = f"{far_source()}\n\nmain({verb!r}, json.loads({json.dumps(json.dumps(request))}))\n".encode()
-        try:
-            answer = self.shell.run(
-                [self.places.python, "-IS", "-", verb], stdin=program, timeout_s=timeout_s, into=into
-            )
-            self._check(answer)
-            found = _parsed(answer.out, into, self.name)
-        except (NoAnswer, Unavailable) as error:
-            self._silence = (time.monotonic() + _SILENCE_S, error)
-            raise
-        self._silence = None
-        return found
-
-    def _check(self, answer: ShellAnswer) -> None:
-        """Raises ToolError where the program there failed."""
-        if answer.code == _NO_PROGRAM:
-            raise ToolError(
-                f"{self.places.python} not found on {self.name}",
-                cause=answer.said,
-                hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
-            )
-        if not 0 <= answer.code < _SIGNAL:
-            raise NoAnswer(f"logbook was cut off on {self.name}", cause=answer.said)
-        if answer.code != 0:
-            raise ToolError(f"logbook failed on {self.name}", cause=brief(answer.said))
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
@@ -407,87 +314,6 @@ def new_name() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
-    """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
-    program is looked for there."""
-    executable = work.executable if work.shell else ""
-    if tree is None or repository is None:
-        return dataclasses.replace(work, executable=executable)
-    cwd, root = (
-        str(Path(tree) / Path(path).resolve().relative_to(repository.top))
-        if is_inside(Path(path), repository.top)
-        else path
-        for path in (work.cwd, work.root)
-    )
-    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
-
-
 def _forget(spool: Spool) -> None:
     """Remove the note of where a run was sent, because nothing was started there."""
     spool.files.remove(SENT)
-
-
-@functools.cache
-def far_source() -> str:
-    """The text of `far.py`."""
-    return Path(far.__file__).read_text(encoding="utf-8")
-
-
-# -- answers, of anybody who may answer there ------------------------------------------------------------
-
-
-def _parsed(out: bytes, into: IO[bytes] | None, name: str) -> Answer:
-    """The line of JSON of an answer, and what stands behind it. Raises NoAnswer for one that is no answer."""
-    if into is None:
-        line, _, rest = out.partition(b"\n")
-    else:
-        into.seek(0)
-        line, rest = into.readline(_MOST_HEAD_BYTES), b""
-    try:
-        head = json.loads(line)
-    except (ValueError, RecursionError):
-        head = None
-    if not isinstance(head, dict):
-        raise NoAnswer(f"{name} did not answer a request", cause="its answer cannot be read")
-    return head, rest
-
-
-def _sound(told: object) -> dict[str, Any]:
-    """The reported state of a run, without impossible values. Raises ToolError if it is not a mapping."""
-    if not isinstance(told, dict):
-        raise ToolError("cannot read the state of the run", cause="the answer does not come from logbook")
-    said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
-    return {
-        **told,
-        "said": brief(said) if isinstance(said, str) else None,
-        "complaint": complaint if isinstance(complaint, str) else None,
-        "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _MOST_SILENT_S else None,
-    }
-
-
-def _files_of(told: object) -> bytes:
-    """The archive that came with the news of an end; empty where there is none."""
-    files = told.get("files") if isinstance(told, dict) else None
-    try:
-        return base64.b64decode(files) if isinstance(files, str) else b""
-    except ValueError:
-        return b""
-
-
-def brief(said: str) -> str:
-    """What an engine says, on one line and no longer than is kept. No word is cut: half a secret is not known as
-    one."""
-    return textwrap.shorten(said, _SAID_CHARS, placeholder=" …")
-
-
-def stage_named(text: object) -> Stage:
-    """A stage as another machine calls it."""
-    return next((stage for stage in STAGES if stage == text), "elsewhere")
-
-
-def record_of(kind: type[Any], plain: object) -> Any:
-    """A record of the far spool; None where there is none, or another version wrote it."""
-    try:
-        return None if plain is None else decode(kind, plain)
-    except CodecError:
-        return None

@@ -21,8 +21,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
-from logbook_agent.cluster.shell import Here, Shell
+from logbook_agent.cluster.answers import stage_named
+from logbook_agent.cluster.remote import Remote, new_name
+from logbook_agent.cluster.sent_code import Places, check_places, worker_code
+from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
@@ -158,7 +160,8 @@ class Slurm(Remote):
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
         works = {sent.folder: encode(item.work) for item, sent in items}
         with nothing_sent():
-            made, _ = self.ask_worker("put", {"works": works})
+            self.provide(self.code_folder, worker_code())
+            made, _ = self.ask("put", {"works": works})
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
         if not isinstance(folders, dict) or folders.keys() != works.keys():
@@ -337,7 +340,7 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
         )
     environ = workspace.environ
     shell: Shell = (
-        Here(environ=environ)
+        Shell(environ=environ)
         if settings.host is None
         else Ssh(host=settings.host, options=settings.ssh_options, environ=environ)
     )

@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from logbook_agent.cluster.remote import Places, Remote, check_places
-from logbook_agent.cluster.shell import ShellAnswer, as_text, run_program
+from logbook_agent.cluster.remote import Remote
+from logbook_agent.cluster.sent_code import Places, check_places
+from logbook_agent.cluster.shell import Shell, ShellAnswer, as_text
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Unavailable
 from logbook_agent.running.executors.table import Declared
@@ -55,19 +55,21 @@ class SshSettings(Places):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ssh:
+class Ssh(Shell):
     """Runs programs on `host` by `ssh`."""
 
-    host: str
     options: tuple[str, ...] = ()
-    environ: Mapping[str, str] = field(default_factory=dict)
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
-    ) -> ShellAnswer:
-        """As `Shell.run`. Exit code 255 is taken for a lost connection."""
-        words = self._words(argv)
-        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, into=into, host=self.host)
+    def words(self, argv: Sequence[str]) -> list[str]:
+        program = find_program("ssh", self.environ)
+        if program is None:
+            raise ToolError("ssh not found", cause="it is not on PATH", hint="install openssh-client")
+        control = f"ControlPath={private_folder(self.environ)}/%C"
+        settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
+        return [program, *self.options, *settings, "-o", control, "--", str(self.host), as_text(argv)]
+
+    def checked(self, answer: ShellAnswer) -> ShellAnswer:
+        """As `Shell.checked`. Exit code 255 is taken for a lost connection."""
         # Below zero, a signal has ended ssh itself.
         if 0 <= answer.code != _NO_CONNECTION:
             return answer
@@ -75,14 +77,6 @@ class Ssh:
         for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
             kind = possible if any(text in answer.err for text in texts) else kind
         raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
-
-    def _words(self, argv: Sequence[str]) -> list[str]:
-        program = find_program("ssh", self.environ)
-        if program is None:
-            raise ToolError("ssh not found", cause="it is not on PATH", hint="install openssh-client")
-        control = f"ControlPath={private_folder(self.environ)}/%C"
-        settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
-        return [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
 
 
 def private_folder(environ: Mapping[str, str]) -> Path:

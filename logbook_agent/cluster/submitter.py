@@ -9,27 +9,25 @@ answer was lost is found again by its name, and never sent twice.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import json
-import re
 import shlex
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from logbook_agent.cluster.archive import code_here
-from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
-from logbook_agent.cluster.remote import brief
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
+from logbook_agent.cluster.job_launcher import GONE, JobLauncher, checked
+from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
+from logbook_agent.cluster.jobs import Fate, end_of, hidden_values, keep_log, without_values
+from logbook_agent.cluster.sent_code import code_here
+from logbook_agent.cluster.shell import brief, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, NoAnswer, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
@@ -45,16 +43,10 @@ from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.shell_words import split_env_words
 from logbook_agent.text.times import stamp
 
-# A submission without an answer may still be on its way for so long. The clocks of two machines, or of one at two
-# times, may differ by the second.
+# A submission without an answer may still be on its way for so long.
 _SETTLE_S = 300.0
-_SLACK_S = 24 * 3600.0
-_GONE = "gone"
 # A job is asked about after this, and no more often than this part of its age.
 _FIRST_S, _PER_AGE = 1.0, 20.0
-_MOST_LOG_BYTES = 256 * 2**20
-# Whoever only looks waits no longer for an answer.
-_LOOK_S = 30.0
 # A log that grows for so many times as long as logs may lag is not waited for.
 _MOST_LAGS = 10
 _STAGES: dict[Fate, Stage] = {
@@ -84,21 +76,21 @@ class Submitter:
             return
         if (limit_s := work.timeout_s or work.stall_s) is not None:
             raise no_timeout(ToolError, self.place, limit_s)
-        templates = self._templates(work)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
         spool.files.write(WORK, plain)
-        spool.write_began(self._began(spool, work, templates))
+        spool.write_began(self._began(spool, work))
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
         sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
-        if sent.is_typed and self._found(work, templates, sent) is not None:
+        launcher = self._launcher(whole)
+        if sent.is_typed and launcher.find(sent) is not None:
             raise ToolError(
                 f"a job named {sent.name} already exists",
                 cause="the output of the two could not be told apart",
                 hint="choose another --job-name, or leave it out",
             )
         spool.write_sent(sent)
-        job = self._submit(whole, templates, sent)
+        job = launcher.submit(sent)
         if job is not None:
             spool.write_sent(dataclasses.replace(sent, job=job))
 
@@ -131,34 +123,25 @@ class Submitter:
         sent = spool.sent()
         if sent is None or spool.has(FINAL):
             return
-        work = self._work(spool)
-        templates = self._templates(work)
-        job = sent.job or self._found(work, templates, sent)
-        if job is None or not templates.stop:
-            raise ToolError(
-                f"{self.place} cannot stop {sent.name}",
-                cause="no job of this name is known yet" if templates.stop else "its settings have no `stop`",
-            )
-        self._checked(self._run(work, filled(templates.stop, id=job)))
+        self._launcher(self._work(spool)).stop(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
         sent = spool.sent()
         if sent is None or sent.job is None or spool.has(FINAL):
             return
-        work = self._work(spool)
-        templates = self._templates(work)
-        job = self._asked(work, templates, sent.job)
+        launcher = self._launcher(self._work(spool))
+        job = launcher.state(sent.job)
         if _STAGES[job.fate] not in OVER:
             raise ToolError(f"{sent.job} runs again: {job.said}", cause=f"{self.place} had reported its end")
         if job.fate in ("lost", "never-started"):
-            if job.fate == "lost" and job.state != _GONE:
-                self._bring_log(spool, work, templates, sent)
+            if job.fate == "lost" and job.state != GONE:
+                self._bring_log(spool, launcher, sent)
             spool.files.write(ERRORS, f"{sent.job}: {job.said}\n".encode())
             return
-        problems = self._bring_log(spool, work, templates, sent)
-        problems += self._wait_for_log(spool, templates.log_lag_s)
-        spool.write_end(end_of(spool, work, job, problems))
+        problems = self._bring_log(spool, launcher, sent)
+        problems += self._wait_for_log(spool, launcher.templates.log_lag_s)
+        spool.write_end(end_of(spool, launcher.work, job, problems))
 
     def _wait_for_log(self, spool: Spool, lag_s: float) -> Sequence[Problem]:
         """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
@@ -177,7 +160,7 @@ class Submitter:
         if self._given.find:
             own, words = split_env_words(filled(self._given.find, name="hello"))
             answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
-            self._checked(answer)
+            checked(answer, self.place)
         return MachineFacts()
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
@@ -208,8 +191,8 @@ class Submitter:
 
     # -- submitting ------------------------------------------------------------------------------------
 
-    def _templates(self, work: Work) -> JobTemplates:
-        return self._given
+    def _launcher(self, work: Work) -> JobLauncher:
+        return JobLauncher(templates=self._given, place=self.place, work=work, environ=self._environ)
 
     def _work(self, spool: Spool) -> Work:
         """The work that was submitted, without its secrets."""
@@ -228,42 +211,9 @@ class Submitter:
         name = f"{work.entry}-{work.run:02d}-{uuid.uuid4().hex[:8]}".lower()
         return Sent(name=name, at=time.time())
 
-    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
-        """The submission with the name of its job."""
-        _, words = split_env_words(templates.submit)
-        place = next((place for place, word in enumerate(words) if "{name}" in word), None)
-        argv = [work.executable, *work.argv[1:]]
-        return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
-
-    def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
-        """Submit the job; its ID, or None if it is unknown whether there is one. Raises ToolError if there is none."""
-        answer, job = None, None
-        with contextlib.suppress(NoAnswer):
-            answer = self._run(work, self._named(work, templates, sent))
-        is_refused = answer is not None and answer.code != 0
-        if answer is not None and not is_refused:
-            printed = (answer.out.decode("utf-8", "replace"), "" if templates.id == LAST_WORD else answer.err)
-            job = next(filter(None, (_job_of(re.search(templates.id, text)) for text in printed)), None)
-        if job is None:
-            try:
-                job = self._found(work, templates, sent)
-            except ToolError:
-                return None
-        if job is None and answer is not None and is_refused:
-            raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
-        return job
-
-    def _found(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
-        """The job of this name; None where there is none. Raises ToolError when that cannot be asked."""
-        if not templates.find:
-            return None
-        answer = self._checked(self._run(work, filled(templates.find, name=sent.name), most_s=_LOOK_S))
-        pattern = templates.found.replace("{name}", re.escape(sent.name))
-        return _job_of(re.search(pattern, answer.out.decode("utf-8", "replace")))
-
-    def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
+    def _began(self, spool: Spool, work: Work) -> Began:
         """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
-        code, problems = code_here(work, spool, self._environ) if templates.syncs else (None, ())
+        code, problems = code_here(work, spool, self._environ) if self._given.syncs else (None, ())
         return Began(started=_now(), host=Host(), code=code, problems=noted(*problems))
 
     # -- asking --------------------------------------------------------------------------------------
@@ -279,79 +229,38 @@ class Submitter:
 
     def _look(self, spool: Spool, sent: Sent, *, with_log: bool) -> Stage:
         """Ask for the stage of a job and keep it."""
-        work = self._work(spool)
-        templates = self._templates(work)
+        launcher = self._launcher(self._work(spool))
         if sent.job is None:
-            job = self._found(work, templates, sent)
+            job = launcher.find(sent)
             if job is None:
-                return self._missing(spool, templates, sent)
+                return self._missing(spool, sent)
             sent = dataclasses.replace(sent, job=job)
             spool.write_sent(sent)
         assert sent.job is not None  # noqa: S101
-        found = self._asked(work, templates, sent.job)
+        found = launcher.state(sent.job)
         stage = _STAGES[found.fate]
         if with_log and stage in ("running", "ended"):
-            self._bring_log(spool, work, templates, sent)
+            self._bring_log(spool, launcher, sent)
         size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
         spool.write_heartbeat(Heartbeat(at=_now(), bytes=size))
         spool.write_seen(Seen(stage=stage, said=brief(found.said)))
         return stage
 
-    def _missing(self, spool: Spool, templates: JobTemplates, sent: Sent) -> Stage:
+    def _missing(self, spool: Spool, sent: Sent) -> Stage:
         """The stage of a submission that no job is known of."""
         if spool.is_held() or abs(time.time() - sent.at) < _SETTLE_S:
             return "sent"
-        stage: Stage = "never-started" if templates.find else "lost"
-        why = f"no job {sent.name} appeared" if templates.find else "the launcher did not print the ID of the job"
+        stage: Stage = "never-started" if self._given.find else "lost"
+        why = f"no job {sent.name} appeared" if self._given.find else "the launcher did not print the ID of the job"
         spool.files.write(ERRORS, f"{why}\n".encode())
         spool.write_seen(Seen(stage=stage))
         return stage
 
-    def _asked(self, work: Work, templates: JobTemplates, job: str) -> JobState:
-        """What the launcher tells of a job. Raises ToolError when it tells nothing."""
-        answer = self._run(work, filled(templates.state, id=job), most_s=_LOOK_S)
-        if answer.code != 0 and templates.gone and re.search(templates.gone, answer.err) is not None:
-            return JobState(state=_GONE, fate="lost", reason=answer.said)
-        text = self._checked(answer).out.decode("utf-8", "replace")
-        found = job_state(text, templates.facts, templates.states)
-        if found is None:
-            raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
-        return found
-
-    def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[Problem]:
+    def _bring_log(self, spool: Spool, launcher: JobLauncher, sent: Sent) -> list[Problem]:
         """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
-        since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
-        words = filled(templates.logs, id=sent.job or "", since=since)
-        answer = self._checked(self._run(work, words, most_bytes=_MOST_LOG_BYTES))
         hide = functools.partial(without_values, spool.folder.name, sent.values)
-        return keep_log(spool, work, answer.out, templates.line, templates.log_lines, hide)
-
-    def _run(
-        self,
-        work: Work,
-        argv: Sequence[str],
-        *,
-        most_s: float = float("inf"),
-        most_bytes: int = MOST_ANSWER_BYTES,
-    ) -> ShellAnswer:
-        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
-        own, words = split_env_words(argv)
-        hidden = {place.removeprefix("env.") for place in work.hidden}
-        env = {name: value for name, value in work.env.items() if name not in hidden}
-        environ = {**self._environ, **env, **own}
-        timeout_s = min(most_s, self._given.timeout_s)
-        return run_program(words, environ, stdin=b"", timeout_s=timeout_s, cwd=work.cwd, most_bytes=most_bytes)
-
-    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
-        if answer.code != 0:
-            raise ToolError(f"{self.place} does not answer", cause=answer.said)
-        return answer
-
-
-def _job_of(found: re.Match[str] | None) -> str | None:
-    """The ID of a job; None for a word that a launcher would take for an option."""
-    job = None if found is None else found[1]
-    return None if not job or job.startswith("-") else job
+        given = launcher.templates
+        return keep_log(spool, launcher.work, launcher.log(sent), given.line, given.log_lines, hide)
 
 
 class Typed(Submitter):
@@ -361,8 +270,17 @@ class Typed(Submitter):
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(iris(("iris",)), place="iris", environ=environ)
 
-    def _templates(self, work: Work) -> JobTemplates:
-        return iris((work.executable, *work.argv[1 : _line(work).base]))
+    def _launcher(self, work: Work) -> JobLauncher:
+        line = _line(work)
+        options = line.base + len(("job", "run"))
+        name = () if line.name is not None else ("--job-name={name}",)
+        return JobLauncher(
+            templates=iris((work.executable, *work.argv[1 : line.base])),
+            place=self.place,
+            work=work,
+            environ=self._environ,
+            typed=((work.executable, *work.argv[1:options]), name, work.argv[options:]),
+        )
 
     def _sent(self, work: Work) -> Sent:
         line = _line(work)
@@ -374,12 +292,6 @@ class Typed(Submitter):
             )
         sent = super()._sent(work)
         return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
-
-    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
-        line = _line(work)
-        options = line.base + len(("job", "run"))
-        own = [f"--job-name={sent.name}"] if line.name is None else []
-        return [work.executable, *work.argv[1:options], *own, *work.argv[options:]]
 
 
 def _line(work: Work) -> known.IrisLine:

@@ -12,17 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.features import needed_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
 from logbook_agent.running.launch.process import JobOutcome, Sinks
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
 from logbook_agent.text.shell_words import command_line, split_env_word, split_env_words
+
+if TYPE_CHECKING:
+    # Workers import this module, and need no logbook.
+    from logbook_agent.store.workspace import Workspace
 
 T = TypeVar("T")
 # Python code of this process as a run: it hands on its output, and says how it ended.

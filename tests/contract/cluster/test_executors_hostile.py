@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.contract.cluster import relay
 from tests.contract.running.executors.conftest import settings, wait_for
 from tests.contract.running.measured import measured
 from tests.seams import set_size
@@ -25,17 +26,20 @@ case "$(cat {mode} 2>/dev/null) $word" in
   stall*) exec sleep 60 ;;
   flood*) exec head --bytes=300M /dev/zero ;;
   garbage*) echo '<html>not what you think</html>' ;;
-  bomb*fetch) echo '{{"found": true}}'; exec cat {bomb}/bomb.tgz ;;
+  bomb*) exec {relay} "$word" ;;
   *) exec sh -c "$word" ;;
 esac
 """
 BOMB = """
 import gzip, io, sys, tarfile
-with gzip.open(sys.argv[1], "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as tar:
-    for name in ("output.log", "final.json"):
-        entry = tarfile.TarInfo(name)
-        entry.size = 700 * 2**20
-        tar.addfile(entry, open("/dev/zero", "rb"))
+with gzip.GzipFile(fileobj=(archive := io.BytesIO()), mode="wb", compresslevel=1) as packed:
+    with tarfile.open(fileobj=packed, mode="w|") as tar:
+        for name in ("output.log", "final.json"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 700 * 2**20
+            tar.addfile(entry, open("/dev/zero", "rb"))
+with open(sys.argv[1], "wb") as answer:
+    answer.write(b"{}\\n%d\\n" % len(archive.getvalue()) + archive.getvalue() + b"0\\n")
 """
 MOST_BYTES = 200 * 2**20
 
@@ -46,7 +50,8 @@ def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     mode = tmp_path / "mode"
     (tmp_path / "bin").mkdir()
     ssh = tmp_path / "bin/ssh"
-    ssh.write_text(SSH.format(mode=mode, bomb=tmp_path))
+    ssh.write_text(SSH.format(mode=mode, relay=tmp_path / "relay"))
+    relay.write(tmp_path / "relay", ["sh", "-c"], "fetch", mode, answer=str(tmp_path / "bomb"))
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{ssh.parent}{os.pathsep}{os.environ['PATH']}")
     settings().write_text(
@@ -98,7 +103,7 @@ def test_a_machine_that_stalls_is_asked_once(
 
 @pytest.mark.wide
 def test_an_archive_that_unpacks_to_too_much_is_bounded(box: Path, started: Cli, folder: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", BOMB, str(tmp_path / "bomb.tgz")], check=True)
+    subprocess.run([sys.executable, "-c", BOMB, str(tmp_path / "bomb")], check=True)
     box.write_text("bomb")
     (folder / "go").touch()
     text = wait_for(lambda: said if "far.example" in (said := status(folder)[0]) else None)

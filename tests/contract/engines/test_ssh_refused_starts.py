@@ -46,7 +46,8 @@ def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """Have another `ssh`, outside of the project, which fails so while there is a file `refuse`."""
     (folder.parent / "bin").mkdir()
     wrapper = folder.parent / "bin/ssh"
-    relay.write(wrapper, how, folder, program("ssh"))
+    said = relay.SAID[how]
+    relay.write(wrapper, [program("ssh")], "start", folder / "refuse", said=said, passes=how == "after")
     monkeypatch.setenv("PATH", str(wrapper.parent), prepend=os.pathsep)
 
 
@@ -79,7 +80,7 @@ def test_starts_that_fail_for_a_while(
     write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) != 2 ] || touch refuse\n")
     refusing(box.folder, monkeypatch, how)
     client = sweep(box, *at_once)
-    wait_for(lambda: (box.folder / "tried").exists())
+    wait_for(lambda: (box.folder / "refuse.met").exists())
     (box.folder / "refuse").unlink()
     out, err = client.communicate(timeout=120)
     assert client.returncode == 0, err

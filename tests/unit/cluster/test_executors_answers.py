@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import io
 import os
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
 
-from logbook_agent.cluster import shell
+from logbook_agent.cluster import session
 from logbook_agent.cluster.jobs import job_state
-from logbook_agent.cluster.remote import Places, Remote
-from logbook_agent.cluster.shell import ShellAnswer, run_program
+from logbook_agent.cluster.remote import Remote
+from logbook_agent.cluster.sent_code import Places
+from logbook_agent.cluster.session import Session
+from logbook_agent.cluster.shell import Shell, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import NoAnswer
@@ -38,20 +39,27 @@ _FOLDER = "~/far/spools/a"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answering:
-    """A machine that answers everything with the same, by whatever way it is asked."""
+class Login(Shell):
+    """A machine whose Slurm says so of a job."""
 
-    head: dict[str, Any]
-    rest: bytes = b"x"
     host: str | None = "somewhere"
+    environ: Mapping[str, str] = field(default_factory=dict)
+    out: bytes = b""
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
-    ) -> ShellAnswer:
-        out = json.dumps(self.head).encode() + b"\n" + self.rest
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
+
+
+def _answers(far: Remote, head: dict[str, Any], rest: bytes = b"x") -> Remote:
+    """Have a machine answer everything with the same."""
+
+    def ask(verb: str, request: object, *, timeout_s: float = 0, into: IO[bytes] | None = None) -> tuple[Any, bytes]:
         if into is not None:
-            into.write(out)
-        return ShellAnswer(code=0, out=b"" if into is not None else out)
+            into.write(rest)
+        return head, rest
+
+    vars(far)["ask"] = ask
+    return far
 
 
 def _heads() -> list[dict[str, Any]]:
@@ -68,11 +76,9 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         spool.files.make()
         spool.write_sent(Sent(folder=_FOLDER))
     for head in _heads():
-        machine = Answering(head=head)
-        for far in (
-            Remote(shell=machine, places=Places(), environ=environ, secrets={}),
-            Slurm(shell=machine, settings=SlurmSettings(), environ=environ),
-        ):
+        remote = Remote(shell=Login(), places=Places(), environ=environ, secrets={})
+        for far in (remote, Slurm(shell=Login(), settings=SlurmSettings(), environ=environ)):
+            _answers(far, head)
             for call in (far.follow, far.stop, far.collect):
                 with contextlib.suppress(LogbookError):
                     call(spools[0])
@@ -83,39 +89,20 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
 
 
 def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    def filled(script: str) -> bytes:
-        with tempfile.TemporaryFile() as file:
-            run_program((sys.executable, "-SEc", script), os.environ, stdin=b"", timeout_s=20, into=file, host="box")
-            file.seek(0)
-            return file.read()
+    def answer(script: str) -> tuple[bytes, bytes]:
+        asked, rest = Session([sys.executable, "-SEc", script], os.environ, b"", name="box"), io.BytesIO()
+        return asked.ask(b"?", timeout_s=20, into=rest), rest.getvalue()
 
-    slow = "import os, time; os.write(1, b'half of it'); time.sleep(60)"
-    assert filled("print('all of it')") == b"all of it\n"
-    monkeypatch.setattr(shell, "_STALL_S", 0.1)
+    whole = "import os, time; os.write(1, b'{}\\n3\\nall6\\n of it0\\n'); time.sleep(60)"
+    slow = "import os, time; os.write(1, b'{}\\n9\\nhalf'); time.sleep(60)"
+    assert answer(whole) == (b"{}", b"all of it")
+    monkeypatch.setattr(session, "_STALL_S", 0.1)
     with pytest.raises(NoAnswer, match=r"box did not answer within 0\.1 s"):
-        filled(slow)
-    monkeypatch.setattr(shell, "_STALL_S", 20.0)
-    monkeypatch.setattr(shell, "MOST_BYTES", 9)
+        answer(slow)
+    monkeypatch.setattr(session, "_STALL_S", 20.0)
+    monkeypatch.setattr(session, "MOST_BYTES", 8)
     with pytest.raises(NoAnswer, match="box answered with more than 0 MiB"):
-        filled(slow)
-
-
-@dataclass(slots=True)
-class Waiting:
-    """A login node whose job waits, for a reason that changes."""
-
-    reason: str = "Priority"
-    host: str | None = "login"
-
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: IO[bytes] | None = None
-    ) -> ShellAnswer:
-        told = (
-            f"12|a|PENDING|{self.reason}|"
-            if argv[0] == "squeue"
-            else json.dumps({"runs": {_FOLDER: {"stage": "sent"}}})
-        )
-        return ShellAnswer(code=0, out=f"{told}\n".encode())
+        answer(whole)
 
 
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
@@ -123,11 +110,11 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path))
     spool.files.make()
     spool.write_sent(Sent(folder=_FOLDER))
-    login = Waiting()
     secret = "hf_" + "Zk4" * 12
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
-        login.reason = reason
-        Slurm(shell=login, settings=SlurmSettings(), environ=environ).follow(spool)
+        login = Login(out=f"12|a|PENDING|{reason}|\n".encode())
+        far = Slurm(shell=login, settings=SlurmSettings(), environ=environ)
+        _answers(far, {"runs": {_FOLDER: {"stage": "sent"}}}).follow(spool)
         seen = spool.seen()
         assert seen is not None
         assert seen.said is not None

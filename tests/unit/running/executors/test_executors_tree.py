@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cluster.archive import tree_of
+from logbook_agent.cluster.sent_code import tree_of
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.tree import own_tree
 from logbook_agent.running.worker.work import Work

@@ -1,0 +1,200 @@
+"""The code that a run needs on another machine: the part of this package that a worker needs, and the user's working
+tree, each under a digest of its content.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import logbook_agent
+from logbook_agent.model.code import Code
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.provenance.git import CodeLook
+from logbook_agent.running.provenance.git_calls import read_git
+from logbook_agent.running.worker.perform import keep_code
+from logbook_agent.running.worker.tree import digest_of
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.folder import is_inside
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.spool import Spool
+
+# The rooms that a worker uses, with the features that read results, keep files and keep points; what starts it.
+_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts", "curves")
+_TOP = ("__init__.py", "worker.py", "features.py")
+_MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
+# More than this is data, not code.
+MOST_TREE_BYTES = 100 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things lie on the other machine.
+
+    folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
+    python: Python 3.11 or later there, at the same path on all nodes
+    sync: whether to copy the files that git tracks or does not ignore
+    tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
+        here
+    """
+
+    folder: str = "~/.cache/logbook-agent"
+    python: str = "python3"
+    sync: bool = True
+    tree: str | None = None
+
+
+def check_places(declared: Declared, places: Places) -> None:
+    """Raises UsageError for a folder that depends on where a program is started there."""
+    for key, folder in (("folder", places.folder), ("tree", places.tree)):
+        if folder is not None and not folder.startswith(("/", "~/")):
+            raise UsageError(
+                f"{declared.what}: {key} {folder!r} is relative",
+                cause="programs on that machine start in different folders",
+                hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Files by their places, and the digest that names them; those in `executable` may be executed."""
+
+    digest: str
+    contents: Mapping[str, bytes]
+    executable: frozenset[str] = frozenset()
+    links: Mapping[str, str] | None = None
+
+    def archive(self) -> bytes:
+        """A tar file of them, compressed; the same bytes for the same files."""
+        buffer = io.BytesIO()
+        with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+            for place, content in sorted(self.contents.items()):
+                entry = tarfile.TarInfo(place)
+                entry.size, entry.mode = len(content), 0o755 if place in self.executable else 0o644
+                tar.addfile(entry, io.BytesIO(content))
+            for place, target in sorted((self.links or {}).items()):
+                entry = tarfile.TarInfo(place)
+                entry.type, entry.linkname = tarfile.SYMTYPE, target
+                tar.addfile(entry)
+        return buffer.getvalue()
+
+
+def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Mapping[str, str]) -> Files:
+    manifest = {
+        place: f"{'x' if place in executable else 'f'} {hashlib.sha256(content).hexdigest()}"
+        for place, content in contents.items()
+    }
+    manifest |= {place: f"l {target}" for place, target in links.items()}
+    return Files(digest=digest_of(manifest), contents=contents, executable=executable, links=dict(links))
+
+
+@functools.cache
+def worker_code() -> Files:
+    """The part of this package that a worker needs, with a `__main__.py` to start it: the client's own version."""
+    top = Path(logbook_agent.__file__).parent
+    rooms = [*(top / name for name in _TOP), *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
+    contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
+    return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
+
+
+def carried(spool: Spool, work: Work, places: Places, environ: Mapping[str, str]) -> tuple[Work, Files | None]:
+    """The work as it holds on the other machine, and the files of its tree there. Raises ToolError where that is not
+    possible."""
+    repository = repository_of(Path(work.cwd))
+    if not places.sync:
+        return _elsewhere(work, repository, places.tree), None
+    if repository is None:
+        raise ToolError(
+            f"cannot sync {work.cwd}",
+            cause="it is not in a git repository",
+            hint="git init, or set sync = false for this executor",
+        )
+    tree = tree_of(repository, Path(work.root), environ)
+    folder = f"{places.folder}/trees/{tree.digest}"
+    code, _ = code_here(work, spool, environ)
+    code = dataclasses.replace(code, synced=tree.digest)
+    return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder), tree
+
+
+def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
+    """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
+    program is looked for there."""
+    executable = work.executable if work.shell else ""
+    if tree is None or repository is None:
+        return dataclasses.replace(work, executable=executable)
+    cwd, root = (
+        str(Path(tree) / Path(path).resolve().relative_to(repository.top))
+        if is_inside(Path(path), repository.top)
+        else path
+        for path in (work.cwd, work.root)
+    )
+    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
+
+
+def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
+    """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
+    untracked files are kept in the client's spool."""
+    found = CodeLook(Path(work.cwd), Path(work.root), work.argv, environ, work.rules).facts()
+    kept = keep_code(found, files=spool.files, redactor=spool.redactor())
+    return kept, found.problems
+
+
+def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> Files:
+    """The files of a working tree that git tracks or does not ignore, as they are now, without the folder `root` of
+    logbooks. Raises ToolError where git cannot list them, and above 100 MiB."""
+    contents: dict[str, bytes] = {}
+    executable: set[str] = set()
+    links: dict[str, str] = {}
+    size = 0
+    for path in _listed(repository.top, environ):
+        if path.is_relative_to(root):
+            continue
+        place = path.relative_to(repository.top).as_posix()
+        try:
+            if path.is_symlink():
+                links[place] = os.readlink(path)  # noqa: PTH115 - as it is written
+                continue
+            if not path.is_file():
+                continue  # deleted
+            contents[place] = path.read_bytes()
+        except OSError as error:
+            raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
+        if os.access(path, os.X_OK):
+            executable.add(place)
+        size += len(contents[place])
+        if size > MOST_TREE_BYTES:
+            raise ToolError(
+                f"{repository.top} has more than {MOST_TREE_BYTES // 2**20} MiB to sync",
+                cause="git tracks large files, or does not ignore them",
+                hint="add them to .gitignore, or set sync = false and tree for this executor",
+            )
+    return _files(contents, frozenset(executable), links)
+
+
+def _listed(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """The files of a working tree, with those of its submodules and of other repositories in it."""
+    words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        answer = read_git(top, words, environ)
+    except StoreError as error:
+        raise ToolError("cannot list the files to sync", cause=error.message, hint=f"git -C {top} status") from error
+    if answer.code != 0:
+        raise ToolError(
+            "cannot list the files to sync", cause=f"git ends with {answer.code}", hint=f"git -C {top} status"
+        )
+    for place in sorted({os.fsdecode(place) for place in answer.out.split(b"\0") if place}):
+        path = top / place
+        if path.is_symlink() or not path.is_dir():
+            yield path
+        # A submodule that was not fetched is an empty folder.
+        elif (path / ".git").exists():
+            yield from _listed(path, environ)
