@@ -16,8 +16,8 @@ from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, Pl
 from logbook_agent.report.figures.figure_words import name_of, number_axis, span_of
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.natural_order import in_order
+from logbook_agent.text.shell_words import assignments
 
-_SHOWN_FINDINGS = 6
 # Where changes differ by this factor, their axis is compressed towards its ends.
 _BENT = 20.0
 
@@ -53,7 +53,7 @@ def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
                 for name, own in series.items()
             ),
         ),
-        note=". ".join(filter(None, [pairs, crossing, _findings_text(answer, found)])) + ".",
+        note=". ".join(filter(None, [pairs, crossing])) + ".",
         entries=(answer.entry,),
         entry=answer.entry,
     )
@@ -67,7 +67,7 @@ def forest(answers: Sequence[Answer], metric: str | None) -> Figure | None:
         for answer in reversed(answers)
         for case in cases_of(answer)
         for f in [one for one in case if metric in (None, one.metric)][:1]
-        if f.change is not None
+        if f.change is not None and math.isfinite(f.change)
     ]
     if len(rows) < 2:
         return None
@@ -75,16 +75,17 @@ def forest(answers: Sequence[Answer], metric: str | None) -> Figure | None:
     series: dict[str, list[PlotPoint]] = {}
     for name, (answer, f) in zip(names, rows, strict=True):
         series.setdefault(f.outcome.value, []).append(_effect(answer, name, f))
-    changes = sorted(abs(p.y) for points in series.values() for p in points if p.y)
-    reach = [end for points in series.values() for p in points for end in (p.y, p.low, p.high) if end is not None]
-    is_wide = bool(changes) and max(map(abs, reach)) >= _BENT * changes[0]
+    points = [point for own in series.values() for point in own]
+    # A change below the minimum effect is as good as none.
+    least = max(100 * min(answer.question.minimum_effect for answer, _ in rows), min(abs(p.y) for p in points) or 0.1)
+    is_wide = max(abs(end) for p in points for end in (p.y, p.low or 0.0, p.high or 0.0)) >= _BENT * least
     none = PlotPoint(x=names[0], y=0.0, said="no change", entry=rows[0][0].entry)
     return Figure(
         key=key("thread", "forest", metric or ""),
         kind=FigureKind.FOREST,
         title=f"Changes of {metric}" if metric else "Changes in every comparison",
         x=PlotAxis(name="comparison", names=tuple(dict.fromkeys(names))),
-        y=PlotAxis(name="change", unit="%", bend=changes[0] if is_wide else 0.0),
+        y=PlotAxis(name="change", unit="%", bend=least if is_wide else 0.0),
         series=(
             PlotSeries(name="no change", shape="rule", points=(none,), beside=True),
             *(PlotSeries(name=name, shape="points", points=tuple(points)) for name, points in series.items()),
@@ -97,7 +98,7 @@ def forest(answers: Sequence[Answer], metric: str | None) -> Figure | None:
 
 def against(answer: Answer, f: Finding) -> str:
     """`int8 against none at topk=4`."""
-    where = f" at {name_of(f.case)}" if f.case else ""
+    where = f" at {assignments(f.case)}" if f.case else ""
     return f"{words.subject(answer, f.side)} against {words.label(answer, answer.question.base)}{where}"
 
 
@@ -115,22 +116,6 @@ def _turns(name: str, axis: str, own: Sequence[tuple[float | str, Finding]]) -> 
     for (x, before), (then, after) in itertools.pairwise(claims):
         if before is not after:
             yield f"{name} turns from {effects[before]} to {effects[after]} between {axis}={x:g} and {then:g}"
-
-
-def _finding_name(answer: Answer, finding: Finding) -> str:
-    """The side and case by which a finding differs from the others of its metric; empty for a single one."""
-    several = len(answer.question.sides) > 1
-    return " ".join(filter(None, [side_name(answer, finding.side) if several else "", name_of(finding.case)]))
-
-
-def _findings_text(answer: Answer, found: Sequence[Finding]) -> str:
-    """`int8 topk=2: +5.99%, better; ...`, for the note of a figure of several findings."""
-    said = [
-        f"{_finding_name(answer, f) or f.metric}: {words.signed(f.change)}, {f.outcome.value}"
-        for f in found[:_SHOWN_FINDINGS]
-    ]
-    more = len(found) - len(said)
-    return "; ".join(said) + (f"; and {more} more" if more > 0 else "")
 
 
 def _said(answer: Answer, finding: Finding) -> str:

@@ -8,6 +8,7 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.synopsis import cases_of, is_same, outcome
 from logbook_agent.findings.opening import Synopsis
+from logbook_agent.report.figures.over_cases import against
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 from logbook_agent.text.markdown import one_line
@@ -41,7 +42,7 @@ def _forest(found: Sequence[Answer]) -> dict[str, object] | None:
     drawn = [_interval(answer, f) for answer, f in shown]
     scale = scale_of(drawn)
     rows = [
-        _row(f) | {"entry": a.entry, "name": f"{_sides(a, f)}: {f.metric}", "bar": row_svg(one, scale)}
+        _row(f) | {"entry": a.entry, "name": f"{against(a, f)}: {f.metric}", "bar": row_svg(one, scale)}
         for (a, f), one in zip(shown, drawn, strict=True)
     ]
     return {"rows": rows, "axis": axis_svg(scale), "more": len(first) - len(shown), "is_bent": scale.bend > 0}
@@ -96,12 +97,6 @@ def _unpractical(answer: Answer, f: Finding) -> list[str]:
 def _asked(answer: Answer, *, several: bool) -> str:
     case = assignments(answer.findings[0].case)
     return words.asked(answer) + (f" at {case}" if case and not several else "")
-
-
-def _sides(answer: Answer, f: Finding) -> str:
-    """`int8 against none at topk=4`."""
-    where = f" at {assignments(f.case)}" if f.case else ""
-    return f"{words.subject(answer, f.side)} against {words.label(answer, answer.question.base)}{where}"
 
 
 def _place(answer: Answer, f: Finding) -> str:

@@ -64,7 +64,7 @@ def plot_command(
         plots = keep_all(book, found) if wanted is None and metric is None and not kind else keep(book, chosen)
         files = {plot.figure.key: space.shown(plot.path) for plot in plots}
     text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
-    common.emit("plot", [_data(figure, files[figure.key]) for figure in chosen], text)
+    common.emit("plot", [{**dataclasses.asdict(figure), "file": files[figure.key]} for figure in chosen], text)
 
 
 def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
@@ -131,31 +131,6 @@ def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[st
     for figure in chosen:
         found.setdefault(figure.entry, []).append(" ".join(filter(None, [figure.kind.value, metric])))
     return found
-
-
-def _data(figure: Figure, file: str) -> dict[str, object]:
-    return {
-        "key": figure.key,
-        "kind": figure.kind.value,
-        "title": figure.title,
-        "file": file,
-        "x": {"name": figure.x.name, "unit": figure.x.unit, "log": figure.x.log},
-        "y": {"name": figure.y.name, "unit": figure.y.unit, "log": figure.y.log},
-        "series": [
-            {
-                "name": series.name,
-                "shape": series.shape,
-                "points": [
-                    {"x": p.x, "y": p.y, "low": p.low, "high": p.high, "n": p.n, "entry": p.entry, "said": p.said}
-                    for p in series.points
-                ],
-            }
-            for series in figure.series
-        ],
-        "note": figure.note,
-        "entry": figure.entry,
-        "entries": list(figure.entries),
-    }
 
 
 def draw_due(space: Workspace) -> None:
