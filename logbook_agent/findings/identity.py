@@ -25,18 +25,19 @@ def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] 
     if on_accelerator(case):
         facts.pop("host", None)
     said = unexplained(_without_values(case, axis) if axis else case, (*axis, *explained))
-    command = shlex.join([*said.words, *(word for flag in said.flags for word in as_typed(*flag))])
-    facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
+    facts |= {"devices": devices_text(case.row.devices), COMMAND: shlex.join(words_of(said)), CWD: case.cwd}
     reported = {**case.row.observations, **case.row.labels}
     whole = {**{name: reported[name] for name in explained if name in reported}, **case.row.config}
     config = {name: key_of(value) for name, value in whole.items()}
     found = {**{f"@{name}" if name in config else name: value for name, value in facts.items()}, **config}
-    return {name: value for name, value in found.items() if value is not None and not _is_of(name, axis)}
+    return {n: value for n, value in found.items() if value is not None and not (axis and _is_of(n, axis))}
 
 
 def residue(cases: Iterable[Case], axis: Collection[str] = ()) -> list[str]:
     """The names in which rows differ beside the axis, as far as they say what they were measured with."""
     rows = list(cases)
+    if len(rows) < 2:
+        return []
     config = dict.fromkeys(name for case in rows for name in case.row.config)
     found = [(identity(case, axis, config), case.row.failed is not None) for case in rows]
 
@@ -71,6 +72,11 @@ def unexplained(case: Case, names: Iterable[str] = ()) -> Parts:
     # The flags of true or false keys take no value.
     switches = frozenset(normal_name(k) for k, v in row.config.items() if isinstance(v, bool))
     return parts(case.command, keys, switches, frozenset(map(normal_name, (*row.metrics, *row.observations))))
+
+
+def words_of(said: Parts) -> list[str]:
+    """The words of a command that nothing explains, flags last."""
+    return [*said.words, *(word for flag in said.flags for word in as_typed(*flag))]
 
 
 def as_typed(flag: str, values: Iterable[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, counting, without_mended
 from logbook_agent.findings.cases import cases as cases_of
-from logbook_agent.findings.identity import COMMAND, identity
+from logbook_agent.findings.identity import unexplained, words_of
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, plan_runs
@@ -117,7 +117,7 @@ def _trial(group: Repeats, own: Sequence[_Value], unit: str | None) -> Trial:
 def _words(case: Case) -> str:
     """The words of the command of a case that its config does not explain."""
     values = {canonical(value) for value in case.row.config.values()}
-    return shlex.join(word for word in shlex.split(identity(case)[COMMAND]) if word not in values)
+    return shlex.join(word for word in words_of(unexplained(case)) if word not in values)
 
 
 def counted_rows(record: Record) -> list[Row]:
