@@ -35,7 +35,7 @@ class Feature:
     commands: tuple[Subcommand, ...] = ()
     # Modules that the core calls, each by a hook that at most one feature has:
     # plots      `draw_due(workspace)` draws the plots of the views that a command has rendered
-    # figures    `named(findings, entry)` and `named_of_thread(findings)`: the figures that a view names
+    # figures    `named(findings, entry)`: the figures that an entry, or without one the header, names
     # collects   `collect(...)` takes the files that a command left, for a worker; `patterns_in(texts)`
     # artifacts  shows those files
     # reads      `check(spec, words, elsewhere=...)` and `WrittenFile`, for the option --read

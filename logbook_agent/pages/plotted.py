@@ -43,15 +43,10 @@ class NamedPlot:
     missing: str = ""
 
 
-def plots_of(found: Findings, entry: Entry) -> list[str]:
-    """The pictures that an entry names, as Markdown. They follow from the records alone, whether they are drawn or
-    not."""
+def plots_of(found: Findings, entry: Entry | None) -> list[str]:
+    """The pictures that an entry names, or without one the header, as Markdown. They follow from the records alone,
+    whether they are drawn or not."""
     return [_picture(found.records.topic, figure) for figure in _figures_of(found, entry)]
-
-
-def plots_of_thread(found: Findings) -> list[str]:
-    """The pictures that the header names, as Markdown."""
-    return [_picture(found.records.topic, figure) for figure in _figures_of(found, None)]
 
 
 def named_plots(book: Book, found: Findings, entry: Entry | None) -> list[NamedPlot]:
@@ -67,7 +62,7 @@ def _figures_of(found: Findings, entry: Entry | None) -> tuple[NamedFigure, ...]
     there. Statistics and tables are loaded for those that name some."""
     if not (entry if entry is not None else found.records.header).plots or (made := hook_module("figures")) is None:
         return ()
-    figures: tuple[NamedFigure, ...] = made.named(found, entry) if entry is not None else made.named_of_thread(found)
+    figures: tuple[NamedFigure, ...] = made.named(found, entry)
     return figures
 
 

@@ -18,7 +18,7 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import GOING, digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
-from logbook_agent.pages.plotted import mark_due, plots_of, plots_of_thread
+from logbook_agent.pages.plotted import mark_due, plots_of
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.user_config import made_folder
@@ -139,7 +139,7 @@ def all_blocks(workspace: Workspace, book: Book, present: Mapping[str, Block] | 
     found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     texts = {
-        HEADER: with_numbers(found, blocks.header(plots_of_thread(found), found.answered)),
+        HEADER: with_numbers(found, blocks.header(plots_of(found, None), found.answered)),
         **_entry_blocks(workspace, book, found, blocks),
         FOOTER: with_numbers(found, blocks.footer(found.listed)),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,20 +26,22 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
     its own, whether or not it counts; of a `metric` those that show it. A damaged entry has none. Raises NotFound for
     an entry that is not there."""
     if entry is not None:
-        return _told_apart(of_entry(findings, findings.records.record(findings.records.resolve(entry)), metric))
-    return _told_apart(_all(findings, metric))
+        return own_figures(findings, findings.records.resolve(entry), metric)
+    entries = (of_entry(findings, record, metric) for record in findings.counting)
+    return _told_apart(itertools.chain(of_thread(findings, metric), *entries))
 
 
-def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
-    """Those of the whole thread alone: the best so far of each metric, and all comparisons."""
-    every = forest(findings.answers, metric)
-    return _told_apart([*bests(findings.thread, findings.answers, metric), *([every] if every else [])])
+def own_figures(findings: Findings, owner: str | None, metric: str | None = None) -> tuple[Figure, ...]:
+    """Those of one entry, or (None) of the whole thread. Raises StoreError where its record cannot be read."""
+    if owner is None:
+        return _told_apart(of_thread(findings, metric))
+    return _told_apart(of_entry(findings, findings.records.record(owner), metric))
 
 
-def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
-    yield from of_thread(findings, metric)
-    for record in findings.counting:
-        yield from of_entry(findings, record, metric)
+def of_thread(findings: Findings, metric: str | None = None) -> Iterator[Figure]:
+    """The best so far of each metric, and all comparisons."""
+    yield from bests(findings.thread, findings.answers, metric)
+    yield from filter(None, [forest(findings.answers, metric)])
 
 
 def of_entry(findings: Findings, record: Record, metric: str | None = None) -> Iterator[Figure]:
@@ -70,29 +73,14 @@ def _compared(answer: Answer, declared: Sequence[Metric], metric: str | None) ->
         yield from filter(None, (crossover(answer, found), pairs(answer, found, declared)))
 
 
-def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:
-    """The figures that an entry names, in the order in which it does. Raises StoreError where its record cannot be
-    read."""
-    if not entry.plots:
-        return ()
-    wanted = [parse_plot(name) for name in entry.plots]
-    record = findings.records.record(entry.id)
-    metrics = dict.fromkeys(metric for _, metric in wanted)
-    found = {metric: _told_apart(of_entry(findings, record, metric)) for metric in metrics}
-    return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
-
-
-def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
-    """The figures of the whole thread that the header names."""
-    wanted = [parse_plot(name) for name in findings.records.header.plots]
-    if not wanted:
-        return ()
-    found = {metric: of_thread(findings, metric) for metric in {metric for _, metric in wanted}}
-    return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
-
-
-def _once(found: Iterable[Figure]) -> tuple[Figure, ...]:
-    return tuple({figure.key: figure for figure in found}.values())
+def named(findings: Findings, entry: Entry | None) -> tuple[Figure, ...]:
+    """The figures that an entry, or without one the header, names, in the order in which it does. Raises StoreError
+    where its record cannot be read."""
+    wanted = [parse_plot(name) for name in (entry or findings.records.header).plots]
+    owner = entry.id if entry is not None else None
+    found = {metric: own_figures(findings, owner, metric) for metric in {metric for _, metric in wanted}}
+    shown = (figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
+    return tuple({figure.key: figure for figure in shown}.values())
 
 
 def _told_apart(found: Iterable[Figure]) -> tuple[Figure, ...]:

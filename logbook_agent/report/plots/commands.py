@@ -12,6 +12,7 @@ from logbook_agent.cli.output import say
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.pages.plotted import plot_path
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure
@@ -61,8 +62,11 @@ def plot_command(
         _write(out.absolute(), chosen[0])
         files = {chosen[0].key: str(out)}
     else:
-        plots = keep_all(book, found) if wanted is None and metric is None and not kind else keep(book, chosen)
-        files = {plot.figure.key: space.shown(plot.path) for plot in plots}
+        if wanted is None and metric is None and not kind:
+            keep_all(book, found)
+        else:
+            keep(book, chosen)
+        files = {figure.key: space.shown(plot_path(book, figure.key)) for figure in chosen}
     text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
     common.emit("plot", [{**dataclasses.asdict(figure), "file": files[figure.key]} for figure in chosen], text)
 

@@ -83,12 +83,13 @@ def test_what_it_refuses(seeded: Seeded, args: tuple[str, ...], named: str) -> N
 
 def test_saved_plots_are_drawn_again_when_their_data_change(seeded: Seeded) -> None:
     seeded.ok("plot", "EP-002", "--save")
-    seeded.ok("plot", "--kind", "best", "--save")
-    noise, best = "ep-002-noise-tflops", "thread-best-tflops"
-    assert seeded.kept == [noise, best]
+    seeded.ok("plot", "--kind", "best", "--kind", "forest", "--save")
+    noise, best, forest = "ep-002-noise-tflops", "thread-best-tflops", "thread-forest"
+    assert seeded.kept == [noise, best, forest]
     view = (seeded.folder / "logbooks/ep.md").read_text()
     assert f"(ep/plots/{noise}.svg)" in view
     assert f"(ep/plots/{best}.svg)" in view
+    assert f"(ep/plots/{forest}.svg)" in view
     before = seeded.picture(noise), seeded.picture(best)
 
     seeded.run("--id", "EP-002", "--", "one")
