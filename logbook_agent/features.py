@@ -106,6 +106,17 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(
+        name="imports",
+        heading="Pages and data",
+        commands=(
+            Subcommand(
+                "import",
+                "imports.import_command",
+                "Take in a log that you keep today: results.tsv, CSV, JSON lines, Markdown.",
+            ),
+        ),
+    ),
     Feature(name="formats", hooks={"reads": "formats.written_file"}),
     Feature(
         name="agents",

@@ -33,6 +33,12 @@ def run_named(record: Record, number: str) -> Run:
         found = [s.run for s in record.runs if str(s.run.run) == number]
     else:
         found = [s.run for s in record.runs if s.counts and s.state == "finished" and not is_own(s.run)]
+    if found and found[-1].is_reported:
+        raise UsageError(
+            f"the command of {record.id} was imported, and is not executed by itself",
+            cause="nobody here has seen it run",
+            hint=f"logbook show {record.id} quotes it; to run it, type it: logbook run --id {record.id} -- COMMAND",
+        )
     if found:
         return found[-1]
     ended = [str(s.run.run) for s in record.runs if s.run.exit is not None]

@@ -225,11 +225,14 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
 def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     """That an entry has no planned command to run, with what to type."""
     labels = [c.label for c in record.entry.commands if c.label]
+    has_command = any(status.run.argv for status in record.runs)
     done = "each was executed" if record.entry.commands else "it has no plan"
+    if any(status.run.is_reported for status in record.runs):
+        done = "its command was imported: it is quoted, and runs once you have read it and type it"
     return UsageError(
         f"{record.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
         cause=f"its planned commands: {', '.join(labels)}" if labels else done,
-        hint=f"{'repeat its last command' if record.runs else 'give one'}: {measure(record, times=request.times)}",
+        hint=f"{'repeat its last command' if has_command else 'give one'}: {measure(record, times=request.times)}",
     )
 
 

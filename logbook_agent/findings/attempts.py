@@ -11,6 +11,7 @@ from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
+from logbook_agent.model.gates import REPORTED
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.summary import Summary, TriedItem
@@ -99,7 +100,7 @@ def _failures(status: RunStatus) -> Iterator[TriedItem]:
     run = status.run
     if status.state not in (*_FAILED, "finished"):
         return
-    failed = [(row, row.failed) for row in run.rows if row.failed is not None]
+    failed = [(row, row.failed) for row in run.rows if row.failed is not None and row.failed.reason != REPORTED]
     for row, why in failed:
         yield item_of(run, row, FAILURE, why.reason, cut_line(_brief(why.message), _REASON_CHARACTERS))
     if status.state in _FAILED and not failed:

@@ -30,6 +30,7 @@ class Case:
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
     whatever its name; `busy`: the machine was, by `model.load` (None: not told). `part` is the one that its run has in
     a comparison, `problems` are those of its run. `shuffled`: chance drew the order of the runs of its sweep.
+    `is_reported`: an imported source tells about it.
     """
 
     entry: str
@@ -47,6 +48,7 @@ class Case:
     problems: tuple[str, ...] = ()
     accepted: bool = False
     shuffled: bool = False
+    is_reported: bool = False
 
     @property
     def is_good(self) -> bool:
@@ -85,6 +87,7 @@ def cases(*records: Record) -> list[Case]:
             problems=tuple(map(str, run.problems)),
             accepted=(entry, run.run) in accepted,
             shuffled=entry in shuffled,
+            is_reported=run.is_reported,
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows

@@ -13,6 +13,7 @@ from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.curve_lines import curve_lines
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.gates import REPORTED
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
@@ -102,7 +103,8 @@ def _single(table: Table) -> list[str]:
             continue  # it stands above, with the command
         unit = f" {column.unit}" if column.unit and column.numeric else ""
         name = column.name.removesuffix(f" ({column.unit})")
-        lines.append(f"{name}: {value}{unit}")
+        number = str(value).removesuffix(mark := f" ({REPORTED})")
+        lines.append(f"{name}: {number}{unit}{mark if number != value else ''}")
     return [md.escape(line) for line in (*lines, *table.notes)]
 
 
@@ -128,7 +130,7 @@ def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
     subject = f"{md.escape(name)}: " if name else ""
     if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
         return [subject + what]
-    if status.state == "finished" and run.rows:
+    if run.is_reported or (status.state == "finished" and run.rows):
         return []
     shown: tuple[str, ...] = ()
     if run.output is not None:

@@ -29,8 +29,8 @@ _SHOWN = 4
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrasted:
     """The rows of a contrast as a table. `residue` has the values of each side by the names in which the sides differ
-    beside the axis; `answered_by` is the entry whose comparison answers the question, and `command` makes one where
-    there is none."""
+    beside the axis; `is_reported`: an imported source tells about rows; `answered_by` is the entry whose comparison
+    answers the question, and `command` makes one where there is none."""
 
     asked: Contrast
     table: Table
@@ -38,6 +38,7 @@ class Contrasted:
     residue: Mapping[str, tuple[str, ...]]
     command: str = ""
     answered_by: str = ""
+    is_reported: bool = False
 
     @property
     def settle(self) -> str:
@@ -45,6 +46,8 @@ class Contrasted:
         if self.answered_by:
             return f"{self.answered_by} answers this: {self.command}"
         names = [*self.residue] if self.asked.axis is None else [self.asked.axis]
+        if self.is_reported:
+            return "these numbers settle nothing, because a source reports them and nobody has measured them here"
         if not names:
             return "where both were measured, the sides differ in nothing that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
@@ -113,15 +116,18 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
     notes += bounded(list(dict.fromkeys(text for case in found for text in _doubts(case))), _SHOWN)
     firsts = [own[0] for own in of.values()]
+    is_reported = any(case.is_reported for case in found)
     commands = (
         ab_like(name, [show(item.place.get(name)) for item in firsts], firsts)
         for name in ([asked.axis] if asked.axis else apart)
+        if not is_reported
     )
     return Contrasted(
         asked=asked,
         table=replace(table, notes=(*table.notes, *notes)),
         sides=tuple(of),
         residue=apart,
+        is_reported=is_reported,
         command=next(filter(None, commands), ""),
     )
 

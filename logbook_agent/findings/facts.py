@@ -41,8 +41,10 @@ class Executed(NamedTuple):
 
 
 def commands_of(record: Record) -> list[Executed]:
-    """The commands that were executed, each once, in the order of their first runs."""
-    found = Counter((s.run.label, executed(s.run), s.run.shell) for s in record.runs)
+    """The commands that were executed, each once, in the order of their first runs. One that an imported source quotes
+    stands in the text of its entry."""
+    ours = (s.run for s in record.runs if not s.run.is_reported)
+    found = Counter((run.label, executed(run), run.shell) for run in ours)
     return [Executed(*one, times) for one, times in found.items()]
 
 
@@ -110,6 +112,9 @@ def config_section(record: Record, table: Table | None) -> str:
     if constants:
         lines.append(md.inline_code(assignments({k: spelt(v) for k, v in constants.items()})))
     lines += _environment(runs)
+    if all(r.is_reported for r in runs):  # nobody looked for the rest
+        commits = [r.code.commit if r.code is not None and r.code.commit else "" for r in runs]
+        return md.items([*lines, *_per_run("commit, as reported", [c and md.inline_code(c) for c in commits], runs)])
     lines += _per_run("timeout", [duration(r.timeout_s) if r.timeout_s else "" for r in runs], runs)
     lines += _per_run("stall", [duration(r.stall_s) if r.stall_s else "" for r in runs], runs)
     lines += _per_run("read", [md.inline_code(r.read) if r.read else "" for r in runs], runs)

@@ -14,8 +14,9 @@ from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import REPORTED
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.run import Failure, Row, Run, Scalar
 from logbook_agent.text.phrases import listed
 
 
@@ -70,7 +71,7 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
     """The rows of each reference, with the values asked for. `records` are by ID. Raises UsageError for a reference
     without rows."""
     # Together, so that one code has one name on all sides.
-    found = counting(cases(*(records[entry] for entry in asked.entries)))
+    found = counting(cases(*(_with_commands(records[entry]) for entry in asked.entries)))
     sides = [[c for c in found if c.entry == entry_of(name) and names_run(name, c)] for name in asked.references]
     for reference, side in zip(asked.references, sides, strict=True):
         if not side:
@@ -88,6 +89,17 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
                 hint=f"see what it has: logbook table {entry_of(reference)}",
             )
     return sides
+
+
+def _with_commands(record: Record) -> Record:
+    """The record with a row without numbers for each run of which an imported source quotes the command alone, so that
+    commands can be set side by side."""
+    empty = Row(failed=Failure(reason=REPORTED, message="its source states no number in a table"))
+    runs = (
+        replace(s, run=replace(s.run, rows=(empty,))) if s.run.is_reported and not s.run.rows else s
+        for s in record.runs
+    )
+    return replace(record, runs=tuple(runs))
 
 
 def names_run(reference: str, run: Run | Case) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from logbook_agent.findings.attempts import finished, how_it_failed, items_of, keys_of
@@ -11,7 +12,7 @@ from logbook_agent.findings.measurements import counted_rows, measured, row_coun
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
-from logbook_agent.model.gates import fails
+from logbook_agent.model.gates import REPORTED, fails
 from logbook_agent.model.header import Header, Metric, metric_named
 from logbook_agent.model.record import WARM_UP, Record, record_digest
 from logbook_agent.model.run import Measurement
@@ -98,13 +99,15 @@ def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -
 def headline(record: Record, header: Header) -> str | None:
     """The result in a few words: the range of the first metric over the rows, or how it failed."""
     rows = counted_rows(record)
-    for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
-        # What a row that failed says of itself is no result.
-        good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
+    names = dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)])
+    # What a row that failed says of itself is no result.
+    for reason, name in itertools.product((None, REPORTED), names):
+        own = [r for r in rows if (r.failed.reason if r.failed is not None else None) == reason]
+        good = [m for r in own if (m := r.metrics.get(name)) is not None and m.samples]
         if good:
             span = _span(good, metric_named(name, header.metrics))
-            return f"{counted(len(rows), 'row')}, {name} {span}"
-    if record.runs:
+            return f"{counted(len(rows), 'row')}, {name} {span}" + (f" ({reason})" if reason else "")
+    if record.runs and (rows or not record.runs[-1].run.is_reported):
         last = record.runs[-1]
         if last.state == "finished" and not last.counts:
             return "only warm-ups" if last.discarded_as == WARM_UP else "no run counts"

@@ -77,9 +77,10 @@ def discarded_by(said: Iterable[SaidByEntry]) -> dict[str, str]:
     """The entries whose code is discarded, with the decision that says so; the latest decision counts."""
     found: dict[str, str] = {}
     for one in said:
-        if one["decides"] is not None and one["kept"] is not None and not is_withdrawn(one["state"]):
-            found.pop(one["decides"], None)
-            found |= {} if one["kept"] else {one["decides"]: one["id"]}
+        if one["kept"] is not None and not is_withdrawn(one["state"]):
+            about = one["decides"] or one["id"]
+            found.pop(about, None)
+            found |= {} if one["kept"] else {about: one["id"]}
     return found
 
 
@@ -124,7 +125,7 @@ def said_by(entry: Entry) -> SaidByEntry:
         "decides": entry.decides,
         "kept": entry.kept,
         "commit": entry.commit,
-        "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
+        "decision": entry.text(DECISION) or "" if entry.kind == "decision" or entry.kept is not None else None,
         "negative": entry.text(NEGATIVE_RESULT),
     }
 

@@ -162,6 +162,16 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """The first and last of the `lines` of an imported source that an entry was made of, and the digest of their text.
+    `source` is what the file is called in the folder `imports` of the logbook."""
+
+    source: str
+    lines: tuple[int, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """entries/NAME.yaml, which does not repeat `id` and `name`: the whole name, empty until the entry is written.
     `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person states another one.
@@ -172,7 +182,8 @@ class Entry:
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
     A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` that
-    holds it. `next_after`: the last run when the next action was written.
+    holds it. An imported experiment whose source says so is `kept`, or not, by itself. `next_after`: the last run when
+    the next action was written. `imported`: the parts of a source that it was made of.
     """
 
     id: str
@@ -198,6 +209,7 @@ class Entry:
     free: tuple[str, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
     plots: tuple[str, ...] = ()
+    imported: tuple[Imported, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)
 

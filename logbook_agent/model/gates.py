@@ -17,7 +17,8 @@ from logbook_agent.model.units import Direction, is_timed
 from logbook_agent.model.values import Scalar, canonical, finite, parse_scalar
 
 SAME = "same"
-GATE, WITHHELD = "gate", "withheld"
+# The reasons why a row fails that was measured. What a source reports is withheld, and its numbers are shown.
+GATE, WITHHELD, REPORTED = "gate", "withheld", "reported"
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
@@ -112,7 +113,7 @@ def judged(runs: Sequence[Run], gates: Sequence[Gate], accepted: Collection[int]
             return row
         problems = [p for p in run.problems if p.grade == "failed" or (p.grade == WITHHELD and run.run not in accepted)]
         if problems:
-            return _failed(row, problems[0].grade, problems[0].text)
+            return _failed(row, REPORTED if run.is_reported else problems[0].grade, problems[0].text)
         for gate in gates if row.metrics else ():
             if why := gate.broken_by(row):
                 return _failed(row, f"{GATE} {gate}", why)
@@ -140,7 +141,7 @@ def fails(run: Run) -> Failure | None:
 def failed_text(reasons: Iterable[str]) -> str:
     """`failed: out_of_memory / gate ok == 1`, or `withheld` where a person may let it count."""
     distinct = [*dict.fromkeys(reasons)]
-    return WITHHELD if distinct == [WITHHELD] else f"failed: {' / '.join(distinct)}"
+    return distinct[0] if distinct in ([WITHHELD], [REPORTED]) else f"failed: {' / '.join(distinct)}"
 
 
 def sentinels(rows: Iterable[Row]) -> set[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
-from logbook_agent.model.gates import SAME, WITHHELD, Gate, fails, gates_of, judged
+from logbook_agent.model.gates import REPORTED, SAME, WITHHELD, Gate, fails, gates_of, judged
 from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
@@ -194,7 +194,8 @@ def run_state(run: Run, life: Callable[[Run], Life]) -> State:
     if run.exit.interrupted:
         return "interrupted" if run.until is None else "finished"
     failure = fails(run)
-    return "failed" if run.exit.code != 0 or (failure is not None and failure.reason != WITHHELD) else "finished"
+    is_bad = failure is not None and failure.reason not in (WITHHELD, REPORTED)
+    return "failed" if ended_badly(run) or is_bad else "finished"
 
 
 def record_of(
@@ -252,12 +253,12 @@ def is_made(run: Run) -> bool:
 
 def ended_badly(run: Run) -> bool:
     """Whether a run ended by an exit code other than 0, a signal or its time limit: its values do not count."""
-    return run.exit is not None and (run.exit.timeout or run.exit.code != 0)
+    return run.exit is not None and not run.exit.reported and (run.exit.timeout or run.exit.code != 0)
 
 
 def has_failed(run: Run) -> bool:
     """Whether a run ended badly, or a row of it is a failure."""
-    return ended_badly(run) or any(row.failed is not None for row in run.rows)
+    return ended_badly(run) or any(row.failed is not None and row.failed.reason != REPORTED for row in run.rows)
 
 
 def spent(records: Iterable[Record], now: datetime) -> tuple[int, float]:

@@ -202,7 +202,8 @@ class Contention:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
     """How the run ended. Exactly one of `code` and `signal` is set; `timeout` when a limit ended it, and `stalled`
-    when that was the one on the time without output.
+    when that was the one on the time without output. Of a run that an imported source tells about (`reported`) neither
+    is known.
 
     `interrupted` when the user did (Ctrl-C on the tool). Where nobody saw the end: `lost` when the worker that made the
     run vanished, `never_started` when the command was never started.
@@ -215,6 +216,7 @@ class Exit:
     interrupted: bool = False
     lost: bool = False
     never_started: bool = False
+    reported: bool = False
 
     @property
     def is_cut_off(self) -> bool:
@@ -316,6 +318,11 @@ class Run:
         if self.launcher is None:
             return ""
         return self.launcher.name + (f" on {self.launcher.target}" if self.launcher.target else "")
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether an imported source tells about it: this tool neither started nor measured it."""
+        return self.exit is not None and self.exit.reported
 
     @property
     def carrier(self) -> str | None:

@@ -92,7 +92,7 @@ def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]
         (COMMAND, "executed", said.command),
         (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record)),
         (CONFIG, "recorded", said.config),
-        (RESULT, "measured", said.result),
+        (RESULT, "reported" if all(s.run.is_reported for s in record.runs) else "measured", said.result),
     ]
 
 

@@ -28,15 +28,23 @@ class Reservations:
     prefix: str
     warning: str | None = None
 
+    def claim(self, entry_id: str) -> bool:
+        """Reserve this very ID; False where it was given out."""
+        self.files.make()
+        return self.files.create(entry_id, self._data)
+
     def reserve(self, taken: Iterable[str]) -> str:
         """The next free ID after every one in `taken` and every reservation; it is never given out again. The
         reservation names the root that its entry will be in."""
         self.files.make()
-        data = json.dumps({"root": str(self.root)}).encode()
         number = max(highest(taken, self.prefix), highest(self.files.names(), self.prefix)) + 1
-        while not self.files.create(format_id(self.prefix, number), data):
+        while not self.files.create(format_id(self.prefix, number), self._data):
             number += 1
         return format_id(self.prefix, number)
+
+    @property
+    def _data(self) -> bytes:
+        return json.dumps({"root": str(self.root)}).encode()
 
     def voids(self, taken: Iterable[str]) -> list[str]:
         """IDs that were reserved from `root` and have no entry. (Other worktrees keep their entries, so what they

@@ -28,14 +28,15 @@ ROOMS: dict[str, str] = {
     "report": "model text store running findings pages cli",
     "artifacts": "model text store",
     "exports": "model text store running findings pages entries campaign cli api",
+    "imports": "model text store entries pages cli",
     "formats": "model text store running",
     "curves": "model store running",
     "cluster": "model text store running",
     "agents": "model text store running findings pages entries campaign cli",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
-FEATURES = ("issue", "report", "artifacts", "exports", "formats", "curves", "cluster", "agents")
-MOST_PAIRS = 93
+FEATURES = ("issue", "report", "artifacts", "exports", "imports", "formats", "curves", "cluster", "agents")
+MOST_PAIRS = 99
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -57,6 +58,8 @@ PURE = (
     "campaign/recipes",
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
+    *(f"imports/{name}.py" for name in ("document", "cells", "columns", "delimited", "jsonl", "headings", "order")),
+    *(f"imports/{name}.py" for name in ("sections", "markdown", "formats")),
     *(f"agents/{name}.py" for name in ("next_steps", "citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
     *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "answers")),

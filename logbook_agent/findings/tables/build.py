@@ -15,7 +15,7 @@ from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.findings.tables.table_columns import MEANS, Strip, axis_strip, failure_strip, metric_strips
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.gates import WITHHELD
+from logbook_agent.model.gates import REPORTED, WITHHELD
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import NOT_COUNTED, WARM_UP
 from logbook_agent.text.phrases import bounded, counted, listed
@@ -163,8 +163,11 @@ def _failures(cells: Sequence[Sequence[Item]]) -> list[str]:
     failed = [item.row.failed for cell in cells for item in cell if item.row.failed is not None]
     if not failed:
         return []
-    how = "failed" if any(one.reason != WITHHELD for one in failed) else WITHHELD
-    notes = [f"{len(failed)} of {counted(sum(map(len, cells)), 'case')} {how}"]
+    bad = [one.reason for one in failed if one.reason != REPORTED]
+    of = f"of {counted(sum(map(len, cells)), 'case')}"
+    notes = [f"{len(bad)} {of} {'failed' if {*bad} - {WITHHELD} else WITHHELD}"] if bad else []
+    if len(failed) > len(bad):
+        notes.append(f"{len(failed) - len(bad)} {of} reported by a source, not measured here")
     of_cells = [[item.row.failed is not None for item in cell] for cell in cells]
     if left_out := sum(sum(cell) for cell in of_cells if not all(cell)):
         notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")

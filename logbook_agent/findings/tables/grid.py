@@ -10,6 +10,7 @@ from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, Item, by, is_number, show, unknown, used_devices
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import REPORTED
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import common
 from logbook_agent.text.natural_order import Key, natural_key
@@ -24,7 +25,8 @@ class Reading:
 
     Values in several units have no median; `unit` is that of all, as far as they say.
     `spread` are the lowest and highest of the runs when there are several.
-    `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
+    `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not. `reported`:
+    what an imported source says, where nothing else was measured.
     """
 
     value: float | None = None
@@ -34,6 +36,7 @@ class Reading:
     runs: int = 0
     samples: tuple[int, ...] = ()
     failed: tuple[str, ...] = ()
+    reported: float | None = None
 
     @property
     def all_failed(self) -> bool:
@@ -45,6 +48,8 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     units, those in the declared one count."""
     good = [item for item in items if item.row.failed is None]
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
+    said = [item.row for item in items if item.row.failed is not None and item.row.failed.reason == REPORTED]
+    reported = [value for row in said if (value := value_of(row, metric)) is not None]
     measured = [m for item in good if (m := item.row.metrics.get(metric)) is not None]
     samples = tuple(len(m.samples) for m in measured if m.samples)
     units = {m.unit for m in measured}
@@ -62,6 +67,7 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
         runs=len(items),
         samples=samples,
         failed=failed,
+        reported=median(reported) if reported and not values else None,
     )
 
 

@@ -10,7 +10,7 @@ from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, unknown
 from logbook_agent.findings.tables.grid import Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.model.gates import failed_text
+from logbook_agent.model.gates import REPORTED, failed_text
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 
@@ -56,11 +56,13 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
 
 
 def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[str]:
-    """The declared metrics that were measured, and of rows that have none of them their metrics, else their
-    observations."""
+    """The declared metrics that were measured or reported, and of rows that have none of them their metrics, else
+    their observations."""
     names = dict.fromkeys(expected)
     for row in (item.row for item in frame.items):
-        if row.failed is None and all(value_of(row, name) is None for name in expected):
+        if (row.failed is None or row.failed.reason == REPORTED) and all(
+            value_of(row, name) is None for name in expected
+        ):
             metrics = [name for name, measurement in row.metrics.items() if measurement.samples]
             numbers = [name for name, value in row.observations.items() if value is not None and name != spec.pivot]
             names.update(dict.fromkeys(metrics or numbers))
@@ -124,6 +126,8 @@ def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, firs
     def text(r: Reading | None) -> str:
         if r is None:
             return "—"
+        if r.reported is not None:
+            return f"{format_value(r.reported, decimals=total)} ({REPORTED})"
         if r.all_failed:
             return failed_text(r.failed) if first else "failed"
         width = None if r.spread is None else r.spread[1] - r.spread[0]

@@ -1,0 +1,1 @@
+"""Logs and tables that others keep, taken into a logbook: `logbook import FILE`."""

@@ -1,0 +1,107 @@
+"""What a parser makes of a source: spans of lines, which partition it. A span is an entry, or text that belongs to
+none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.model.entry import Confidence, Kind
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """A command that a source quotes, with the variables that it sets: `leading` stand before its first word. As far
+    as the source says, one that `is_planned` was not run."""
+
+    text: str
+    label: str | None = None
+    leading: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    is_planned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedTable:
+    """The rows of a table under its `label`."""
+
+    rows: tuple[Row, ...]
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedEntry:
+    """An entry as its source has it. `name` is what the source calls it, `opened` UTC, ISO 8601 (None: not stated).
+    `kept`: whether the source keeps its code (None: it does not say); `commit` is a hash that the source states."""
+
+    title: str
+    name: str = ""
+    opened: str | None = None
+    kind: Kind = "experiment"
+    confidence: Confidence | None = None
+    kept: bool | None = None
+    commit: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    commands: tuple[Quoted, ...] = ()
+    tables: tuple[ReportedTable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpan:
+    """Lines `first` to `last` of a source, counted from 1; `label` names a text that is no entry."""
+
+    first: int
+    last: int
+    entry: ReportedEntry | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a reader must know of a source, such as a unit that changes, at a line."""
+
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A source in parts, and what is `named` of it."""
+
+    spans: tuple[SourceSpan, ...]
+    metrics: tuple[Metric, ...] = ()
+    named: tuple[Named, ...] = ()
+    title: str | None = None
+    goal: str | None = None
+    prefix: str | None = None
+
+    @property
+    def entries(self) -> list[tuple[SourceSpan, ReportedEntry]]:
+        return [(span, span.entry) for span in self.spans if span.entry is not None]
+
+
+def partition(entries: Sequence[SourceSpan], lines: Sequence[str]) -> tuple[SourceSpan, ...]:
+    """The spans of entries, with the lines between them as spans of text; together all lines."""
+    found: list[SourceSpan] = []
+    at = 1
+    for span in entries:
+        if span.first > at:
+            found.append(SourceSpan(first=at, last=span.first - 1))
+        found.append(span)
+        at = span.last + 1
+    return (*found, *([SourceSpan(first=at, last=len(lines))] if at <= len(lines) else []))
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, which end at line feeds alone."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def text_of(lines: Sequence[str], span: SourceSpan) -> str:
+    return "\n".join(lines[span.first - 1 : span.last])
