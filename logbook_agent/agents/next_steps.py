@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from logbook_agent.findings.advice import measure
+from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, open_steps
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
-from logbook_agent.text.phrases import listed
 
 
 def next_steps(found: Findings) -> list[OpenStep]:
@@ -30,9 +29,11 @@ def next_steps(found: Findings) -> list[OpenStep]:
 
 
 def _typed(found: Findings, step: OpenStep) -> OpenStep:
-    """A step with its command as it is typed here, or with the budget that allows none."""
+    """A step with its command as it is typed here, or with the budget that allows none, and with what a checkout of its
+    code lacks."""
     command = found.typed(step.command)
-    why = step.why if command or not step.command else "; ".join(filter(None, [step.why, found.budget]))
+    lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
+    why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
     return dataclasses.replace(step, command=command, why=why)
 
 
@@ -42,8 +43,4 @@ def _plan(found: Findings, step: OpenStep) -> OpenStep:
     asked = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
     is_stated = record.entry.comparison is not None or record.pending
     is_planned = record.state == "planned" and record.entry.kind == "experiment" and is_stated
-    run = record.entry.comparison.run if record.entry.comparison is not None else None
-    why = step.why
-    if run is not None and run.needs and run.setup is None:
-        why += f"; on other code, add --setup COMMAND, which makes {listed(run.needs, 3)}: git does not hold it"
-    return dataclasses.replace(step, why=why, settles=asked, command=measure(record) if is_planned else "")
+    return dataclasses.replace(step, settles=asked, command=measure(record) if is_planned else "")

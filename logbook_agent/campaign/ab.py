@@ -11,7 +11,7 @@ from logbook_agent.campaign.ab_question import asked_entry
 from logbook_agent.campaign.ab_request import AbRequest, Sides, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
-from logbook_agent.campaign.planned_claim import check_executed, claimed_entry
+from logbook_agent.campaign.planned_claim import check_free, claimed_entry
 from logbook_agent.campaign.series import begun
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.entry import Entry, entry_of
@@ -68,7 +68,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     stated = None
     if request.run.entry_id is not None:
         request, stated = taken_up(workspace, book, request)
-        check_executed(workspace, book, request.run.entry_id or "")
+        check_free(workspace, book, request.run.entry_id or "")
     with sides_of(workspace, book, request, display, stated) as sides:
         return carry_out(workspace, book, request, sides, display)
 
@@ -88,9 +88,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
         return known or asked_entry(workspace, book, request, sides, display)
 
     # The entry of --id states its question: another one about it is asked by a command of its own.
-    another = (
-        ab_afresh(known.id, known.comparison) if known is not None and known.comparison is not None else "add --new"
-    )
+    another = ab_afresh(known.id) if known is not None else "add --new"
     with contextlib.ExitStack() as stack:
         series = stack.enter_context(begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
         stack.enter_context(claimed_entry(workspace, book, series.entry))

@@ -163,7 +163,11 @@ def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]
     )
 
 
+DEFAULT_TITLE = "A/B of "
+"""How the title of an A/B begins that nobody has named."""
+
+
 def described(axis: AbAxis) -> str:
     """A title for an A/B that nobody has named."""
     base, *others = axis.values
-    return f"A/B of {axis.name}: {base or 'empty'} against {' and '.join(v or 'empty' for v in others)}"
+    return f"{DEFAULT_TITLE}{axis.name}: {base or 'empty'} against {' and '.join(v or 'empty' for v in others)}"

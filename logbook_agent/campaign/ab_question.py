@@ -12,7 +12,7 @@ from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.ab_request import AbRequest, Sides, check_pairs
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.entries.judging import check_gates, with_gates
-from logbook_agent.findings.comparison.pairs import plain_words
+from logbook_agent.findings.comparison.conditions import plain_words
 from logbook_agent.findings.read import read
 from logbook_agent.model.code import Code
 from logbook_agent.model.codec import decode, encode
@@ -74,6 +74,7 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
         comparison_of(workspace, book.header, request, sides.axis),
         run=_invocation(workspace, request, sides),
         code={side: facts.code for side, facts in sides.code.items()},
+        branches=dict(sides.branches),
     )
     # Of two that begin at once, one makes it for both.
     with book.lock():
@@ -123,6 +124,8 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
         stall_s=run.stall_s,
         keep=tuple(run.keep),
         inputs=tuple(run.inputs),
+        discard=run.discard,
+        frozen=run.frozen,
         setup=request.setup,
         needs=sides.needs,
         in_process=sides.in_process,
@@ -133,18 +136,23 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
 # -- more of it ----------------------------------------------------------------------------------------
 
 
-def with_request(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, budget_pairs: int) -> Entry:
-    """The entry with so many pairs in its design, the setup of the request, and its gates and free labels beside its
-    own."""
+def with_request(book: Book, entry: Entry, request: AbRequest, budget_pairs: int) -> Entry:
+    """The entry with so many pairs in its design, and the gates and free labels of the request beside its own."""
+    return book.change_entry(
+        entry.id, lambda now: with_gates(with_budget(now, budget_pairs), request.gates, request.free)
+    )
+
+
+def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:
+    """Keep a setup after which a pair was made, so that later pairs have it, too."""
 
     def change(now: Entry) -> Entry:
-        now = with_gates(with_budget(now, budget_pairs), request.gates, request.free)
-        if request.setup is not None and now.comparison is not None and now.comparison.run is not None:
-            run = replace(now.comparison.run, setup=redacted(request.setup, workspace.redactor))
-            now = replace(now, comparison=replace(now.comparison, run=run))
-        return now
+        if now.comparison is None or now.comparison.run is None:
+            return now
+        run = replace(now.comparison.run, setup=redacted(setup, workspace.redactor))
+        return replace(now, comparison=replace(now.comparison, run=run))
 
-    return book.change_entry(entry.id, change)
+    book.change_entry(entry.id, change)
 
 
 def with_budget(entry: Entry, budget_pairs: int) -> Entry:
@@ -193,5 +201,7 @@ def _question(one: Comparison) -> object:
 
 def _asked(run: Invocation, axis: str) -> object:
     inputs = tuple(sorted(run.inputs))
+    # How often, how long and where are no part of the question.
     plain = replace(run, argv=(), timeout_s=None, stall_s=None, keep=(), setup=None, needs=(), inputs=inputs)
+    plain = replace(plain, discard=0, frozen=False)
     return plain, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunGuard
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
-from logbook_agent.model.comparison import BLOCK_PAIRS, BUDGET_PAIRS, CODE_AXIS, Comparison, code_hash
-from logbook_agent.model.entry import Entry, is_withdrawn
+from logbook_agent.model.comparison import (
+    BLOCK_PAIRS,
+    BUDGET_PAIRS,
+    CODE_AXIS,
+    Comparison,
+    Invocation,
+    Question,
+    code_typed,
+)
+from logbook_agent.model.entry import HYPOTHESIS, Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import SETUP
+from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
@@ -70,15 +80,16 @@ class AbRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
     """The `commands` of an A/B in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
-    code stays as it is. `code` is what is known of it, by side; `lines` say which code each side is. `setup` prepares
-    the folders. `needs`: files beside the code that git does not hold. `in_process`: they are functions of this
-    process."""
+    code stays as it is. `code` is what is known of it, by side, and `branches` those that hold it; `lines` say which
+    code each side is. `setup` prepares the folders. `needs`: files beside the code that git does not hold.
+    `in_process`: they are functions of this process."""
 
     axis: AbAxis
     argv: Sequence[str]
     commands: tuple[Command, ...]
     guard: RunGuard | None = None
     code: Mapping[str, CodeFacts] = field(default_factory=dict)
+    branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     setup: tuple[Command, ...] = ()
     lines: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -116,7 +127,19 @@ def checked(request: AbRequest) -> AbRequest:
                 hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
                 " to metrics in logbook.yaml",
             )
+    if request.run.entry_id is None and request.like is None:
+        check_sides(request)
     return dataclasses.replace(request, gates=checked_gates(request.gates))
+
+
+def check_sides(request: AbRequest) -> None:
+    """Raises UsageError where nothing is named that is compared."""
+    if not request.axis and request.codes is None:
+        raise UsageError(
+            "nothing to compare",
+            cause="an A/B has one axis: a config key, a variable, or the code",
+            hint="--axis quant_mode=none,int8, or --code main WORK",
+        )
 
 
 # -- by the entry that states it -----------------------------------------------------------------------
@@ -143,17 +166,22 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
         raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
     check_secrets(entry.id, *question.values, run.setup or "")
-    is_code = question.axis == CODE_AXIS
     request = dataclasses.replace(
-        request,
-        axis="" if is_code else f"{question.axis}={list_text(run.values or question.values)}",
-        codes=tuple(map(code_hash, question.values)) if is_code else None,  # type: ignore[arg-type]
+        _with_sides(request, question, run),
         setup=request.setup if request.setup is not None else run.setup,
         minimum_effect=question.minimum_effect,
         metrics=question.metrics,
         run=as_made(workspace, request.run, run, entry.id),
     )
     return request, stated
+
+
+def _with_sides(request: AbRequest, question: Question, run: Invocation) -> AbRequest:
+    """The request with the sides of a question as they are typed."""
+    if question.axis != CODE_AXIS:
+        return dataclasses.replace(request, axis=f"{question.axis}={list_text(run.values or question.values)}")
+    base, side = map(code_typed, question.values)
+    return dataclasses.replace(request, codes=(base, side))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:
@@ -178,7 +206,7 @@ def check_pairs(entry: Entry, stated: Comparison, request: AbRequest, made: int 
         raise UsageError(
             f"{entry.id} was stated with {design.budget_pairs} pairs, which are judged once",
             cause="looking again after more pairs would make a false difference more likely than 5%",
-            hint="ab(book, ..., new=True)" if is_in_process else ab_afresh(entry.id, stated),
+            hint="ab(book, ..., new=True)" if is_in_process else ab_afresh(entry.id),
         )
     if request.fixed is not None and not design.fixed:
         more = f"ab(book, ..., max_pairs={request.fixed})" if is_in_process else ab_more(entry.id, request.fixed)
@@ -193,43 +221,67 @@ def check_pairs(entry: Entry, stated: Comparison, request: AbRequest, made: int 
 
 
 def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
-    """The request with the command that --like names, `ID/RUN` or the one of `ID`, its folder, variables and options,
-    and with the gates of its entry and the labels that may differ there. Raises UsageError where it has no place for
-    the axis, or cannot be run again."""
-    reference, axis = request.like or "", request.axis.partition("=")[0]
+    """The request with the command that --like names, its folder, variables and options, and with the gates of its
+    entry and the labels that may differ there. `ID` alone, of an A/B, stands for all that was asked there. Raises
+    UsageError where it has no place for the axis, or cannot be run again."""
+    reference = request.like or ""
     exclusive({"--like": request.like, "a command": request.run.argv}, cause="--like takes the command of a run")
     entry_id, _, number = reference.partition("/")
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison
     if stated is not None and stated.run is not None and not number:
-        found = stated.run
+        request, found = _as_asked(request, entry, stated, stated.run), stated.run
     else:
+        check_sides(request)
         number = str(book.run_named(entry.id, number)) if number else ""
-        run = run_named(book.record(entry.id), number)
-        found = invocation_of(run, axis)
-        if axis and not axis.startswith("env:"):
-            value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
-            argv = with_place(found.argv, axis, value)
-            if argv is None:
-                raise UsageError(
-                    f"the command of {reference} has no one place for {axis}",
-                    cause=f"it is {command_line(found.argv)}",
-                    hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
-                )
-            found = dataclasses.replace(found, argv=argv)
+        found = _with_place(request, run_named(book.record(entry.id), number))
     if found.in_process or not found.argv:
         raise UsageError(
             f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
         )
     judged = with_gates(entry, request.gates, request.free)
+    run = as_made(workspace, request.run, found, reference)
+    setup = request.setup if request.setup is not None else found.setup
+    return dataclasses.replace(request, run=run, setup=setup, gates=judged.gates, free=judged.free)
+
+
+def _as_asked(request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
+    """The request with what an A/B asks, and with the number of its pairs; what is given takes precedence. Its sides
+    and its title go together, as another axis is another question."""
+    question, design, prose = stated.question, stated.design, request.run.prose
+    check_secrets(entry.id, *question.values, run.setup or "")
     # Where each code had its own benchmark, it has again.
-    is_of_code = request.codes is not None and stated is not None and stated.question.axis == CODE_AXIS
-    is_own = is_of_code and stated is not None and not stated.evaluator
+    evaluator: tuple[str, ...] = (NONE,) if question.axis == CODE_AXIS and not stated.evaluator else ()
+    if not request.axis and request.codes is None:
+        request = _with_sides(request, question, run)
+        evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
+        is_named = not entry.title.startswith(DEFAULT_TITLE)
+        title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
+        prose = dataclasses.replace(prose, title=prose.title or title, hypothesis=prose.hypothesis or hypothesis)
+    if request.fixed is None and request.max_pairs is None:
+        fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
+        request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
     return dataclasses.replace(
         request,
-        run=as_made(workspace, request.run, found, reference),
-        setup=request.setup or (stated.run.setup if stated is not None and stated.run is not None else None),
-        gates=judged.gates,
-        free=judged.free,
-        evaluator=request.evaluator or ((NONE,) if is_own else ()),
+        run=dataclasses.replace(request.run, prose=prose),
+        metrics=request.metrics or question.metrics,
+        minimum_effect=request.minimum_effect if request.minimum_effect is not None else question.minimum_effect,
+        evaluator=request.evaluator or (evaluator if request.codes is not None else ()),
     )
+
+
+def _with_place(request: AbRequest, run: Run) -> Invocation:
+    """How a run was made, with the place of the axis in its command."""
+    axis = request.axis.partition("=")[0]
+    found = invocation_of(run, axis)
+    if not axis or axis.startswith("env:"):
+        return found
+    value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
+    argv = with_place(found.argv, axis, value)
+    if argv is None:
+        raise UsageError(
+            f"the command of {request.like} has no one place for {axis}",
+            cause=f"it is {command_line(found.argv)}",
+            hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
+        )
+    return dataclasses.replace(found, argv=argv)

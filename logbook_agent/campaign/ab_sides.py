@@ -79,7 +79,10 @@ def _in_folder(
 ) -> Sides:
     """The sides in the folder of a run, which is the user's own or in a checkout."""
     runs = [(dataclasses.replace(run, env={**run.env, **axis.env(value)}), value) for value in axis.values]
-    commands = tuple(prepared(workspace, one, axis.words(run.argv, value), run.label) for one, value in runs)
+    is_built = request.setup is not None
+    commands = tuple(
+        prepared(workspace, one, axis.words(run.argv, value), run.label, is_built=is_built) for one, value in runs
+    )
     guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
     facts = guard.facts(commands[0])
     return Sides(
@@ -106,7 +109,7 @@ def _in_recorded(
     """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where files
     are not there that were, and no setup makes them."""
     run, entry_id = request.run, request.run.entry_id or ""
-    afresh = ab_afresh(entry_id, stated, new=False)
+    afresh = ab_afresh(entry_id, new=False)
     folder = here.commands[0].cwd if here is not None else workspace.cwd / (run.cwd or ".")
     if repository_of(folder) is None:
         raise UsageError(
@@ -151,7 +154,7 @@ def _beside(workspace: Workspace, of: Command, facts: CodeFacts | None) -> tuple
 def lacking(workspace: Workspace, request: AbRequest, of: Command) -> list[str]:
     """The files and folders beside the code that git does not hold, and that the checkout of a command lacks."""
     place = repository_of(of.cwd)
-    if request.codes is None or place is None:
+    if place is None:
         return []
     here = checkout_of((workspace.cwd / (request.run.cwd or ".")).absolute(), workspace.environ)
     return [name for name in _not_held(workspace, here) if not (place.top / name).exists()]

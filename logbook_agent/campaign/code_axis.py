@@ -44,7 +44,8 @@ def sides_of_codes(
     with in_trees(workspace, run, "--code", named, display, book) as (checkout, trees):
         evaluator = _shared(checkout, request, [tree.top for tree in trees], stated)
         placed = [placed_in(workspace, run, checkout, tree) for tree in trees]
-        commands = tuple(prepared(workspace, one, one.argv, run.label) for one in placed)
+        is_built = request.setup is not None
+        commands = tuple(prepared(workspace, one, one.argv, run.label, is_built=is_built) for one in placed)
         guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
         facts = [guard.facts(command) or CodeFacts() for command in commands]
         differed = listed([one.path for one in evaluator if one.differed])
@@ -68,6 +69,10 @@ def sides_of_codes(
             commands=commands,
             guard=guard,
             code=dict(zip(labels, facts, strict=True)),
+            branches={
+                label: checkout.branch() if code == WORK else checkout.branches_at(tree.commit)
+                for label, (code, tree, _) in zip(labels, sides, strict=True)
+            },
             setup=tuple(command for one in placed for command in setup_of(workspace, request, one)),
             lines=tuple(
                 f"- {label}: `{tree.commit}` {checkout.subject_of(tree.commit)}".rstrip()

@@ -9,12 +9,20 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import ab_afresh, ab_more, other_evaluator, other_setup, pairs_to_add
+from logbook_agent.findings.advice import (
+    ab_afresh,
+    ab_more,
+    ab_retry,
+    is_commit,
+    other_evaluator,
+    other_setup,
+    pairs_to_add,
+)
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison
+from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
@@ -23,7 +31,6 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.text.phrases import counted, listed
-from logbook_agent.text.shell_words import command_line
 
 # So many findings are shown in a line of progress, and so many problems of the output.
 _SHOWN = 3
@@ -62,7 +69,6 @@ class PairJudge:
         self.answer: Answer | None = None
         self._comparisons = read(series.workspace, series.book).comparisons
         self._durations_s: list[float] = []
-        self._said = ""  # of the pair before
         self._began = time.monotonic()
 
     def look(self) -> PairsEnd | None:
@@ -159,7 +165,7 @@ class PairJudge:
         return f"{self._id} is settled: {found}; {more}"
 
     def line(self) -> str:
-        """`pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
+        """`MOE-003, pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""
         goals = self.answer.goals if self.answer is not None else ()
         if self.answer is None or not any(f.change is not None for f in goals):
             return ""
@@ -167,42 +173,36 @@ class PairJudge:
         shown = [*map(words.progress, goals[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         if last is not None and not self.pairs % BLOCK_PAIRS:
             shown.append(f"needs {words.more_pairs(last)}")
-        said, self._said = self._said, "; ".join(shown)
-        # Within a block, what is settled stays as it is.
-        return f"pair {self.pairs} of {self._budget_text}" + ("" if self._said == said else f": {self._said}")
+        return f"{self._id}, pair {self.pairs} of {self._budget_text}: {'; '.join(shown)}"
 
     def failed(self, run: Run, which: str, how: str = "", *, side: str = "", lacks: Sequence[str] = ()) -> str:
         """Which run failed and how, its last lines of stderr, and the command that continues. `lacks`: what the
         checkout of its `side` has not, and git does not hold."""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
+        tail = tail or tuple(filter(None, [run.last_words]))
         stated = self.stated
         is_typed = self._request.sweep is None and stated.run is not None and not stated.run.in_process
         # The recorded code fails again: --id would return to it.
-        again = self._afresh() if is_typed else self.again()
+        again = self.again()
+        if is_typed:
+            record = self._book.record(self._id)
+            again = ab_afresh(self._id, new=False) if self.pairs else ab_retry(record, stated)
         more = [f"fix that, then continue: {again}"] if again else []
-        if fails(self._book.statuses([run])[0].run) is not None and "@" in side and stated.question.axis == CODE_AXIS:
+        if is_typed and side and is_commit(stated, side):
             turned = other_evaluator(self._id, stated) if side == stated.question.base else ""
             more = [f"{side} is a commit, which fails again: compare another one"]
             more[0] += f", or measure both with the files of the other side: {turned}" if turned else ""
+            more.append(f"to give it up: logbook discard {self._id} --why TEXT")
         if is_typed and lacks:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
-            more = [f"{what}; if the command needs it: {again} --setup 'COMMAND THAT MAKES IT'", *more]
+            built = ab_more(self._id) if self._request.run.entry_id is not None else again
+            more = [f"{what}; if the command needs it: {built} --setup 'COMMAND THAT MAKES IT'", *more]
         if which == SETUP:
-            more = [f"go on with a setup that works on every side: {other_setup(self._id)}"]
+            more.append(f"or go on with a setup that works on every side: {other_setup(self._id)}")
         how = how or f"{run_state(run, self._book.life)}{_code(run)}"
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
-
-    def _afresh(self) -> str:
-        """What asks the same of the code as it is then, with the title and the number of pairs as they were typed."""
-        request, options = self._request, list[str]()
-        if request.fixed is not None:
-            options += ["--pairs", str(request.fixed)]
-        if request.run.prose.title is not None:
-            options += ["--title", request.run.prose.title]
-        again = ab_afresh(self._id, self.stated, request.max_pairs, new=False)
-        return " ".join(filter(None, [again, command_line(options)]))
 
     def rest(self) -> str:
         """What is said where a request to stop, or a spent budget, ended it."""

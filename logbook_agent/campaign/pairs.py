@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_question import copy_of, with_request
+from logbook_agent.campaign.ab_question import copy_of, with_request, with_setup
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.ab_sides import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
@@ -89,7 +89,7 @@ class Pairs:
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
         budget = self._budget(pairs)
-        self._entry = with_request(series.workspace, series.book, series.entry, request, budget)
+        self._entry = with_request(series.book, series.entry, request, budget)
         self._stated = stated_in(self._entry)
         self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
         self._ended: PairsEnd | None = None
@@ -146,9 +146,16 @@ class Pairs:
             began, parts = time.monotonic(), self._round(*self._next())
             yield self._orders([part for part in parts if part not in self._made])
             if self._ended is None and self._made.issuperset(parts):
+                self._keep_setup()
                 self._judge.count(time.monotonic() - began)
                 self._ended = self._judge.look()
                 self._show(self._judge.line())
+
+    def _keep_setup(self) -> None:
+        run, setup = self._stated.run, self._request.setup
+        if run is not None and setup not in (None, run.setup):
+            with_setup(self._series.workspace, self._book, self._entry, setup or "")
+            self._stated = replace(self._stated, run=replace(run, setup=setup))
 
     def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
         for part in parts:
@@ -215,7 +222,7 @@ class Pairs:
 
     def _failed(self, run: Run, how: str = "") -> str:
         side, command = self._part.side, self._cases[self._part.case].commands[0]
-        lacks = lacking(self._series.workspace, self._request, command) if self._request.setup is None else ()
+        lacks = lacking(self._series.workspace, self._request, command)
         return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
 
     def _show(self, text: str = "") -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run
 from logbook_agent.running.prepare import Command
@@ -46,8 +46,8 @@ def claimed(
     """The claim of this process on planned commands of an entry, until the block is left. What was executed since they
     were looked up is left out.
 
-    Raises Locked where another process has the claim, or a command of it still runs, and UsageError where they were
-    executed in another worktree or on another branch.
+    Raises Locked where another process has the claim, or a command of it still runs, or where they were executed in
+    another worktree or on another branch.
     """
     if entry is None or all(command.planned is None for command in commands):
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=commands)
@@ -68,7 +68,7 @@ def claimed(
 @contextlib.contextmanager
 def claimed_entry(workspace: Workspace, book: Book, entry: Entry) -> Iterator[None]:
     """Hold an entry, in all worktrees of this clone, until the block is left, and note how many runs it has then.
-    Raises Locked where another process holds it, and UsageError where another worktree has more runs of it."""
+    Raises Locked where another process holds it, or another worktree has more runs of it."""
     claims, claim = book.claims, _claim(workspace, entry.id)
     with claims.taken(claim):
         check_executed(workspace, book, entry.id)
@@ -78,8 +78,16 @@ def claimed_entry(workspace: Workspace, book: Book, entry: Entry) -> Iterator[No
             claims.note(claim, str(len(book.run_numbers(entry.id))), workspace.stamp())
 
 
+def check_free(workspace: Workspace, book: Book, entry_id: str) -> None:
+    """Raises Locked where another process holds an entry, or another worktree has runs of it that are not here."""
+    claim = book.claims.of(entry_id).claim
+    if claim is not None and book.claims.is_held(claim):
+        raise refused(claim)
+    check_executed(workspace, book, entry_id)
+
+
 def check_executed(workspace: Workspace, book: Book, entry_id: str) -> None:
-    """Raises UsageError where another worktree has runs of an entry that are not here."""
+    """Raises Locked where another worktree has runs of an entry that are not here."""
     if (last := book.claims.elsewhere(book.record(entry_id))) is not None:
         raise _executed(entry_id, last, str(workspace.root))
 
@@ -108,10 +116,11 @@ def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:
         raise refused(before, why="that process is gone, but the command that it started still runs")
 
 
-def _executed(entry_id: str, last: ExecutedAt, root: str) -> UsageError:
+def _executed(entry_id: str, last: ExecutedAt, root: str) -> Locked:
     is_here = last.root == root
-    return UsageError(
+    return Locked(
         f"{entry_id} was executed already, in {last.root} at {last.at}",
+        holder=last.text,
         cause="its runs are on another branch, or were removed"
         if is_here
         else "its runs are in that worktree; this one does not have them before their branch is merged",

@@ -89,6 +89,8 @@ def as_made(workspace: Workspace, given: RunRequest, made: Invocation, of: str) 
         stall_s=given.stall_s or made.stall_s,
         keep=given.keep or made.keep,
         inputs=given.inputs or made.inputs,
+        discard=given.discard or made.discard,
+        frozen=given.frozen or made.frozen,
     )
 
 

@@ -255,9 +255,16 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
 
 
 def prepared(
-    workspace: Workspace, request: RunRequest, argv: Sequence[str], label: str | None, *, shell: bool | None = None
+    workspace: Workspace,
+    request: RunRequest,
+    argv: Sequence[str],
+    label: str | None,
+    *,
+    shell: bool | None = None,
+    is_built: bool = False,
 ) -> Command:
-    """A command as the request wants it run; the benchmark is this Python's own."""
+    """A command as the request wants it run; the benchmark is this Python's own. `is_built`: a setup may build its
+    program."""
     is_shell = request.shell if shell is None else shell
     _check_inputs(workspace, request)
     own = None if is_shell else own_benchmark(argv, request.on)
@@ -272,6 +279,7 @@ def prepared(
         search_first=own,
         timeout_s=request.timeout_s or request.stall_s,
         read=request.read,
+        is_built=is_built,
     )
 
 

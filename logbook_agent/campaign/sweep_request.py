@@ -210,7 +210,7 @@ def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:
     """The commands of a sweep: of the cases the first of each program. Raises CommandNotFound for a program that does
-    not exist, before an ID is taken."""
+    not exist, and that no setup may build, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
         first.setdefault("/bin/sh" if chosen.recipe.shell else planned.argv[0], planned)
@@ -229,7 +229,7 @@ def prepared_run(
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
     request = dataclasses.replace(request_of(chosen.recipe), env=planned.env, on=on)
-    return prepared(workspace, request, planned.argv, label)
+    return prepared(workspace, request, planned.argv, label, is_built=bool(chosen.recipe.setup))
 
 
 def request_of(recipe: Recipe) -> RunRequest:

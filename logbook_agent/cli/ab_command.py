@@ -17,7 +17,7 @@ from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ON, How
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
-from logbook_agent.model.errors import UsageError, exclusive
+from logbook_agent.model.errors import exclusive
 
 
 class AbOptions:
@@ -46,7 +46,9 @@ class AbOptions:
     free = FREE
     setup = option("--setup CMD", "Shell command to run first in each folder in which the command runs: a build.")
     like = option(
-        "--like ID/RUN", "The command of this run, in its folder, with its options and the gates of its entry."
+        "--like ID[/RUN]",
+        "The command of this run, in its folder, with its options and the gates of its entry; ID of an A/B: all that it"
+        " asks, of the code as it is now.",
     )
     new = flag("--new", "Start another entry, though one asks the same of the same code.")
 
@@ -94,12 +96,6 @@ def ab_command(
     )
     for name, given in (("--id", how.entry_id), ("--detach", detach)):
         exclusive({"--plan": plan, name: given}, cause="--plan states a new A/B, and runs nothing")
-    if not asked.axis and asked.codes is None and how.entry_id is None:
-        raise UsageError(
-            "nothing to compare",
-            cause="an A/B has one axis: a config key, a variable, or the code",
-            hint="--axis quant_mode=none,int8, or --code main WORK",
-        )
     request = dataclasses.replace(asked, run=dataclasses.replace(how, argv=command, prose=prose))
     space = common.space()
     if plan:

@@ -79,12 +79,12 @@ def check_gates(record: Record, gates: Sequence[str]) -> None:
     )
     if stated is None or late is None or not pairs:
         return
-    again = f"with the gate from the beginning: {ab_afresh(record.id, stated)}"
+    again = f"with the gate from the beginning: {ab_afresh(record.id)}"
     is_typed = stated.run is not None and not stated.run.in_process
     raise UsageError(
         f"the gate {late!r} is too late for {record.id}, which {parse_gate(late).name} decides",
         cause="its pairs were seen already, and a limit that is chosen afterwards can choose the answer",
-        hint=f"{again} {' '.join(f'--gate {quote(gate)}' for gate in (*record.entry.gates, *fresh))}"
+        hint=f"{again} {' '.join(f'--gate {quote(gate)}' for gate in fresh)}"
         if is_typed
         else f"state the gate before the first pair of a new comparison; logbook show {record.id}",
     )

@@ -7,7 +7,6 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from logbook_agent.findings.cases import typed_env
@@ -20,17 +19,18 @@ from logbook_agent.model.comparison import (
     BLOCK_PAIRS,
     BUDGET_PAIRS,
     CODE_AXIS,
-    MINIMUM_EFFECT,
     Comparison,
     code_hash,
-    code_name,
+    code_typed,
 )
 from logbook_agent.model.entry import entry_of, parse_id
 from logbook_agent.model.gates import SAME
 from logbook_agent.model.record import COMPARISON, SETUP, Record
+from logbook_agent.model.run import Exit
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, sweep_command
 
 
@@ -58,7 +58,9 @@ def go_on(records: Records, answer: Answer) -> str:
             return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
         sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
-    return "" if stated is None or not _has_command(stated) else ab_again(answer.entry, stated, pairs)
+    if stated is None or not _has_command(stated):
+        return ""
+    return ab_again(answer.entry, stated, pairs if lacks is not None else None)
 
 
 def replicate(records: Records, answer: Answer, now: datetime) -> str:
@@ -94,18 +96,31 @@ def measure(record: Record, *, times: int = 1) -> str:
 
 
 def retry(records: Records, answer: Answer, side: str) -> str:
-    """What to type once the cause is mended for which a side failed: the question again, of the code as it is then; in
-    a new entry where pairs were made, which would be judged alike. A commit fails again: the entry is shown. A setup
-    that failed gives way to another one."""
+    """What to type once the cause is mended for which a side failed: the question again, of the code as it is then. A
+    commit fails again: its output is shown; a setup of commits gives way to another one."""
     entry, stated = records.entry(answer.entry), records.entry(answer.entry).comparison
     if entry.recipe is not None:
         return sweep_more(entry.id, "--retry-failed")
-    is_commit = answer.question.axis == CODE_AXIS and "@" in side
-    if stated is None or is_commit or not _has_command(stated):
+    if stated is None or not _has_command(stated):
         return show(entry.id)
-    if side == SETUP:
+    if side == SETUP and stated.question.axis == CODE_AXIS:
         return other_setup(entry.id)
-    return ab_afresh(entry.id, stated, new=answer.is_lost)
+    if is_commit(stated, side):
+        last = max((run.run for run in records.runs(entry.id) if run.part and run.part.side == side), default=None)
+        return show(f"{entry.id}/{last} --log" if last is not None else entry.id)
+    return ab_retry(records.record(entry.id), stated)
+
+
+def ab_retry(record: Record, stated: Comparison) -> str:
+    """What to type to ask an A/B again, of the code as it is then; in a new entry where the pairs of this one were
+    made, and failed a gate: they would be judged with it."""
+    made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
+    return ab_afresh(record.id, new=made >= {*stated.question.values})
+
+
+def is_commit(stated: Comparison, side: str) -> bool:
+    """Whether a side is a commit, which nobody can mend."""
+    return stated.question.axis == CODE_AXIS and "@" in side
 
 
 def show(entry_id: str) -> str:
@@ -127,10 +142,10 @@ def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None) -> str
     """What to type to go on with an A/B by its entry. Where its pairs are judged once, a new entry takes them; where no
     commit holds its code, the question is typed again, which is right for the code as it is then."""
     if stated.design.fixed:
-        return ab_afresh(entry_id, stated, pairs)
+        return ab_afresh(entry_id, pairs)
     code = stated.code.get(stated.question.base)
     if code is not None and code.commit is None and code.mark is not None:
-        return ab_afresh(entry_id, stated, pairs, new=False)
+        return ab_afresh(entry_id, pairs, new=False)
     return ab_more(entry_id, pairs)
 
 
@@ -139,25 +154,24 @@ def ab_more(entry_id: str, pairs: int | None = None) -> str:
     return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
 
 
+def needed_setup(stated: Comparison | None) -> str:
+    """What a comparison needs where its code is another one now; empty where it needs nothing."""
+    run = stated.run if stated is not None else None
+    if run is None or not run.needs or run.setup is not None:
+        return ""
+    return f"on other code, add --setup COMMAND, which makes {listed(run.needs, 3)}: git does not hold it"
+
+
 def other_setup(entry_id: str) -> str:
     """What to type to go on with an A/B after another setup than the one that failed."""
     return f"{ab_more(entry_id)} --setup 'COMMAND'"
 
 
-def ab_afresh(entry_id: str, stated: Comparison, pairs: int | None = None, *, new: bool = True) -> str:
+def ab_afresh(entry_id: str, pairs: int | None = None, *, new: bool = True) -> str:
     """What to type to ask what the A/B of an entry asks once more, in a `new` entry; without that, of the code as it is
-    now. `pairs`: at most so many."""
-    question = stated.question
-    options = [word for name in question.metrics for word in ("--metric", name)]
-    if question.minimum_effect != MINIMUM_EFFECT:
-        options += ["--min-effect", f"{100 * question.minimum_effect:g}%"]
-    axis = axis_option(question.axis, stated.run.values if stated.run and stated.run.values else question.values)
-    if question.axis == CODE_AXIS:
-        # A hash stays what it is when a branch moves on.
-        axis = f"--code {' '.join(code_hash(v) if '@' in v else code_name(v) for v in question.values)}"
-        options += [] if stated.evaluator else ["--evaluator", "none"]
-    options += ["--max-pairs", str(pairs)] if pairs is not None else []
-    return _line("logbook ab", "--new" if new else "", axis, f"--like {entry_id}", command_line(options))
+    now. `pairs`: at most so many, else as many as it had."""
+    more = f"--max-pairs {pairs}" if pairs is not None else ""
+    return _line("logbook ab", "--new" if new else "", f"--like {entry_id}", more)
 
 
 def other_evaluator(entry_id: str, stated: Comparison) -> str:
@@ -167,8 +181,7 @@ def other_evaluator(entry_id: str, stated: Comparison) -> str:
     is_other = len(question.sides) == 1 and "@" in question.sides[0] and any(one.differed for one in stated.evaluator)
     if not is_other or not _has_command(stated):
         return ""
-    turned = replace(question, base=question.sides[0], sides=(question.base,))
-    return ab_afresh(entry_id, replace(stated, question=turned), new=False)
+    return f"logbook ab --code {' '.join(map(code_typed, (question.sides[0], question.base)))} --like {entry_id}"
 
 
 _ENV, _REDACTED = "env:", "[redacted:"
@@ -207,7 +220,7 @@ def _is_typed(axis: str | None, item: Item) -> bool:
         return False
     if axis in ("commit", CODE_AXIS) or axis.startswith(_ENV):
         return bool(words)
-    return axis in item.row.config and with_place(words, axis, item.key(axis)) is not None
+    return with_place(words, axis, item.key(axis) if axis in item.row.config else None) is not None
 
 
 def addressed(command: str, naming: Sequence[str]) -> str:

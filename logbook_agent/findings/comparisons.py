@@ -8,7 +8,7 @@ from functools import cached_property
 
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
-from logbook_agent.findings.comparison.answers import answer_for, apart, following, placed
+from logbook_agent.findings.comparison.answers import answer_for, apart, confidence, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
@@ -53,7 +53,8 @@ class Comparisons:
         if by is None:
             return answer
         found = [replace(f, outcome=Outcome.OPEN) if f.outcome is Outcome.BETTER else f for f in answer.findings]
-        return replace(answer, findings=tuple(found), first=(f"discarded by {by}",))
+        word, reasons = confidence(found)
+        return replace(answer, findings=tuple(found), first=(f"discarded by {by}",), confidence=word, reasons=reasons)
 
     def answer_of(self, entry_id: str) -> Answer | None:
         """The answer to the comparison that an entry states; None where it states none."""

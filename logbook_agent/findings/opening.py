@@ -8,7 +8,16 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.advice import ab_like, go_on, other_evaluator, pairs_to_add, replicate, retry, show
+from logbook_agent.findings.advice import (
+    ab_like,
+    go_on,
+    is_commit,
+    other_evaluator,
+    pairs_to_add,
+    replicate,
+    retry,
+    show,
+)
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
@@ -223,8 +232,8 @@ def retries(
                         text=asked(a),
                         outcome="open",
                         is_settled=False,
-                        lacks="run",
-                        why=f"{subject(a, side)} failed: {why}",
+                        lacks="commit" if is_commit(stated, side) else "run",
+                        why=f"{subject(a, side)} failed: {why}" + (_A_COMMIT if is_commit(stated, side) else ""),
                         command=retry(records, a, side),
                     )
                 )
@@ -240,6 +249,8 @@ def _asks_again(later: Comparison, earlier: Comparison) -> bool:
     return (one.axis, one.metrics, names[0], argv[0]) == (other.axis, other.metrics, names[1], argv[1])
 
 
+# What is left to do where a commit failed.
+_A_COMMIT = "; a commit fails again: compare another one, or discard the entry"
 # Of entries with several rows, where a command is looked for, and of rows of an entry that are looked at in pairs.
 _LOOKED_AT, _PAIRED_ROWS = 3, 12
 

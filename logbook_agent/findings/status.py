@@ -16,7 +16,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.summary import Summary
-from logbook_agent.text.markdown import cut_sentence
+from logbook_agent.text.markdown import cut_sentence, plain
 from logbook_agent.text.shell_words import assignments
 
 BUDGET_BYTES = 8000
@@ -49,8 +49,8 @@ class OnMachine:
     executed: Sequence[Mapping[str, object]] = ()
 
     def free(self, command: str) -> str:
-        """The command, unless it goes on with an entry that is being executed."""
-        return "" if {claim["id"] for claim in self.claims} & {*command.split()} else command
+        """The command, unless it goes on with an entry that is being executed, or was elsewhere."""
+        return "" if {one["id"] for one in (*self.claims, *self.executed)} & {*command.split()} else command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     closing = header.closing
     yield _Section(key="closed", value=closing and {"at": closing.at, "conclusion": _text(closing.conclusion)})
     yield _Section(key="not_settled", value=_text(first.not_settled))
-    yield _Section(key="command", value=first.command)
+    yield _Section(key="command", value=here.free(first.command))
     yield _Section(key="summary", value=_text(header.summary or ""))
     yield _Section(
         key="summary_before", value=[i for w in first.in_words if w.kind == "summary" for i in w.before[-SHOWN:]]
@@ -285,7 +285,7 @@ def _rounded(value: float) -> float:
 
 
 def _text(text: str) -> str:
-    return cut_sentence(text, _TEXT_CHARS)
+    return plain(cut_sentence(text, _TEXT_CHARS))
 
 
 def _name(name: str) -> str:

@@ -130,12 +130,6 @@ def said_by(entry: Entry) -> SaidByEntry:
     }
 
 
-def is_listed(entry: Entry) -> bool:
-    """Whether an entry is among the decisions or negative results below a view."""
-    said = said_by(entry)
-    return entry.state != VOID and (said["decision"] is not None or bool(said["negative"]))
-
-
 def closes(action: Summary, decided: str) -> bool:
     """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
     after the runs on which it decides."""

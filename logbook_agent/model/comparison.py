@@ -38,6 +38,11 @@ def code_name(label: str) -> str:
     return _CODE.split(label)[0]
 
 
+def code_typed(label: str) -> str:
+    """What to type for a code: the hash of a commit, which stays when a branch moves on, else `WORK`."""
+    return code_hash(label) if "@" in label else code_name(label)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
@@ -106,9 +111,10 @@ class Evaluator:
 class Invocation:
     """How each run of a comparison is made. In `argv`, `{axis}` stands for the value of the side: one of `values`,
     where the question does not name the sides as they were typed. `cwd` is the folder, seen from the top of its
-    repository where it lies in one. `setup` prepares that folder before the first run. `needs` are the files that were
-    there beside the code, and that git does not hold: what builds leave. `in_process`: the sides are functions of the
-    Python process that stated it, which alone goes on with it."""
+    repository where it lies in one. `discard` pairs warm up first; `frozen`: in a copy of the code. `setup` prepares
+    that folder before the first run. `needs` are the files that were there beside the code, and that git does not hold:
+    what builds leave. `in_process`: the sides are functions of the Python process that stated it, which alone goes on
+    with it."""
 
     argv: tuple[str, ...]
     values: tuple[str, ...] = ()
@@ -122,6 +128,8 @@ class Invocation:
     stall_s: float | None = None
     keep: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    discard: int = 0
+    frozen: bool = False
     setup: str | None = None
     needs: tuple[str, ...] = ()
     in_process: bool = False
@@ -130,14 +138,16 @@ class Invocation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A question with its design, its command and its code, stated in the entry before the first run. `code` is that of
-    each side where code is the axis, else that of all sides, named by the base; empty where nothing is known of it. A
-    comparison without `run` belongs to a recipe, or to functions of a Python process."""
+    each side where code is the axis, else that of all sides, named by the base; empty where nothing is known of it. Of
+    two codes, `branches` held each when it was stated. A comparison without `run` belongs to a recipe, or to functions
+    of a Python process."""
 
     question: Question
     design: Design
     evaluator: tuple[Evaluator, ...] = ()
     run: Invocation | None = None
     code: Mapping[str, Code] = field(default_factory=dict)
+    branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ LogbookError                 1  checked, and does not hold
 │   └── BudgetSpent             the logbook allows no further run
 ├── StoreError               3  the logbook on disk cannot be read or written
 │   ├── RecordError             one record is malformed; says which file and where in it
-│   └── Locked                  another command holds the lock for too long
+│   └── Locked                  another process or worktree has it
 ├── RemoteError              4  the issue tracker refused or could not be reached
 │   ├── Unreachable             no answer, or one that says nothing; the next sync may succeed
 │   ├── AnswerLost              a write was sent and no answer came: it may or may not have been applied

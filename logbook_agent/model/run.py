@@ -249,6 +249,8 @@ class Output:
         return error or (lines[-1] if lines else "")
 
 
+# The exit codes of a command that cannot be executed, or is not there.
+_NOT_STARTED = (126, 127)
 # The executor that is a worker on this machine.
 LOCAL = "local"
 
@@ -309,6 +311,8 @@ class Run:
         """The line that says why the command failed; empty where there is none, as where Python only says that the
         time limit has ended it."""
         said = self.output.last_words if self.output is not None else ""
+        if not said and self.exit is not None and self.exit.code in _NOT_STARTED and self.problems:
+            return str(self.problems[-1])
         is_ended = self.exit is not None and self.exit.timeout and said.strip() == "KeyboardInterrupt"
         return "" if is_ended else said
 

@@ -3,6 +3,7 @@ found here, before an ID is taken."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -106,10 +107,11 @@ def prepare(
     search_first: Path | None = None,
     timeout_s: float | None = None,
     read: str | None = None,
+    is_built: bool = False,
 ) -> Command:
     """Check and resolve a command; from here on its secrets are hidden. Programs are looked for in the folder
-    `search_first`, then on PATH. `timeout_s`: after which it is to be ended. Raises UsageError, CommandNotFound (127)
-    or NotExecutable (126)."""
+    `search_first`, then on PATH; where a setup may build one (`is_built`), again when it is started. `timeout_s`: after
+    which it is to be ended. Raises UsageError, CommandNotFound (127) or NotExecutable (126)."""
     folder = _folder(workspace, cwd)
     leading, words = ({}, (" ".join(argv),)) if shell else split_env_words(argv)
     if not " ".join(words).strip():
@@ -132,7 +134,9 @@ def prepare(
     if search_first is not None and launched is None:
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
     # On another machine it is looked for there.
-    executable = "/bin/sh" if shell else "" if is_elsewhere else resolve(words, found_in, folder)
+    executable = "/bin/sh" if shell else ""
+    with contextlib.suppress(*([CommandNotFound, NotExecutable] if is_built else [])):
+        executable = executable or ("" if is_elsewhere else resolve(words, found_in, folder))
     workspace.learn_secrets({**local, **far}, words)
     return Command(
         argv=words,

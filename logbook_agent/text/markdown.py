@@ -160,6 +160,16 @@ def _escaped(match: re.Match[str]) -> str:
     return "&lt;" if sign == "<" else "".join(f"\\{c}" for c in sign)
 
 
+# A span of code, in which a backslash stands for itself; and what `escape` writes for a sign.
+_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\(?P<sign>[!-/:-@\[-`{-~])|&lt;|&#8203;", re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """A Markdown text for a terminal or a program: `escape` taken back. Its other signs stay, as they can be read."""
+    signs = {"&lt;": "<", "&#8203;": ""}
+    return _SPAN.sub(lambda match: match["sign"] or signs.get(match[0], match[0]), text)
+
+
 def cell(text: str) -> str:
     """Text inside a table cell: as `escape`, and pipes escaped."""
     return escape(text).replace("|", "\\|")

@@ -9,9 +9,8 @@ axis, and is named.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,17 +18,24 @@ from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import cases, value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
+from logbook_agent.findings.comparison.conditions import (
+    circumstances,
+    code_labels,
+    conditions,
+    device_kinds,
+    is_alike,
+    question_digest,
+)
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
 from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
-from logbook_agent.findings.tables.frame import devices_text
-from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import SAME, fails
-from logbook_agent.model.record import SETUP, Record, RunStatus, digest, is_own
+from logbook_agent.model.record import SETUP, WARM_UP, Record, RunStatus, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import command_line
 
 _OTHER_CODE = "the code changed between the two runs"
 _OTHER_COMMAND = "the command is another than that of the first pair"
@@ -37,10 +43,8 @@ _MADE_AGAIN = "a run was made again after its partner, so chance did not draw th
 _TOOL = "logbook-agent"
 _CUT_OFF = ("interrupted", "lost")
 _ENDED_BADLY = ("failed", "timeout", "stalled")
-_ENV, _PACKAGE = "env:", "package:"
+_ENV = "env:"
 _SHOWN = 3
-# The place of a checkout that was made for a while (`checkouts_folder`).
-_CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:/|\b)")
 
 
 def tried(record: Record) -> EntryPairs | None:
@@ -61,7 +65,7 @@ def tried(record: Record) -> EntryPairs | None:
             label, why = broken
             table.leave_out(one.at[:2], one.runs[0], why, one.at[0], label)
             continue
-        facts = [_circumstances(run, row, question.axis) for run, row in zip(one.runs, one.rows, strict=True)]
+        facts = [circumstances(run, row, question.axis) for run, row in zip(one.runs, one.rows, strict=True)]
         report(table.series((*one.at, ""), one.runs[0], one.config), one, facts, question.axis)
         for name in dict.fromkeys([*question.metrics, *one.rows[0].metrics, *one.rows[1].metrics]):
             of = table.series((*one.at, name), one.runs[0], one.config)
@@ -72,6 +76,8 @@ def tried(record: Record) -> EntryPairs | None:
     bases = [one.base for one in pairs if not one.why]
     for of in series:
         of.cautions += _late_gates(record, of, question, bases) if of.metric else _cautions(record, bases)
+    said = [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]
+    said = [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.case for pair in pairs}) > 1:
         for of in series:
@@ -82,26 +88,37 @@ def tried(record: Record) -> EntryPairs | None:
         is_fixed=stated.design.fixed,
         is_typed=stated.run is not None and not stated.run.in_process and not stated.design.fixed,
         is_void=record.state == VOID,
-        asks=_asked(question, [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]) if pairs else "",
+        asks=question_digest(question, said) if pairs else "",
         code=table.code,
         known=[*record.free, *(gate.name for gate in record.gates)],
         evaluator=[one.path for one in stated.evaluator if one.differed],
-        alone=[] if pairs else _alone(record),
+        alone=[] if pairs else _alone(record, question),
         series=series,
     )
 
 
-def _alone(record: Record) -> list[str]:
-    """The side and the reason of the last run of a pair that failed before its partner was run, or `setup` where that
-    failed; empty where none did, or a later one of that name finished."""
+def _alone(record: Record, question: Question) -> list[str]:
+    """The side and the reason of the last run, of a pair or to warm up, that failed before its partner was run, or
+    `setup` where that failed; empty where none did, or a later one of that name finished."""
     last: dict[str, str] = {}
-    for status in (s for s in record.runs if s.counts and (s.run.part is not None or is_own(s.run, SETUP))):
-        why = _failure(status)
-        if why or status.state == "finished":
-            name = SETUP if status.run.part is None else status.run.part.side
+    for status in record.runs:
+        why, name = _failure(status), _side(status, question)
+        if name and (why or status.state == "finished"):
             last.pop(name, None)
             last[name] = why
     return next(([name, why] for name, why in reversed(last.items()) if why), [])
+
+
+def _side(status: RunStatus, question: Question) -> str:
+    """The side that a run was made for, also one to warm up; `setup` where it prepared the folders; empty for others,
+    and where it was left out."""
+    run = status.run
+    if is_own(run, SETUP):
+        return SETUP
+    if status.discarded_as != WARM_UP:
+        return run.part.side if run.part is not None and status.counts else ""
+    typed = {canonical(run.config.get(question.axis)), run.env.variables.get(question.axis.removeprefix(_ENV))}
+    return next((value for value in question.values if value in typed), question.base)
 
 
 def _late_gates(record: Record, of: EntrySeries, question: Question, bases: Sequence[Run]) -> Iterator[str]:
@@ -117,9 +134,26 @@ def _cautions(record: Record, bases: Sequence[Run]) -> Iterator[str]:
     versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
     if packages := sorted(name for name, count in versions.items() if count > 1):
         yield f"between pairs, other versions of {listed(packages, _SHOWN)}"
+    builds = Counter(_setups(record, {run.run for run in bases}))
+    if len(builds) > 1:
+        texts = [f"{counted(n, 'pair')} {f'after {of}' if of else 'without a setup'}" for of, n in builds.items()]
+        yield f"not all pairs had one build: {listed(texts, _SHOWN)}"
     cut = sum(s.state in _CUT_OFF for s in record.runs if s.run.part is not None and s.counts)
     if cut > 1:  # whoever cuts off the slow ones chooses
         yield f"{cut} runs were cut off, and made again"
+
+
+def _setups(record: Record, numbers: Container[int]) -> Iterator[str]:
+    """The setup that precedes each of these runs; empty where none does. One is kept once a pair was made after it; a
+    run that failed before that ends its use."""
+    setup = ""
+    for s in sorted(record.runs, key=lambda s: (s.run.started, s.run.run)):
+        if is_own(s.run, SETUP):
+            setup = command_line(s.run.argv, shell=s.run.shell)
+        elif s.run.run in numbers:
+            yield setup
+        elif s.state in _ENDED_BADLY:
+            setup = ""
 
 
 def _counting(
@@ -129,14 +163,14 @@ def _counting(
     conditions than the first, goes into the table. `typed` are the variables that the entry states."""
     first: dict[str, str] = {}
     for pair in pairs:
-        own = _conditions(question, pair.base, pair.other, typed)
+        own = conditions(question, pair.base, pair.other, typed)
         # Whoever could choose the conditions that answer would choose lucky ones.
         if first and own != first:
             unlike = [name.partition(":")[2] or name for name, _ in sorted(own.items() ^ first.items())]
             why = f"under other conditions ({listed([*dict.fromkeys(unlike)], _SHOWN)})"
             table.leave_out((pair.side, pair.case), pair.base, why)
             continue
-        table.code.update(_labels({question.base: pair.base, pair.side: pair.other}))
+        table.code.update(code_labels({question.base: pair.base, pair.side: pair.other}))
         found = list(_rows_of(pair, question, table))
         first = first or (own if found else {})
         yield from found
@@ -207,7 +241,7 @@ def _pairs(record: Record, question: Question) -> Iterator[_Pair]:
             why = _OTHER_CODE
         failures = ((text, name) for name, s in ((question.base, of_base), (side, status)) if (text := _failure(s)))
         why, failed = next(failures, (why, ""))
-        if not _is_alike(base.command, commands.setdefault(case, base.command)):
+        if not is_alike(base.command, commands.setdefault(case, base.command)):
             why = _OTHER_COMMAND
         again = tuple(found for name in (question.base, side) for found in replaced.get((pair, case, name), ()))
         yield _Pair(base, other, side, case, why, failed, again)
@@ -263,92 +297,6 @@ def _sign(base: Run, other: Run) -> int:
     return 1 if (other.started, other.run) > (base.started, base.run) else -1
 
 
-# -- what the pairs of one question share --------------------------------------------------------------
-
-
-def _asked(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
-    """A digest of the question with the command of the base and the config that its rows share in each case. The
-    names of compared codes are left out: one commit has several."""
-    if is_code := question.axis == CODE_AXIS:
-        question = replace(question, base="", sides=())
-    # Later ones may have been run in a checkout, and name its files.
-    first = dict(reversed(bases)).values()
-    said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for run in first}
-    shared: dict[str, set[tuple[str, str]]] = {}
-    for case, run in bases:
-        for row in (row for row in run.rows if row.failed is None):
-            config = {(name, canonical(value)) for name, value in row.config.items() if name != question.axis}
-            shared[case] = shared.get(case, config) & config
-    return digest(encode(question), sorted(map(repr, said)), sorted({repr(sorted(one)) for one in shared.values()}))
-
-
-def plain_words(command: Sequence[str]) -> Iterator[str]:
-    """The words of a command, in which `--topk=2` is `--topk 2`."""
-    for word in command:
-        yield from word.split("=", 1) if word.startswith("--") else (word,)
-
-
-def _is_alike(command: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two commands are the same but for the places of their files: one may run in a checkout."""
-    one, two = ([part for word in words for part in re.split("[ =]", word)] for words in (command, other))
-    return len(one) == len(two) and all(_is_placed(a, b) or _is_placed(b, a) for a, b in zip(one, two, strict=True))
-
-
-def _is_placed(word: str, other: str) -> bool:
-    """Whether a word is another one, or the whole path of the file that the other names, in a checkout or not."""
-    ending = _CHECKOUT.sub("", other)
-    is_end = word.endswith(f"/{ending.removeprefix('./')}") if ending else bool(other)
-    return word == other or (word.startswith("/") and is_end)
-
-
-def _conditions(question: Question, base: Run, other: Run, typed: Mapping[str, str]) -> dict[str, str]:
-    """What the pairs of one question share beside it: the code of the base, its environment and devices; and where code
-    is the axis, that of the other side. Packages may change between pairs: both sides of each have the same. A variable
-    that names a checkout is one that was `typed`, or that the tool set."""
-    codes = (base.code, other.code) if question.axis == CODE_AXIS else (base.code,)
-    code = " ".join(str(c and (c.identity if question.axis == CODE_AXIS else c.key)) for c in codes)
-    row = next(iter(base.rows), Row())
-    facts = {n: v for n, v in _facts(base, row, question.axis).items() if n != "host" and not n.startswith(_PACKAGE)}
-    facts |= {n: typed.get(n.removeprefix(_ENV)) for n, v in facts.items() if _CHECKOUT.search(v or "")}
-    return {name: value for name, value in {"code": code, **facts}.items() if value is not None}
-
-
-def _facts(run: Run, row: Row, axis: str) -> dict[str, str | None]:
-    """Where a row was measured, and with what, beside its command and its code: launcher, devices, host, variables,
-    packages, untracked files."""
-    variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
-    software = {n: v for n, v in {**run.software, **row.software}.items() if n.lower().replace("_", "-") != _TOOL}
-    # Where the code is identified, they are a part of it, committed or not.
-    is_apart = run.code is not None and run.code.sources is None
-    untracked = run.code.untracked if run.code is not None and is_apart else ()
-    return {
-        "launcher": run.carrier,
-        "devices": devices_text(row.devices or run.own_devices),
-        "host": row.host or run.pool or run.own_host.name,
-        **variables,
-        **{f"{_PACKAGE}{name}": version for name, version in software.items()},
-        **{f"file:{file.path}": file.sha256 for file in untracked},
-        **{f"file:{file.path}": file.sha256 for file in run.inputs},
-    }
-
-
-def _circumstances(run: Run, row: Row, axis: str) -> dict[str, str]:
-    """The same in words."""
-    return {name.partition(":")[2] or name: value[:40] for name, value in _facts(run, row, axis).items() if value}
-
-
-def _device(run: Run) -> str:
-    """The kinds of devices of a run: `TPU v5p`."""
-    devices = [d for row in run.rows[:1] for d in row.devices] or run.own_devices
-    return ", ".join(dict.fromkeys(d.kind or d.platform for d in devices))
-
-
-def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
-    """The code of each side, as far as it is known: `3357f54a5`, with `+` where it was changed."""
-    codes = {side: run.code for side, run in runs.items()}
-    return {s: code.commit[:9] + ("+" if code.dirty else "") for s, code in codes.items() if code and code.commit}
-
-
 # -- series --------------------------------------------------------------------------------------------
 
 
@@ -371,7 +319,7 @@ class _Table:
                 case=place,
                 name=" ".join(filter(None, (case, place))),
                 config=dict(config),
-                device=_device(base),
+                device=device_kinds(base),
                 metric=metric,
                 finished=self.done,
             )

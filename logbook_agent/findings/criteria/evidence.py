@@ -84,8 +84,8 @@ class Rows:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `discarded` names the
-    decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison; `go_on`
-    gives the command that adds pairs to one."""
+    decision by which an entry was discarded, `kept` the commit that holds the tested code of a comparison, `branches`
+    the branch that held the code of a side when it was compared; `go_on` gives the command that adds pairs to one."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -96,6 +96,7 @@ class Facts:
     answers: Sequence[Answer] = ()
     discarded: Mapping[str, str] = field(default_factory=dict)
     kept: Mapping[str, str] = field(default_factory=dict)
+    branches: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
 
 
@@ -114,6 +115,12 @@ def facts_of(
         answers=answers,
         discarded=discarded_by(said_by(record.entry) for record in all_),
         kept=_kept(all_),
+        branches={
+            (record.id, side): names
+            for record in all_
+            if record.entry.comparison is not None
+            for side, names in record.entry.comparison.branches.items()
+        },
         go_on=lambda answer: go_on(records, answer),
     )
 

@@ -60,13 +60,15 @@ def _findings(asked: SideBySide, facts: Facts, base: Config, side: Config, metri
 
 
 def _is_named(facts: Facts, answer: Answer, side: str, value: Scalar) -> bool:
-    """Whether a value names a side; a code is named by its commit, of any length, also the one that keeps it, or by a
-    name that it was given."""
+    """Whether a value names a side; a code is named by its commit, of any length, also the one that keeps it, by a
+    name that it was given, or by the branch that held it."""
     if answer.question.axis != CODE_AXIS:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
     kept = facts.kept.get(answer.entry, "") if side != answer.question.base else ""
     names = {code_name(name) for name in answer.question.values if code_hash(name) == commit}
+    if ("@" in side or kept) and text in facts.branches.get((answer.entry, side), ()):
+        return True
     if kept and (kept.startswith(text) or text.startswith(kept)):
         return True
     return text in (side, *names) or text.startswith(commit) or commit.startswith(code_hash(text))
@@ -132,6 +134,11 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
     rest = {name: value for name, value in side.items() if name not in (axis, *more)}
     sides = f"{axis}={show(side[axis])} with {show(base[axis])}"
     at = f" at {words(rest)}" if rest else ""
+    asked_in = {answer.entry for answer in facts.answers if answer.entry not in facts.discarded}
+    for (entry, tested), branches in facts.branches.items():
+        if axis in OF_CODE and side[axis] in branches and "@" not in tested and entry in asked_in:
+            why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
+            return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
     questions = {answer.entry: answer.question for answer in facts.answers}
 
@@ -150,6 +157,9 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
     if not rows and axis in OF_CODE:
         # Any command that was run can be run on other code.
         rows = (having(rest) or having({}))[-1:]
+    elif not rows and not others:
+        # Else of a command with a flag of this name, which no row reports.
+        rows = [item for item in having(rest) if flag_places(item.case.command, axis)][-1:]
     typed = rows[0].case.command if rows else others[0] if others else ()
     options = [w for n, v in rest.items() if not flag_places(typed, n) for w in ("--config", f"{n}={show(v)}")]
     options += ["--metric", metric] if metric is not None else []

@@ -50,6 +50,15 @@ class Checkout:
         found = self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return found if found and _SHA.fullmatch(found) else None
 
+    def branches_at(self, commit: str) -> tuple[str, ...]:
+        """The branches whose last commit is this one."""
+        said = self._said("for-each-ref", "--points-at", commit, "--format=%(refname:short)", "refs/heads")
+        return tuple((said or "").split())
+
+    def branch(self) -> tuple[str, ...]:
+        """The branch that is checked out, if one is."""
+        return tuple(filter(None, [self._said("symbolic-ref", "--quiet", "--short", "HEAD")]))
+
     def tree_of(self, commit: str) -> str | None:
         """The SHA of the files of a commit."""
         return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")

@@ -80,6 +80,17 @@ STATES = {
     "discarded": [f"{AB} {COMMAND}", "discard MOE-000 --why slow"],
     "kept": [f"{AB} {COMMAND}", "keep MOE-000", ":edit", ":commit"],
     "failing side": [f"{AB.replace('int8', 'bad')} {COMMAND}", "keep MOE-000"],
+    "a side failed": [f"{AB.replace('int8', 'bad')} --title T --max-pairs 4 --min-effect 2% {COMMAND}"],
+    "a warm-up failed": [f"{AB.replace('int8', 'bad')} --discard 1 --pairs 4 {COMMAND}"],
+    "a setup failed": [f"{AB} --title T --max-pairs 4 --setup 'exit 1' {COMMAND}"],
+    "a commit failed": [":break", ":commit", f"ab --code HEAD~1 HEAD --evaluator none {COMMAND}"],
+    "a gate came later": [f"{AB} --pairs 2 {COMMAND}", "edit --gate 'ok == 1' --reason it"],
+    "a branch that was compared": [
+        ":branch",
+        "criteria --add b --predicate 'compared: {axis: code, values: [main, idea], settled: true}'", ":edit",
+        f"ab --code main WORK --evaluator none --max-pairs 3 {COMMAND}", ":commit",
+        f"ab --code main HEAD --evaluator none --max-pairs 3 {COMMAND}",
+    ],
     "a failed run": [f"{RUN} bad", "keep MOE-000"],
     "env axis": [f"ab --axis env:MODE=,fast --max-pairs 3 {COMMAND}"],
     "shell": ["ab --shell --axis quant_mode=none,int8 --max-pairs 3 -- 'sh bench.sh --quant-mode {axis} | cat'"],
@@ -105,7 +116,7 @@ STATES = {
 WIDE = {
     "settled", "code edited", "no git, code edited", "subfolder", "one run", "a plan", "a plan of an A/B", "kept",
     "documents committed", "discarded", "a failed run", "env axis", "shell", "fixed pairs", "killed A/B",
-    "killed sweep", "sweep with a failure", "closed", "baseline",
+    "killed sweep", "sweep with a failure", "a warm-up failed", "a commit failed", "closed", "baseline",
 }  # fmt: skip
 
 _VERBS = (
@@ -197,6 +208,10 @@ class Campaign:
             if not (self.folder / ".git").exists():
                 self.printed.clear()  # nothing has the code any more
             (self.folder / "bench.sh").write_text(f"{BENCH}# changed\n")
+        elif what == "break":
+            (self.folder / "bench.sh").write_text("echo broken >&2\nexit 3\n")
+        elif what == "branch":
+            self._git("checkout", "-q", "-b", "idea")
         elif what == "document":
             (self.folder / "README.md").write_text("y\n")
         elif what == "commit":

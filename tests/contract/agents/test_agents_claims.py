@@ -132,7 +132,7 @@ def test_a_plan_is_executed_once_also_where_a_branch_does_not_have_its_runs(cli:
     git(folder, "add", "logbooks")
     git(folder, "commit", "-q", "-m", "run")
     git(folder, "switch", "-q", "main")
-    assert cli("run", "--id", "MOE-000").code == 2
+    assert cli("run", "--id", "MOE-000").code == 3
     [step] = cli("next", "--json").data["steps"]
     assert ("command" in step, f"in {folder}/logbooks at " in step["executed"]) == (False, True)
     assert [one["id"] for one in cli("status", "--json").data["executed"]] == ["MOE-000"]
@@ -158,7 +158,7 @@ def test_pairs_that_another_branch_has_are_named_before_anything_is_checked_out(
     git(folder, "commit", "-q", "-m", "run")
     git(folder, "switch", "-q", "main")
     refused = cli("ab", "--id", "MOE-000")
-    assert (refused.code, "executed already" in refused.err, "checking out" in refused.err) == (2, True, False)
+    assert (refused.code, "executed already" in refused.err, "checking out" in refused.err) == (3, True, False)
     [step] = cli("next", "--json").data["steps"]
     assert ("command" in step, "executed" in step) == (False, True)
     assert "logbook ab --id MOE-000" in cli("note", "--plan", "--release", "MOE-000").out

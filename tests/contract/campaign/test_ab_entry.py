@@ -389,6 +389,6 @@ def test_the_step_of_pairs_that_were_judged_once_names_the_new_entry(ready: Cli)
     assert ready("ab", "--axis", "mode=base,new", "--pairs", "2", *COMMAND).code == 0
     [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
     assert step["what"] == "Ask the open comparison MOE-000 again, in a new entry"
-    assert step["command"].startswith("logbook ab --new --axis mode=base,new --like MOE-000 ")
+    assert step["command"].startswith("logbook ab --new --like MOE-000 ")
     assert "to ask it again, by up to " in ready("status").out
     assert ready(*shlex.split(step["command"])[1:], "--json").data["id"] == "MOE-001"

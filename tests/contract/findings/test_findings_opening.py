@@ -100,7 +100,7 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     lines = thread("status").out.splitlines()
     assert "MOE-000" in lines[2]
     # The code that the entry states fails again: the question is asked of the code as it is then.
-    again = "logbook ab --axis env:MODE=5,6 --like MOE-000 --metric time_ms --metric tflops"
+    again = "logbook ab --like MOE-000"
     assert again in lines[3]
     [step] = thread("next", "--json").data["steps"]
     assert (step["id"], step["command"], step["kind"]) == ("MOE-000", again, "comparison")
@@ -118,7 +118,7 @@ def test_an_ab_of_which_every_pair_fails_a_gate_has_a_next_step(thread: Cli, fol
     ab(thread, "env:MODE=5,7", "Seven", "--pairs", "1")
     assert thread("edit", "MOE-001", "--gate", "ok == 1").code == 0
     steps = {step["id"]: step for step in thread("next", "--json").data["steps"]}
-    assert steps["MOE-001"]["command"].startswith("logbook ab --new --axis env:MODE=5,7 --like MOE-001")
+    assert steps["MOE-001"]["command"].startswith("logbook ab --new --like MOE-001")
     assert "ok" in steps["MOE-001"]["why"]
 
 

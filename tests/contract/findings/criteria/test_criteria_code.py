@@ -75,3 +75,31 @@ def test_a_comparison_counts_for_the_commit_that_keeps_its_code(
     assert computed(thread)["state"] == "unmet", "nothing says that it is the same code"
     assert thread("keep", made.data["id"]).code == 0
     assert (computed(thread)["state"], computed(thread)["evidence"]) == ("met", [made.data["id"]])
+
+
+def test_a_branch_is_compared_by_whatever_name_its_commit_has(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    git("branch", "base", "HEAD~1")
+    git("branch", "idea")
+    ask(thread, "base", "idea")
+    codes = [git("rev-parse", "HEAD~1"), git("rev-parse", "--short=9", "HEAD")]
+    made = thread("ab", "--code", *codes, "--json", "--", "sh", "bench.sh")
+    assert made.code == 0, made.err
+    assert (computed(thread)["state"], computed(thread)["evidence"]) == ("met", [made.data["id"]])
+
+
+def test_changes_on_a_branch_count_for_it_once_they_are_kept(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    base = git("branch", "--show-current")
+    git("checkout", "-q", "-b", "idea")
+    ask(thread, base, "idea")
+    (folder / "speed.sh").write_text("800")
+    made = thread("ab", "--code", base, "WORK", "--json", "--", "sh", "bench.sh")
+    assert made.code == 0, made.err
+    reason = computed(thread)["reason"]
+    assert reason.endswith("compared changes on idea; once they are committed: logbook keep T-000")
+    git("commit", "-q", "-a", "-m", "faster")
+    assert thread(*shlex.split(reason[reason.index("logbook keep") :])[1:]).code == 0
+    assert computed(thread)["state"] == "met"

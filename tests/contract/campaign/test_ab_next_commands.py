@@ -1,0 +1,140 @@
+"""What an A/B, `next` and `status` print after something went wrong, and typing just that."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Answer, Cli
+from tests.contract.campaign.ab_entry_support import ASK, BENCH, COMMAND, Git, added, commit, runs, with_benchmark
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+TYPED = ("--title", "Both *modes*", "--hypothesis", "new is faster", "--discard", "1", "--min-effect", "2%")
+
+RECIPE = """\
+name: built
+question: Is it faster?
+setup: [{argv: [sh, -c, "(echo '#!/bin/sh'; cat bench.sh) > prog; chmod +x prog"]}]
+command: [./prog, --mode, "{mode}"]
+axes: {mode: [base, new]}
+metrics: [tflops]
+"""
+
+
+@pytest.fixture
+def ready(started: Cli, git: Git, folder: Path) -> Cli:
+    return with_benchmark(started, git, folder)
+
+
+def step(cli: Cli) -> dict[str, Any]:
+    """The first step of `next`."""
+    found: dict[str, Any] = cli("next", "--json").data["steps"][0]
+    return found
+
+
+def type_in(cli: Cli, command: str, *more: str) -> Answer:
+    """What a printed command answers, as it stands."""
+    return cli(*shlex.split(command)[1:], *more)
+
+
+@pytest.mark.parametrize("pairs", [("--max-pairs", "3"), ("--pairs", "8")])
+@pytest.mark.parametrize("cause", ["a side", "the setup"])
+def test_what_is_asked_again_keeps_all_that_was_typed(
+    ready: Cli, folder: Path, pairs: Sequence[str], cause: str
+) -> None:
+    setup = ("--setup", "sh lib.sh") if cause == "the setup" else ()
+    (folder / "lib.sh").write_text("exit 4\n")
+    failed = ready("ab", "--axis", "mode=base,new", *pairs, *TYPED, *setup, *COMMAND)
+    assert failed.code != 0
+    command = step(ready)["command"]
+    assert command == "logbook ab --like MOE-000"
+    assert f"fix that, then continue: {command}\n" in failed.out
+    assert command in ready("status").out
+    (folder / "lib.sh").write_text("speed=100\n")
+    made = added(type_in(ready, command, "--json"), int(pairs[1]))
+    entry = Store(folder).entry(made["id"])
+    assert (made["id"], entry.title) == ("MOE-001", "Both *modes*")
+    assert [(one.label, one.text) for one in entry.fields] == [("Hypothesis", "new is faster")]
+    stated = entry.comparison
+    assert (stated.question.minimum_effect, bool(stated.design.fixed)) == (0.02, pairs[0] == "--pairs")
+    assert (stated.run.setup, stated.run.discard) == (dict([setup]).get("--setup") if setup else None, 1)
+    assert sum("discarded" in run for run in runs(folder, "MOE-001")) == 2
+
+
+def test_a_plan_keeps_the_number_of_its_pairs(ready: Cli) -> None:
+    assert ready(*ASK[:-1], "2", "--plan", *COMMAND).code == 0
+    command = step(ready)["command"]
+    assert command in ready("status").out
+    added(type_in(ready, command, "--json"), 2)
+
+
+def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo boom >&2; exit 3\n")
+    commit(git, "Broken")
+    words = ("--evaluator", "none", "--", "sh", "bench.sh")
+    failed = ready("ab", "--code", "HEAD~1", "HEAD", *words)
+    assert "is a commit, which fails again: compare another one" in failed.out
+    assert "to give it up: logbook discard MOE-000 --why TEXT" in failed.out
+    shown = step(ready)
+    assert "a commit fails again: compare another one, or discard the entry" in shown["why"]
+    assert "boom" in type_in(ready, shown["command"]).out
+    assert ready("discard", "MOE-000", "--why", "broken").code == 0
+    assert "MOE-000" not in ready("next").out
+
+
+def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / ".gitignore").write_text("prog\n")
+    commit(git, "Faster")
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster still")
+    build = ("--setup", "(echo '#!/bin/sh'; cat bench.sh) > prog; chmod +x prog", "--max-pairs", "1")
+    for axis in (("--code", "HEAD~1", "HEAD"), ("--axis", "env:X=1,2")):
+        added(ready("ab", *axis, *build, "--json", "--", "./prog"), 1)
+    (folder / "prog").unlink()
+    (folder / "recipes").mkdir()
+    (folder / "recipes/built.yaml").write_text(RECIPE)
+    assert ready("sweep", "built", "--set", "confirm=0").code == 0
+    (folder / "prog").unlink()
+    missing = ready("ab", "--axis", "env:X=1,3", "--setup", "true", "--", "./prog")
+    assert missing.code == 127
+    assert "command not found: ./prog" in missing.out
+    assert "command not found: ./prog" in ready("next", "--json").data["steps"][-1]["why"]
+
+
+def test_a_setup_that_does_not_do_is_not_kept_and_two_builds_are_said(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / ".gitignore").write_text("built\n")
+    (folder / "bench.sh").write_text(f"[ -f built ] || exit 1\n{BENCH}")
+    commit(git, "A build")
+    (folder / "built").touch()
+    added(ready(*ASK, "--json", *COMMAND), 1)
+    (folder / "lib.sh").write_text("speed=120\n")
+    assert "add --setup COMMAND, which makes built" in step(ready)["why"]
+    failed = ready("ab", "--id", "MOE-000", "--max-pairs", "1", "--setup", "true")
+    assert (
+        "git does not hold built, and the checkout lacks it; if the command needs it: logbook ab --id MOE-000 --setup"
+        in failed.out
+    )
+    # With the code of before, nothing is missing.
+    git("checkout", "-q", "lib.sh")
+    added(type_in(ready, f"{step(ready)['command']} --max-pairs 1 --json"), 2)
+    (folder / "lib.sh").write_text("speed=120\n")
+    added(ready("ab", "--id", "MOE-000", "--max-pairs", "1", "--setup", "touch built", "--json"), 3)
+    said = "not all pairs had one build: 2 pairs without a setup, 1 pair after touch built"
+    assert said in ready("compare", "MOE-000").out
+    assert said in (folder / "logbooks/moe.md").read_text()
+    added(type_in(ready, f"{step(ready)['command']} --json"), 10)
+
+
+def test_status_holds_no_signs_of_markdown(ready: Cli, git: Git, folder: Path) -> None:
+    line = "make: *** [Makefile:2: prog] Error 2 <b> _x_ [a](b) `c*d`"
+    (folder / "fail.sh").write_text(f"cat <<'END' >&2\n{line}\nEND\nexit 2\n")
+    assert ready("run", "--", "sh", "fail.sh").code == 2
+    [failed] = ready("status", "--json").data["failed"]
+    assert failed["text"] == f"exit code 2: {line}"
+    assert f"exit code 2: {line}\n" in ready("status").out
