@@ -67,7 +67,7 @@ def bare(jobs: Jobs) -> tuple[float, float]:
     while (found := jobs.job(job)) is None or found["status"] in ("PENDING", "RUNNING"):
         time.sleep(PAUSE_S)
     whole = time.perf_counter() - began
-    text = jobs.log_bytes(found["driver_node_id"], f"job-driver-{job}.log") or b""
+    text = b"".join(jobs.log(found["driver_node_id"], job))
     tasks = float(text.split(b"TASKS ")[1].split()[0])
     return tasks, whole - 2 * tasks
 

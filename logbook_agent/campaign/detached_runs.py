@@ -207,8 +207,7 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
         terminate(entry_id, holder)
     else:
         with changing(workspace, book):
-            for run in stopped:
-                ask_to_end(workspace, book, run)
+            ask_to_end(workspace, book, *stopped)
     deadline = time.monotonic() + _ENDING_S
     while is_open(book, entry_id):
         if time.monotonic() >= deadline:

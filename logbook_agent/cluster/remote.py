@@ -37,7 +37,7 @@ from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
 # Under another name first: nobody meets half of it.
-_UNPACK = (
+UNPACK = (
     'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
     ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
 )
@@ -186,9 +186,19 @@ class Remote:
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
-        sent = spool.sent()
-        if sent is not None and not spool.has(FINAL):
-            self.end(sent)
+        self.stop_all([spool])
+
+    def stop_all(self, spools: Sequence[Spool]) -> None:
+        """As `Batch.stop_all`."""
+        sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.sent()) is not None]
+        troubles = []
+        for one in sent:
+            try:
+                self.end(one)
+            except ToolError as error:
+                troubles.append(error)
+        if troubles and len(troubles) == len(sent):
+            raise troubles[0]
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
@@ -286,7 +296,7 @@ class Remote:
             return
         # Python keeps bytecode beside code.
         mode = "a-w" if is_read_only else "u+w"
-        answer = self.shell.run(["sh", "-c", _UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
+        answer = self.shell.run(["sh", "-c", UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
             raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
         self._provided.add(folder)

@@ -48,15 +48,25 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
         attend(workspace, book, run, display, stops)
 
 
-def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
-    """End a run as Ctrl-C would, also a command that outlived its logbook process. Raises UsageError for a run of
-    another host."""
+def ask_to_end(workspace: Workspace, book: Book, *runs: Run) -> None:
+    """End runs as Ctrl-C would, also commands that outlived their logbook process. Raises UsageError for one of another
+    host."""
+    from logbook_agent.running.executors.contract import Batch
     from logbook_agent.running.executors.table import executor_of
 
-    holder = book.spool(run).holder()
-    if run.executor is None and holder is not None:
-        check_here(run.entry, holder)
-    executor_of(workspace, run).stop(book.spool(run))
+    by_executor: dict[str, list[Run]] = {}
+    for run in runs:
+        holder = book.spool(run).holder()
+        if run.executor is None and holder is not None:
+            check_here(run.entry, holder)
+        by_executor.setdefault(run.executor or "", []).append(run)
+    for together in by_executor.values():
+        executor, spools = executor_of(workspace, together[0]), [book.spool(run) for run in together]
+        if isinstance(executor, Batch):
+            executor.stop_all(spools)
+            continue
+        for spool in spools:
+            executor.stop(spool)
 
 
 def check_here(entry_id: str, holder: Holder) -> None:

@@ -15,7 +15,7 @@ STARTERS = {
     "running/executors/local.py",  # Python, for workers
     "agents/mcp/tool_calls.py",  # itself
     "cluster/far.py",  # Python, for workers behind ssh
-    "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
+    "cluster/ray_driver.py",  # Python, for workers on a node of Ray
     "cluster/shell.py",  # ssh, and what the user's settings name
 }
 _CALLS = {

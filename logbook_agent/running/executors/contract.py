@@ -130,11 +130,14 @@ class Submission:
 
 @runtime_checkable
 class Batch(Protocol):
-    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. An
+    """Optional: the executor can start and stop many runs at once. Each is followed and collected on its own. An
     executor that has `Pins`, too, gets runs with pins one by one."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
+
+    def stop_all(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop` for each. Raises ToolError where none could be asked."""
 
 
 @runtime_checkable

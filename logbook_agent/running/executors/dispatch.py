@@ -175,6 +175,9 @@ class Dispatch:
     def _stop(self, runs: Iterable[Run]) -> None:
         """Ask those of these runs that have not ended to stop. Raises ToolError where none could be asked."""
         asked = [run for run in runs if run.exit is None]
+        if isinstance(self._executor, Batch):
+            self._executor.stop_all([self._book.spool(run) for run in asked])
+            return
         troubles: list[tuple[Run, ToolError]] = []
         for run in asked:
             try:

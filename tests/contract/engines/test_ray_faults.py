@@ -1,19 +1,23 @@
-"""A node, a coordinator or the head is killed while runs go on at the real Ray: every run has one end, what
+"""A node, a driver or the head is killed while runs go on at the real Ray: every run has one end, what
 was lost is named, and nothing runs on."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
+import requests
 
 from tests.conftest import Cli
 from tests.contract.campaign.recipes.sweep_support import runs_of, write_recipe
+from tests.contract.e2e.e2e_support import LOGBOOK
 from tests.contract.engines.ray_engine import Ray
 from tests.contract.engines.ray_place import LEASE_S, place_on
 from tests.contract.engines.ray_relay import relayed
 from tests.contract.running.executors.conftest import (
+    SLEEPS,
     Place,
     at_once,
     exit_of,
@@ -40,10 +44,16 @@ def lost(place: Place, run: Facts) -> Facts:
     return done
 
 
-def coordinators() -> list[psutil.Process]:
-    """Their processes, without the shells that started them."""
+def drivers() -> list[psutil.Process]:
+    """Those of Jobs, without the shells that started them."""
     found = [(process, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
-    return [process for process, words in found if words[1:3] == ["-P", "-c"] and "ray_coordinator.py" in words[3]]
+    return [process for process, words in found if words[1:] == ["ray_driver.py"]]
+
+
+def stop_jobs(ray: Ray) -> set[str]:
+    """The Jobs that asked a driver to end runs."""
+    ids = {job["submission_id"] for job in requests.get(f"{ray.address}/api/jobs/", timeout=10).json()}
+    return {job for job in ids if "-stop-" in job}
 
 
 def test_a_batch_on_two_nodes(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
@@ -62,6 +72,23 @@ def test_a_batch_on_two_nodes(place: Place, ray: Ray, started: Cli, folder: Path
         assert len({node for _, run, node in lines if rounds[run] == number}) == 1, "on one node"
 
 
+def test_a_batch_whose_client_was_killed_is_cancelled(place: Place, ray: Ray, folder: Path) -> None:
+    """Those that run are ended, the others never start; one small Job passes that on."""
+    write_recipe(folder, RECIPE.replace("[1, 2, 3, 4]", "[1, 2]"), bench=f"echo $1 >> came; {SLEEPS}\n", name="spread")
+    words = [*LOGBOOK, "sweep", "spread", "--on", "ray", "--parallel", "2"]
+    client = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    came, before = folder / "came", stop_jobs(ray)
+    wait_for(lambda: came.exists() and len(came.read_text().split()) == 2)
+    client.kill()
+    client.wait()
+    assert place.cli("cancel", "MOE-000").code == 0
+    ends = [tuple(exit_of(run)) for run in runs_of(folder)]
+    assert sorted(ends) == [("never_started",)] * 2 + [("signal", "interrupted")] * 2
+    assert len(came.read_text().split()) == 2
+    assert len(stop_jobs(ray) - before) == 1
+    assert wait_for(lambda: not drivers())
+
+
 def test_a_killed_node(place: Place, ray: Ray, started: Cli, folder: Path) -> None:
     place_on(ray, started, folder, resources={"right": 1})
     run = place.send(*sh(HOLDS))
@@ -74,12 +101,12 @@ def test_a_killed_node(place: Place, ray: Ray, started: Cli, folder: Path) -> No
     assert exit_of(place.ended(place.send(*sh("echo RESULT tflops=2")))) == {}
 
 
-def test_a_killed_coordinator(place: Place) -> None:
+def test_a_killed_driver(place: Place) -> None:
     run = place.send(*sh(HOLDS))
     grandchild = place.number("held")
     place.printed(run)
-    [coordinator] = wait_for(lambda: found if len(found := coordinators()) == 1 else None)
-    coordinator.kill()
+    [driver] = wait_for(lambda: found if len(found := drivers()) == 1 else None)
+    driver.kill()
     assert wait_for(lambda: is_gone(grandchild)), "its worker ends with it"
     done = lost(place, run)
     assert "FAILED" in done.problems[0].text
@@ -121,4 +148,4 @@ def test_a_batch_whose_answer_was_lost_is_one_job(place: Place, ray: Ray, starte
     runs = runs_of(folder)
     assert [exit_of(run) for run in runs] == [{}] * 4
     assert sorted((folder / "came").read_text().split()) == [str(run.run) for run in runs]
-    assert wait_for(lambda: not coordinators())
+    assert wait_for(lambda: not drivers())

@@ -1,5 +1,5 @@
 """A sweep over the two nodes of a real Ray whose client is killed at random instants, and once a node and once the
-coordinator: every case has one row, what was lost is named, and nothing runs on. `scripts/stress` has 50 of them.
+driver: every case has one row, what was lost is named, and nothing runs on. `scripts/stress` has 50 of them.
 
 `LOGBOOK_SEED` chooses other instants; `-s` shows each kill, with the cases that ran then.
 """
@@ -23,7 +23,7 @@ from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write
 from tests.contract.e2e.e2e_support import LOGBOOK, logbook
 from tests.contract.engines.ray_engine import Ray
 from tests.contract.engines.ray_place import LEASE_S, place_on
-from tests.contract.engines.test_ray_faults import coordinators
+from tests.contract.engines.test_ray_faults import drivers
 from tests.contract.running.executors.conftest import assert_each_once, is_cut_off, wait_for
 from tests.stored import at
 
@@ -75,13 +75,13 @@ def strike(what: str, ray: Ray, folder: Path, client: subprocess.Popen[bytes]) -
         client.send_signal(signal.SIGKILL)
         client.wait()
         return True
-    if not (going(folder) and coordinators()):
+    if not (going(folder) and drivers()):
         return False
     if what == "node":
         ray.kill("node")
         ray.mend()
     else:
-        for process in coordinators():
+        for process in drivers():
             process.kill()
     return True
 
@@ -96,7 +96,7 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
     place_on(ray, started, folder, equivalent=True)
     chance, amid = random.Random(SEED), 0
     kills = ["client"] * CLIENTS
-    for other in ("node", "coordinator"):
+    for other in ("node", "driver"):
         kills.insert(chance.randrange(len(kills) // 4, len(kills)), other)
     print(f"seed {SEED}: {CASES} cases, {kills}", flush=True)
     bench = BENCH.replace("KILLS", str(len(kills))).replace("SIZES", str(CASES // 2))
@@ -124,7 +124,7 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
     assert not left, "it was done before"
     runs = runs_of(folder)
     lost = [run for run in runs if is_cut_off(run)]
-    wait_for(lambda: not (going(folder) or coordinators() or left_over(ray)), within_s=PATIENCE_S)
+    wait_for(lambda: not (going(folder) or drivers() or left_over(ray)), within_s=PATIENCE_S)
     print(f"{len(kills)} kills, {amid} of them while cases ran; {len(runs)} runs, {len(lost)} lost or never started")
     counted = assert_each_once(runs, CASES)
     assert all(run.exit.lost or run.exit.never_started for run in lost), "each is named"
