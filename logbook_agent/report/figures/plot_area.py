@@ -82,10 +82,15 @@ class PlotArea:
     # -- axes ------------------------------------------------------------------------------------------
 
     def _value_axis(self) -> Iterator[str]:
-        """A line of the grid at each round value, with its number."""
-        values = round_values(self.y, 6)
-        labels = [(self.y.place(v), width_of(tick(v)) if self.turned else float(TEXT)) for v in values]
-        for at in fitting(labels, _GAP if self.turned else 2):
+        """A line of the grid at each round value, with its number: fewer where not all fit; on an uneven axis
+        those that do."""
+        gap = _GAP if self.turned else 2
+        for most in (6,) if self.y.log or self.y.bend else (6, 4, 3, 2):
+            values = round_values(self.y, most)
+            labels = [(self.y.place(v), width_of(tick(v)) if self.turned else float(TEXT)) for v in values]
+            if len(kept := fitting(labels, gap)) == len(values):
+                break
+        for at in kept:
             place, word = labels[at][0], tick(values[at])
             if self.turned:
                 yield path(f"M{place:.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
