@@ -29,8 +29,8 @@ _HEIGHT, _ROW, _TALL_ROW = 230.0, 24.0, 38.0
 _ROWS_HEIGHT, _NAMES_SHARE = 960.0, 0.36
 _NAME_CHARS = 24
 _GAP = 8.0
-# From so many points on, marks are small.
-_MANY = 60
+# From so many points on, marks are small; from so many on, a series is one mark, which keeps a page small.
+_MANY, _VERY_MANY = 60, 200
 
 
 class PlotArea:
@@ -163,6 +163,10 @@ class PlotArea:
             yield path(first + "".join(f"L{left:.1f} {down:.1f}" for left, down in spots[1:]), look.dashes)
         elif one.shape == "steps":
             yield path(first + "".join(f"H{left:.1f}V{down:.1f}" for left, down in spots[1:]), look.dashes)
+        if len(points) > _VERY_MANY:
+            dots = "".join(f"M{left:.0f} {down:.0f}h0" for left, down in spots)
+            yield f'<g class="mark"><title>{escape(plain(one.name))}</title>{path(dots, kind="dots")}</g>'
+            return
         for point, (left, down) in zip(points, spots, strict=True):
             shape = marker(look, left, down, hollow=one.beside, small=len(points) > _MANY)
             yield self._mark(point, self._interval(point, left, down) + shape)
