@@ -89,7 +89,7 @@ class PlotArea:
             place, word = labels[at][0], tick(values[at])
             if self.turned:
                 yield path(f"M{place:.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
-                yield text(word, place, self.bottom + 16, anchor="middle")
+                yield text(word, self._inside(place, labels[at][1]), self.bottom + 16, anchor="middle")
             else:
                 yield path(f"M{self.left:.1f} {place:.1f}H{self.right:.1f}", kind="grid")
                 yield text(word, self.left - 6, place + 4, anchor="end")
@@ -106,16 +106,21 @@ class PlotArea:
             values = [value for value in round_values(self.x, 7, whole=whole) if value >= least]
         labels = self._labels(values)
         every = next(n for n in range(1, len(labels) + 2) if _fit(labels[::n]))
-        for value, (place, _) in list(zip(values, labels, strict=True))[::every]:
-            yield path(f"M{place:.1f} {self.bottom:.1f}v4", kind="axis")
-            yield text(self._word(value), place, self.bottom + 17, anchor="middle")
+        for value, (middle, _) in list(zip(values, labels, strict=True))[::every]:
+            yield path(f"M{self.x.place(value):.1f} {self.bottom:.1f}v4", kind="axis")
+            yield text(self._word(value), middle, self.bottom + 17, anchor="middle")
         yield path(f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}", kind="axis")
 
     def _word(self, value: float) -> str:
         return cut(self.figure.x.names[int(value)], _NAME_CHARS) if self.names else tick(value)
 
     def _labels(self, values: Sequence[float]) -> list[tuple[float, float]]:
-        return [(self.x.place(value), width_of(self._word(value))) for value in values]
+        """The middle and the length of each, within the picture."""
+        lengths = [width_of(self._word(value)) for value in values]
+        return [(self._inside(self.x.place(v), length), length) for v, length in zip(values, lengths, strict=True)]
+
+    def _inside(self, middle: float, length: float) -> float:
+        return max(MARGIN + length / 2, min(middle, self.right + 4 - length / 2))
 
     def _names(self) -> Iterator[str]:
         room = room_for((self.right if self.above else self.left - _GAP) - MARGIN)

@@ -116,6 +116,7 @@ def test_very_many_cases_are_one_mark_and_many_series_a_short_legend(width: int)
         _, _, wide, height = map(float, parsed(text).attrib["viewBox"].split())
         assert (wide, height < 1200) == (width, True)
         assert not [pair for pair in combinations(labels(text), 2) if pair[0].overlaps(pair[1])]
+        assert all(10 <= label.left < label.right <= width - 9 for label in labels(text))
 
 
 def test_a_cell_is_no_formula() -> None:
