@@ -33,10 +33,12 @@ def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | 
     names = tuple(step.own.entries[0] for step in steps)
     own = [_point(name, step.own, y.unit) for name, step in zip(names, steps, strict=True)]
     so_far = [_point(name, step.so_far, y.unit) for name, step in zip(names, steps, strict=True)]
-    # The interval of the best stands with the entry that measured it.
+    # A mark where it becomes better, and the last one; the interval stands with the entry that measured it.
+    last = len(steps) - 1
     so_far = [
         PlotPoint(x=p.x, y=p.y, n=p.n, said=f"best so far, {p.said}", entry=step.so_far.entries[0])
-        for p, step in zip(so_far, steps, strict=True)
+        for at, (p, step) in enumerate(zip(so_far, steps, strict=True))
+        if at in (0, last) or step.so_far != steps[at - 1].so_far
     ]
     problem = f" at {name_of(steps[0].own.problem)}" if steps[0].own.problem else ""
     spread = f"; {SPREAD}" if any(point.low is not None for point in own) else ""

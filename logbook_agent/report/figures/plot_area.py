@@ -29,8 +29,8 @@ _HEIGHT, _ROW, _TALL_ROW = 230.0, 24.0, 38.0
 _ROWS_HEIGHT, _NAMES_SHARE = 960.0, 0.36
 _NAME_CHARS = 24
 _GAP = 8.0
-# From so many points on, marks are small.
-_MANY = 60
+# From so many points on, marks are small; from so many on, a series is one mark, which keeps a page small.
+_MANY, _VERY_MANY = 60, 200
 
 
 class PlotArea:
@@ -94,7 +94,7 @@ class PlotArea:
             place, word = labels[at][0], tick(values[at])
             if self.turned:
                 yield path(f"M{place:.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
-                yield text(word, place, self.bottom + 16, anchor="middle")
+                yield text(word, self._inside(place, labels[at][1]), self.bottom + 16, anchor="middle")
             else:
                 yield path(f"M{self.left:.1f} {place:.1f}H{self.right:.1f}", kind="grid")
                 yield text(word, self.left - 6, place + 4, anchor="end")
@@ -111,16 +111,21 @@ class PlotArea:
             values = [value for value in round_values(self.x, 7, whole=whole) if value >= least]
         labels = self._labels(values)
         every = next(n for n in range(1, len(labels) + 2) if _fit(labels[::n]))
-        for value, (place, _) in list(zip(values, labels, strict=True))[::every]:
-            yield path(f"M{place:.1f} {self.bottom:.1f}v4", kind="axis")
-            yield text(self._word(value), place, self.bottom + 17, anchor="middle")
+        for value, (middle, _) in list(zip(values, labels, strict=True))[::every]:
+            yield path(f"M{self.x.place(value):.1f} {self.bottom:.1f}v4", kind="axis")
+            yield text(self._word(value), middle, self.bottom + 17, anchor="middle")
         yield path(f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}", kind="axis")
 
     def _word(self, value: float) -> str:
         return cut(self.figure.x.names[int(value)], _NAME_CHARS) if self.names else tick(value)
 
     def _labels(self, values: Sequence[float]) -> list[tuple[float, float]]:
-        return [(self.x.place(value), width_of(self._word(value))) for value in values]
+        """The middle and the length of each, within the picture."""
+        lengths = [width_of(self._word(value)) for value in values]
+        return [(self._inside(self.x.place(v), length), length) for v, length in zip(values, lengths, strict=True)]
+
+    def _inside(self, middle: float, length: float) -> float:
+        return max(MARGIN + length / 2, min(middle, self.right + 4 - length / 2))
 
     def _names(self) -> Iterator[str]:
         room = room_for((self.right if self.above else self.left - _GAP) - MARGIN)
@@ -168,6 +173,10 @@ class PlotArea:
             yield path(first + "".join(f"L{left:.1f} {down:.1f}" for left, down in spots[1:]), look.dashes)
         elif one.shape == "steps":
             yield path(first + "".join(f"H{left:.1f}V{down:.1f}" for left, down in spots[1:]), look.dashes)
+        if len(points) > _VERY_MANY:
+            dots = "".join(f"M{left:.0f} {down:.0f}h0" for left, down in spots)
+            yield f'<g class="mark"><title>{escape(plain(one.name))}</title>{path(dots, kind="dots")}</g>'
+            return
         for point, (left, down) in zip(points, spots, strict=True):
             shape = marker(look, left, down, hollow=one.beside, small=len(points) > _MANY)
             yield self._mark(point, self._interval(point, left, down) + shape)
