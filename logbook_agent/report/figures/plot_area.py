@@ -75,8 +75,9 @@ class PlotArea:
         parts.sort(key=lambda part: part[0])
         # Names stand over lines that cross them.
         axes, names = [*self._value_axis()], [*(self._names() if self.turned else self._place_axis())]
-        label = self.figure.y.label if self.turned else self.figure.x.label
-        below = text(label, (self.left + self.right) / 2, self.bottom + 34, anchor="middle", kind="name")
+        label = cut((self.figure.y if self.turned else self.figure.x).label, room_for(self.right - MARGIN))
+        middle = self._inside((self.left + self.right) / 2, width_of(label))
+        below = text(label, middle, self.bottom + 34, anchor="middle", kind="name")
         return [*axes, *(part for _, part in parts), *names, below], self.bottom + 40
 
     # -- axes ------------------------------------------------------------------------------------------
@@ -84,22 +85,24 @@ class PlotArea:
     def _value_axis(self) -> Iterator[str]:
         """A line of the grid at each round value, with its number: fewer where not all fit; on an uneven axis
         those that do."""
-        gap = _GAP if self.turned else 2
+        values = round_values(self.y, 6)
+        if not self.turned:
+            places = [self.y.place(value) for value in values]
+            for at in fitting([(place, float(TEXT)) for place in places], 2):
+                yield path(f"M{self.left:.1f} {places[at]:.1f}H{self.right:.1f}", kind="grid")
+                yield text(tick(values[at]), self.left - 6, places[at] + 4, anchor="end")
+            name = cut(self.figure.y.label, room_for(self.right - MARGIN))
+            yield text(name, MARGIN, self.top - 9, kind="name")
+            return
         for most in (6,) if self.y.log or self.y.bend else (6, 4, 3, 2):
             values = round_values(self.y, most)
-            labels = [(self.y.place(v), width_of(tick(v)) if self.turned else float(TEXT)) for v in values]
-            if len(kept := fitting(labels, gap)) == len(values):
+            lengths = [width_of(tick(value)) for value in values]
+            middles = [self._inside(self.y.place(value), length) for value, length in zip(values, lengths, strict=True)]
+            if len(kept := fitting(zip(middles, lengths, strict=True), _GAP)) == len(values):
                 break
         for at in kept:
-            place, word = labels[at][0], tick(values[at])
-            if self.turned:
-                yield path(f"M{place:.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
-                yield text(word, self._inside(place, labels[at][1]), self.bottom + 16, anchor="middle")
-            else:
-                yield path(f"M{self.left:.1f} {place:.1f}H{self.right:.1f}", kind="grid")
-                yield text(word, self.left - 6, place + 4, anchor="end")
-        if not self.turned:
-            yield text(self.figure.y.label, MARGIN, self.top - 9, kind="name")
+            yield path(f"M{self.y.place(values[at]):.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
+            yield text(tick(values[at]), middles[at], self.bottom + 16, anchor="middle")
 
     def _place_axis(self) -> Iterator[str]:
         """Names, or the values of the marks where these are few, or round values; each n-th where not all fit."""

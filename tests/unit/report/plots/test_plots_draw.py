@@ -112,7 +112,9 @@ def test_very_many_cases_are_one_mark_and_many_series_a_short_legend(width: int)
     assert flat.count("h0") == steps.count("h0") == 500
     many = svg(figure(*(line(f"case {n}", shift=n) for n in range(60))), width=width)
     assert "and 48 more" in texts(many)
-    for text in (flat, steps, many):
+    long = PlotAxis(name="a_rather_long_name_of_" * 4, unit="unit")
+    named = svg(replace(figure(), x=long, y=long), width=width)
+    for text in (flat, steps, many, named):
         _, _, wide, height = map(float, parsed(text).attrib["viewBox"].split())
         assert (wide, height < 1200) == (width, True)
         assert not [pair for pair in combinations(labels(text), 2) if pair[0].overlaps(pair[1])]
