@@ -155,7 +155,6 @@ class Ray(Remote):
         packages: Mapping[str, tuple[str, str]],
     ) -> dict[str, Any]:
         """The plan of the driver: the units of runs, and how to start them."""
-        top = f"{self.settings.folder}/"
         units: dict[str, list[dict[str, Any]]] = {}
         for item, sent in items:
             key = _parts(sent)[1]
@@ -163,12 +162,13 @@ class Ray(Remote):
         return {
             "job": job,
             "prefix": PREFIX,
-            "folder": self.settings.folder,
-            "code": self.code_folder.removeprefix(top),
+            "spools": f"{self.settings.folder}/spools",
+            "stops": self._stops(job),
+            "code": self.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
             "unpack": UNPACK,
-            "packages": {folder.removeprefix(top): mode for folder, (_, mode) in packages.items()},
+            "packages": {folder: mode for folder, (_, mode) in packages.items()},
             "at_most": at_most,
             "units": list(units.values()),
         }
@@ -203,10 +203,13 @@ class Ray(Remote):
                 job, key = _parts(sent)
                 stops.setdefault(job, []).append(key.removeprefix(f"{job}."))
         for job, numbers in stops.items():
-            folder = f"{self.settings.folder}/stops/{job}"
-            files = [f"{folder}/{number}" for number in numbers]
-            words = f"{as_text(['mkdir', '-p', folder])} && {as_text(['touch', *files])}"
+            files = [f"{self._stops(job)}/{number}" for number in numbers]
+            words = f"{as_text(['mkdir', '-p', self._stops(job)])} && {as_text(['touch', *files])}"
             self.jobs.submit(f"{job}-stop-{uuid.uuid4().hex[:8]}", words)
+
+    def _stops(self, job: str) -> str:
+        """The folder for the numbers of runs of a Job that are to be ended; old ones are removed as spools are."""
+        return f"{self.settings.folder}/spools/{job}.stops"
 
     # -- following -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 the standard library.
 
 The log of the Job is the only way back to the client. Each line is an event: pieces of the files that a run leaves,
-and its state. A client that wants runs to end leaves their numbers as files in the folder `stops`.
+and its state. A client that wants runs to end leaves their numbers as files in a folder.
 """
 
 from __future__ import annotations
@@ -54,15 +54,20 @@ _STOPPED: Event = {"head": {"stage": "never-started", "said": "stopped before it
 
 def unit(plan: Plan, works: list[dict[str, Any]], packages: list[tuple[str, str, Any]]) -> Iterator[Event]:
     """Make these runs, one after another, and yield what becomes of them. Ray runs it as a task."""
-    folder = Path(plan["folder"]).expanduser()
-    for name, mode, content in packages:
-        if not (folder / name).is_dir():
-            words = ["sh", "-c", plan["unpack"], str(folder / name), mode]
-            subprocess.run(words, input=ray.get(content), check=True)
+    for folder, mode, content in packages:
+        if not (path := far.path_of(folder)).is_dir():
+            subprocess.run(["sh", "-c", plan["unpack"], str(path), mode], input=ray.get(content), check=True)
+            if folder == plan["code"]:
+                # Else every worker compiles it where Python keeps no bytecode.
+                subprocess.run([python_of(plan), "-m", "compileall", "-q", str(path)], check=False)
     yield {"node": ray.get_runtime_context().get_node_id()}
     for given in works:
-        for event in run(plan, folder / "spools" / given["key"], given["work"]):
+        for event in run(plan, far.path_of(plan["spools"]) / given["key"], given["work"]):
             yield {"key": given["key"], **event}
+
+
+def python_of(plan: Plan) -> str:
+    return plan["python"] or sys.executable
 
 
 def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
@@ -71,8 +76,8 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
         yield _STOPPED
         return
     (spool / "work.json").write_text(json.dumps(work))
-    code = Path(plan["folder"]).expanduser() / plan["code"]
-    words = [plan["python"] or sys.executable, "-P", str(code), "task", str(spool), str(os.getpid())]
+    code = str(far.path_of(plan["code"]))
+    words = [python_of(plan), "-P", code, "task", str(spool), str(os.getpid())]
     with (spool / "worker.err").open("ab") as errors:
         # With the variables of this process, also those of the devices that Ray assigned to it.
         worker = subprocess.Popen(
@@ -135,7 +140,7 @@ def news(spool: Path, names: Iterable[str], sent: dict[str, int], **facts: Any) 
 
 def end(plan: Plan, key: str) -> None:
     """End a run of this node; one that has not begun never begins. Ray runs it as a task."""
-    place = Path(plan["folder"]).expanduser() / "spools" / key
+    place = far.path_of(plan["spools"]) / key
     far.state_of(place, close=True)
     far.stop(str(place))
 
@@ -165,7 +170,7 @@ class Driver:
         self._end = ray.remote(max_retries=0, num_cpus=0)(end)
         self._waiting = deque(Unit({work["key"]: work for work in works}) for works in plan["units"])
         self._active: dict[Any, Unit] = {}
-        self._stops = Path(plan["folder"]).expanduser() / "stops" / plan["job"]
+        self._stops = far.path_of(plan["stops"])
         self._stopped: set[str] = set()
         self._lines = itertools.count(1)
         self._looked_at = 0.0
