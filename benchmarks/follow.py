@@ -100,7 +100,8 @@ def window(engine: Engine, clients: Sequence[psutil.Process]) -> dict[str, float
 
     def now() -> dict[str, float]:
         at_work = workers(engine)
-        numbers = {process.pid for process in at_work}
+        # The program that answers there has started them.
+        numbers = {process.pid for worker in at_work for process in _tree(worker)}
         serving = [p for top in engine.daemons() for p in _tree(top) if p.pid not in numbers]
         with_ended = sum(used_s([p]) for p in at_work)
         own = 0.0

@@ -43,8 +43,6 @@ FETCHED = (
 )
 
 OVER = ("ended", "lost", "never-started")
-# What a change of these files means is told; a sign of life is no news.
-SIGNS = ("closed", "worker.lock", "seen.json", "began.json", "final.json")
 
 # The line of an answer, and what stands behind it: bytes, or files by their names in an archive.
 Answer = tuple[dict[str, Any], "bytes | dict[str, Path]"]
@@ -162,12 +160,12 @@ def look(runs: dict[str, Any], wait_s: float) -> Answer:
     deadline, pause_s = time.monotonic() + wait_s, SOON_S
     places = {text: path_of(text) for text in runs}
     states: dict[str, dict[str, Any]] = {}
-    signs: dict[str, Any] = {}
+    signs: dict[str, object] = {}
     while True:
         for text, (close, _, _) in runs.items():
             now = signs_of(places[text])
-            # The command of an orphan ends without a sign.
-            if text not in states or now != signs[text] or states[text]["stage"] == "orphaned":
+            # The command of an orphan ends without a sign, and other machines give theirs late.
+            if text not in states or now != signs[text] or states[text]["stage"] in ("orphaned", "elsewhere"):
                 states[text], signs[text] = state_of(places[text], close=close), now
         read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
         has_news = any(states[text]["seen"] != seen for text, (_, seen, _) in runs.items())
@@ -271,15 +269,12 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
     return found
 
 
-def signs_of(place: Path) -> list[Any]:
-    """What changes when the state of a run does."""
-    found: list[Any] = [is_held(place / "worker.lock")]
-    for name in SIGNS:
-        state = stat_of(place / name)
-        found.append(state and (state.st_mtime_ns, state.st_size))
-    with contextlib.suppress(OSError):
-        found.append(os.statvfs(place).f_bavail > 0)
-    return found
+def signs_of(place: Path) -> tuple[object, ...]:
+    """What changes when the state of a run does: its files, whether it is held, and whether its disk is full."""
+    try:
+        return place.stat().st_mtime_ns, is_held(place / "worker.lock"), os.statvfs(place).f_bavail > 0
+    except OSError:
+        return ()
 
 
 def life_of(place: Path) -> dict[str, Any]:

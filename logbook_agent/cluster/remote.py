@@ -12,7 +12,7 @@ import dataclasses
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
 from logbook_agent.cluster.archive import bring, members
@@ -62,6 +62,7 @@ class Remote:
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
         self.questions = Questions(shell, places.python)
+        self.ask = self.questions.ask
         # What was told of runs last, by their folders; those that were not yet followed since.
         self.looked: dict[str, Any] = {}
         self._fresh: set[str] = set()
@@ -177,12 +178,6 @@ class Remote:
         self.looked |= {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
         self._fresh = set(folders)
         return output
-
-    def ask(
-        self, verb: str, request: Mapping[str, object], *, timeout_s: float = 60.0, into: IO[bytes] | None = None
-    ) -> tuple[dict[str, Any], bytes]:
-        """As `Questions.ask`."""
-        return self.questions.ask(verb, request, timeout_s=timeout_s, into=into)
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
