@@ -57,6 +57,11 @@ class SourceSpan:
     entry: ReportedEntry | None = None
     label: str = ""
 
+    @property
+    def place(self) -> str:
+        """`line 3`, or `lines 3 to 8`."""
+        return f"lines {self.first} to {self.last}" if self.last > self.first else f"line {self.first}"
+
 
 @dataclass(frozen=True, slots=True)
 class Named:

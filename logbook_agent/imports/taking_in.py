@@ -192,8 +192,7 @@ def _new_id(book: Book, name: str) -> str:
 def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry, at: Imported) -> Entry:
     entry_id = _new_id(book, one.name)
     title = one.title if one.name in ("", entry_id) or one.title.startswith(one.name) else f"{one.name}: {one.title}"
-    first, last = at.lines
-    where = f"{IMPORTS}/{at.source}, line{f's {first} to {last}' if last > first else f' {first}'}"
+    where = f"{IMPORTS}/{at.source}, {SourceSpan(first=at.lines[0], last=at.lines[1]).place}"
     return Entry(
         id=entry_id,
         title=cut_line(title, _TITLE),
