@@ -193,6 +193,7 @@ def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry,
     entry_id = _new_id(book, one.name)
     title = one.title if one.name in ("", entry_id) or one.title.startswith(one.name) else f"{one.name}: {one.title}"
     where = f"{IMPORTS}/{at.source}, {SourceSpan(first=at.lines[0], last=at.lines[1]).place}"
+    heading = f": {one.heading}" if one.heading else ""
     return Entry(
         id=entry_id,
         title=cut_line(title, _TITLE),
@@ -202,7 +203,9 @@ def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry,
         confidence_reason=f"as {source} states" if one.confidence is not None else None,
         kept=one.kept,
         imported=(at,),
-        fields=tuple(Field(label=label, text=clean(text)) for label, text in (*one.fields, ("Source", where))),
+        fields=tuple(
+            Field(label=label, text=clean(text)) for label, text in (*one.fields, ("Source", f"{where}{heading}"))
+        ),
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.breadth import WIDE
+from logbook_agent.imports.document import lines_of
+from logbook_agent.imports.formats import document_of
+from tests.breadth import examples
 from tests.conftest import Cli
 from tests.contract.imports.test_import_tables import imported
 
@@ -170,11 +173,22 @@ _PIECES = st.sampled_from(
 _TEXT = st.lists(st.one_of(_PIECES, st.text(max_size=30)), max_size=30).map("\n".join)
 
 
-@settings(max_examples=10_000 if WIDE else 60, deadline=None, suppress_health_check=[*HealthCheck])
-@given(text=_TEXT, form=st.sampled_from(["markdown", "tsv", "csv", "jsonl"]))
-def test_spans_partition_any_document(text: str, form: str) -> None:
-    from logbook_agent.imports.document import lines_of
-    from logbook_agent.imports.formats import document_of
+_FORM = st.sampled_from(["markdown", "tsv", "csv", "jsonl"])
 
+
+@examples(480)
+@given(text=_TEXT, form=_FORM)
+def test_spans_partition_any_document(text: str, form: str) -> None:
+    check_partition(text, form)
+
+
+@pytest.mark.wide
+@settings(max_examples=10_000)
+@given(text=_TEXT, form=_FORM)
+def test_spans_partition_many_documents(text: str, form: str) -> None:
+    check_partition(text, form)
+
+
+def check_partition(text: str, form: str) -> None:
     spans = document_of(form, text, declared={}).spans
     assert [n for span in spans for n in range(span.first, span.last + 1)] == [*range(1, len(lines_of(text)) + 1)]
