@@ -33,11 +33,12 @@ class ReportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedEntry:
-    """An entry as its source has it. `name` is what the source calls it, `opened` UTC, ISO 8601 (None: not stated).
+    """An entry as its source has it. `name` is what the source calls it, `heading` its first line, `opened` UTC, ISO 8601 (None: not stated).
     `kept`: whether the source keeps its code (None: it does not say); `commit` is a hash that the source states."""
 
     title: str
     name: str = ""
+    heading: str = ""
     opened: str | None = None
     kind: Kind = "experiment"
     confidence: Confidence | None = None
@@ -56,6 +57,11 @@ class SourceSpan:
     last: int
     entry: ReportedEntry | None = None
     label: str = ""
+
+    @property
+    def place(self) -> str:
+        """`line 3`, or `lines 3 to 8`."""
+        return f"lines {self.first} to {self.last}" if self.last > self.first else f"line {self.first}"
 
 
 @dataclass(frozen=True, slots=True)

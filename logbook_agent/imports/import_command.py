@@ -164,20 +164,15 @@ def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -
     )
     lines = [f"{topic}: {made} from {found.source.name}{begun}"]
     lines += [f"  {found.known} parts of it were there already"] if found.known else []
-    shown = [
-        f"  {one.id or '-'}  lines {one.span.first} to {one.span.last}  {one.entry.title}" for one in found.entries
-    ]
+    shown = [f"  {one.id or '-'}  {one.span.place}  {one.entry.title}" for one in found.entries]
     lines += bounded(shown, _SHOWN, "entries more: logbook list")
     lines += bounded([f"  {one}" for one in found.document.named], _SHOWN, "lines more: --json has all")
     if found.source.is_changed:
         lines.append("  secrets were taken out; so the kept source is not the file byte for byte")
     if found.place is not None:
         lines.append(f"kept: {found.place}")
-    if rows and found.book is not None:
-        named = " ".join(
-            ["logbook edit", *naming(space, found.book), next((str(o.id) for o in found.entries if o.id), "ID")]
-        )
-        lines.append(
-            f"these numbers are reported, not measured here; to let those of an entry count: {named} --accept WHY"
-        )
+    first = next((one.id for one in found.entries if one.id and any(row.metrics for row in _rows(one))), None)
+    if first is not None:
+        accept = " ".join(["logbook edit", *naming(space, found.book), first, "--accept WHY"])
+        lines.append(f"these numbers are reported, not measured here; to let those of an entry count: {accept}")
     return "\n".join(lines)

@@ -51,7 +51,7 @@ class Mark:
 
 def parse(text: str, *, columns: Sequence[str] = (), declared: Mapping[str, Metric], zone: tzinfo = UTC) -> Document:
     """A log in Markdown as entries."""
-    lines = lines_of(text.replace("\r", ""))
+    lines = [line.replace("\r", "") for line in lines_of(text)]
     front = _front_matter(lines)
     headings = [*_headings(lines, zone, front)]
     begins = _entry_headings(headings, lines) or _marked_items(lines, zone, front)
@@ -59,7 +59,7 @@ def parse(text: str, *, columns: Sequence[str] = (), declared: Mapping[str, Metr
     metrics: dict[str, Metric] = {}
     named: list[Named] = []
     for mark, last in zip(begins, _ends(begins, headings, len(lines)), strict=True):
-        entry, more, problems = _entry(mark, lines[mark.line : last], {**declared, **metrics})
+        entry, more, problems = _entry(mark, lines[mark.line - 1 : last], {**declared, **metrics})
         spans.append(SourceSpan(first=mark.line, last=last, entry=entry))
         named += [Named(mark.line, problem) for problem in problems]
         for one in more:
@@ -182,7 +182,7 @@ def _ends(begins: Sequence[Mark], headings: Sequence[Mark], count: int) -> list[
 def _entry(
     mark: Mark, lines: Sequence[str], declared: Mapping[str, Metric]
 ) -> tuple[ReportedEntry, list[Metric], list[str]]:
-    heading = mark.heading
+    heading, (first, *lines) = mark.heading, lines
     parts = parts_of(lines)
     tables, metrics = tables_of(parts, declared)
     fields = {part.label: part.text for part in parts if part.text.strip()}
@@ -200,6 +200,7 @@ def _entry(
     entry = ReportedEntry(
         title=title,
         name=heading.name,
+        heading=first.strip(),
         opened=opened,
         kind=heading.kind,
         confidence=heading.confidence,

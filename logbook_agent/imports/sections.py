@@ -34,7 +34,7 @@ _SYNONYMS = {
     CONFIG: "config configuration setup settings params parameters hyperparameters hyperparams setting",
     RESULT: "result results outcome outcomes observed measured findings finding metrics numbers",
     INTERPRETATION: "interpretation conclusion conclusions analysis takeaway takeaways learnings lessons",
-    NEXT_ACTION: "next_action next_actions next next_step next_steps todo follow-up follow-ups followup",
+    NEXT_ACTION: "next_action next_actions next next_steps todo follow-up follow-ups followup",
     DECISION: "decision verdict",
     NEGATIVE_RESULT: "negative_result negative_results negative_results_index",
     NOTE: "note notes",

@@ -149,13 +149,13 @@ def _started(given: StartRequest, document: Document, prefix: str | None) -> Sta
 def _written(workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str]) -> ImportResult:
     kept = _kept_name(book, found.source)
     entries = [book.entry(entry_id) for entry_id in book.entry_ids()] if found.source.form == "markdown" else []
-    # What stands under a title that the source had before was changed since.
-    earlier = {entry.title: entry.id for entry in entries if entry.imported and entry.kind != "note"}
+    # What has an ID or a title that the source had before was changed since.
+    earlier = {key: e.id for e in entries if e.imported and e.kind != "note" for key in (e.title, e.id)}
     written = []
     for one in found.entries:
         at = _imported(kept, one.span, lines)
         entry = _entry_of(workspace, book, found.source.name, one.entry, at)
-        if (before := earlier.get(entry.title)) is not None:
+        if (before := earlier.get(one.entry.name) or earlier.get(entry.title)) is not None:
             entry = dataclasses.replace(entry, supersedes=before)
         entry = book.write_entry(entry)
         _write_runs(book, entry, one.entry, found.source.name, [n for n in found.document.named if _is_in(n, one.span)])
@@ -192,8 +192,8 @@ def _new_id(book: Book, name: str) -> str:
 def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry, at: Imported) -> Entry:
     entry_id = _new_id(book, one.name)
     title = one.title if one.name in ("", entry_id) or one.title.startswith(one.name) else f"{one.name}: {one.title}"
-    first, last = at.lines
-    where = f"{IMPORTS}/{at.source}, line{f's {first} to {last}' if last > first else f' {first}'}"
+    where = f"{IMPORTS}/{at.source}, {SourceSpan(first=at.lines[0], last=at.lines[1]).place}"
+    heading = f": {one.heading}" if one.heading else ""
     return Entry(
         id=entry_id,
         title=cut_line(title, _TITLE),
@@ -203,7 +203,9 @@ def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry,
         confidence_reason=f"as {source} states" if one.confidence is not None else None,
         kept=one.kept,
         imported=(at,),
-        fields=tuple(Field(label=label, text=clean(text)) for label, text in (*one.fields, ("Source", where))),
+        fields=tuple(
+            Field(label=label, text=clean(text)) for label, text in (*one.fields, ("Source", f"{where}{heading}"))
+        ),
     )
 
 

@@ -263,7 +263,7 @@ def has_failed(run: Run) -> bool:
 
 def spent(records: Iterable[Record], now: datetime) -> tuple[int, float]:
     """The runs that were begun, without warm-ups, and the hours that all have taken until now."""
-    statuses = [s for record in records for s in record.runs]
+    statuses = [s for record in records for s in record.runs if not s.run.is_reported]
     seconds = 0.0
     for status in statuses:
         is_running = status.run.duration_s is None and status.state in ("running", "orphaned")
