@@ -18,6 +18,7 @@ import json
 import os
 import pwd
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,9 +105,10 @@ class Queue:
         try:
             yield Drawn(ticket=ticket, descriptor=descriptor, ahead=tuple(t for t in ahead if t.meets(ticket)))
         finally:
-            # First: a process that the command left behind may hold the lock for long.
             with contextlib.suppress(StoreError):
                 self._give_back(ticket.number)
+            # A process that the command left behind has the descriptor, too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def _tidy(self, over: Sequence[int]) -> None:
@@ -136,6 +138,24 @@ class Queue:
         with contextlib.suppress(StoreError):  # another user keeps it to himself
             return self.files.is_locked(self._name(number))
         return False
+
+    @contextlib.contextmanager
+    def over(self, number: int) -> Iterator[int]:
+        """A descriptor that becomes readable when nobody holds this ticket any more."""
+        over, end = os.pipe()
+
+        def wait() -> None:
+            # Not there: it was given back, or another user keeps it to himself.
+            with contextlib.suppress(StoreError, OSError), self.files.open(self._name(number)) as file:
+                fcntl.flock(file.fileno(), fcntl.LOCK_SH)
+            os.close(end)
+
+        # Left alone where the wait is cut short: it ends with the process.
+        threading.Thread(target=wait, daemon=True).start()
+        try:
+            yield over
+        finally:
+            os.close(over)
 
     def _give_back(self, number: int) -> None:
         self.files.move(self._name(number), self._name(number, _OVER))

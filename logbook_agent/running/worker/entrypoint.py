@@ -210,8 +210,6 @@ class SpoolWatch:
 
 # The devices that runs take turns at, in place of those that are found; `none`: there is no queue.
 DEVICES, NONE = "LOGBOOK_DEVICES", "none"
-# How often is looked whether the run in front is over.
-_QUEUE_PAUSE_S = 0.1
 
 
 def devices_needed(work: Work, environ: Mapping[str, str], root: Path = Path("/")) -> tuple[str, ...]:
@@ -231,7 +229,7 @@ def devices_needed(work: Work, environ: Mapping[str, str], root: Path = Path("/"
 
 @contextlib.contextmanager
 def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Callable[[str], None]) -> Iterator[Turn]:
-    """The turn of a run, until the block is left. While it waits, `waits` is told for what, again and again. Raises
+    """The turn of a run, until the block is left. While it waits, `waits` is told for what. Raises
     ToolError when it is to be stopped before its turn has come."""
     devices = devices_needed(work, environ)
     if not devices:
@@ -245,12 +243,12 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                 shared = ", ".join(name for name in devices if name in other.devices)
                 more = len(mine.ahead) - place - 1
                 text = f"queued for {shared} behind {other.name}{f' and {more} more' if more else ''}"
-                while queue.is_held(other.number):
-                    waits(text)
-                    if stops.take():
-                        raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
-                    if select.select([stops.wakeup], [], [], _QUEUE_PAUSE_S)[0]:
+                waits(text)
+                with queue.over(other.number) as over:
+                    while over not in select.select([over, stops.wakeup], [], [])[0]:
                         stops.clear_wakeup()
+                        if stops.take():
+                            raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
             apart, beside = queue.apart(mine.ticket), queue.beside(mine.ticket)
         except StoreError as error:
             found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))

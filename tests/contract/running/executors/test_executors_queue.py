@@ -116,3 +116,15 @@ def test_whoever_is_killed(two: Place) -> None:
     two.printed(second)
     (two.folder / "go").touch()
     assert [exit_of(two.ended(run)) for run in (second, third)] == [{}, {}]
+
+
+def test_what_a_command_leaves_behind_takes_no_device(two: Place) -> None:
+    """Neither from a run that waits already nor from a later one."""
+    first = two.send(*sh(f"sleep 300 <&- >&- 2>&- & echo $! > left; {GO}"))
+    two.printed(first)
+    second = two.send(*sh(TIMED))
+    assert first.entry in waiting(two, second)
+    (two.folder / "go").touch()
+    assert [exit_of(two.ended(run)) for run in (first, second)] == [{}, {}]
+    assert exit_of(two.ended(two.send(*sh(TIMED)))) == {}
+    os.kill(two.number("left"), signal.SIGKILL)
