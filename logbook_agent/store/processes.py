@@ -1,4 +1,7 @@
-"""What the system tells of processes. On Linux /proc is read, at a hundredth of what importing psutil costs."""
+"""The processes of this machine, by the marks of their commands.
+
+On Linux /proc is read, at a hundredth of what importing psutil costs.
+"""
 
 from __future__ import annotations
 
@@ -13,39 +16,54 @@ MARK = "LOGBOOK_MARK"
 _ENVIRON_BYTES = 4 << 20
 
 
-def stat_fields(pid: int) -> list[str] | None:
-    """/proc/PID/stat from its third field (state) on; the name before may contain anything."""
-    return of_process(pid, "stat").decode(errors="replace").rpartition(")")[2].split() or None
+def marked(mark: str) -> set[int]:
+    """The processes that have this mark in their variables, as they were started with them; a zombie has none. Empty on
+    systems without /proc."""
+    if not mark or not HAS_PROC:
+        return set()
+    word = f"{MARK}={mark}".encode()
+    return {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if word in _variables_of(pid)}  # noqa: PTH208
 
 
-def of_process(pid: int, name: str, most_bytes: int = 4096) -> bytes:
-    """A file of /proc/PID; empty where it is another user's, or the process is gone."""
+def _variables_of(pid: int) -> list[bytes]:
+    """The variables of a process; none where it is another user's, or gone."""
     try:
-        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
+        descriptor = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
     except OSError:
-        return b""
+        return []
     try:
-        return os.read(descriptor, most_bytes)
+        return os.read(descriptor, _ENVIRON_BYTES).split(b"\0")
     except OSError:
-        return b""
+        return []
     finally:
         os.close(descriptor)
 
 
+def group_of(pid: int) -> int | None:
+    """The process group of a process; None where it is gone."""
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
+
+
+def group_lives(group: int, mark: str) -> bool:
+    """Whether a process of this group runs that has this mark in its variables: another command may have the number by
+    now."""
+    if HAS_PROC:
+        return any(group_of(pid) == group for pid in marked(mark))
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return False
+    return True
+
+
 def is_in_use(folder: Path) -> bool:
     """Whether a process of this user works in a folder, or below it."""
-    if HAS_PROC:
-        return any(_works_in(process, folder) for process in Path("/proc").iterdir() if process.name.isdecimal())
     import psutil
 
     return any(p.info["cwd"] and Path(p.info["cwd"]).is_relative_to(folder) for p in psutil.process_iter(["cwd"]))
-
-
-def _works_in(process: Path, folder: Path) -> bool:
-    try:
-        return (process / "cwd").readlink().is_relative_to(folder)
-    except OSError:  # another user's, or gone
-        return False
 
 
 def own_peak_bytes() -> int:
@@ -61,28 +79,6 @@ def own_peak_bytes() -> int:
 
     # Linux counts kibibytes, macOS bytes.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def variables_of(pid: int) -> list[bytes]:
-    """The variables of a process, as it was started with them."""
-    return of_process(pid, "environ", _ENVIRON_BYTES).split(b"\0")
-
-
-def group_lives(group: int, mark: str) -> bool:
-    """Whether a process of this group runs that has this mark in its variables: another command may have the number by
-    now."""
-    if not HAS_PROC:
-        try:
-            os.killpg(group, 0)
-        except OSError:
-            return False
-        return True
-    word = f"{MARK}={mark}".encode()
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208
-        fields = stat_fields(pid)
-        if fields is not None and fields[0] not in ("Z", "X") and fields[2] == str(group) and word in variables_of(pid):
-            return True
-    return False
 
 
 def this_host() -> str:

@@ -84,7 +84,7 @@ HOMES = {
     "rich": {"cli", *FEATURES},
     "jinja2": {"pages", "report"},
     "yaml": {"store"},
-    "psutil": {"store"},
+    "psutil": {"store", "running"},
     "github": {"issue"},
     "requests": {"issue", "cluster"},
     "urllib3": {"issue", "cluster"},

@@ -55,5 +55,5 @@ print('LOADED', *sorted({m.split('.')[0] for m in sys.modules}))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.split("LOADED")[1].split())
     assert {"jinja2", "yaml"} <= loaded
-    unwanted = {"jax", "github", "requests", "markdown_it", "scipy", "numpy", "rich", "pydantic", "asyncio"}
+    unwanted = {"jax", "github", "requests", "markdown_it", "scipy", "numpy", "rich", "pydantic", "asyncio", "psutil"}
     assert loaded.isdisjoint(unwanted | {*EXTRAS, "starlette", "uvicorn"} - {"sqlite3"})

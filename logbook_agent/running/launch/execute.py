@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch.family import Family, Member, reap_adopted
+from logbook_agent.running.launch.family import Family, described, reap_adopted
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
 from logbook_agent.text.phrases import listed
+
+if TYPE_CHECKING:
+    from psutil import Process
 
 # Two signals within this time are one request.
 _DOUBLE_S = 0.2
@@ -71,7 +74,7 @@ def execute(
 class _Loop:
     def __init__(self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces) -> None:
         self._family = Family(child.pid, job.mark)
-        self._left: list[Member] = []
+        self._left: list[Process] = []
         self._child, self._sinks, self._stops, self._clock = child, sinks, stops, clock
         self._graces = graces
         self._ladder = Ladder(graces)
@@ -215,7 +218,7 @@ class _Loop:
         left = self._left
         if not left and not held:
             return []
-        names = listed([str(one) for one in left], _NAMED)
+        names = listed([described(one) for one in left], _NAMED)
         if self._timeout or self._interrupted:
             return [f"still alive after the command was killed: {names}"] if left else []
         who = f"processes that the command started outlived it: {names}" if left else _UNKNOWN_LEFT

@@ -12,78 +12,60 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
-from logbook_agent.store.processes import HAS_PROC, MARK, group_lives, of_process, variables_of
+from logbook_agent.store.processes import group_lives, group_of, marked
+
+if TYPE_CHECKING:
+    from psutil import Process
 
 _PR_SET_CHILD_SUBREAPER = 36
 # Whether processes whose parents have ended become children of this one.
 _adopts = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """A process of a command: the `name` of its program, and when it `started`, in ticks since the boot. `is_over`: it
-    is a zombie."""
-
-    pid: int
-    name: str
-    group: int
-    started: int
-    parent: int = 0
-    is_over: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.name} (pid {self.pid})"
-
-
 class Family:
-    """The processes of a command; `leader` is the pid of the first. Processes that left its group are found only with a
-    mark, and only on systems with /proc."""
+    """The processes of a command; `leader` is the pid of the first."""
 
     def __init__(self, leader: int, mark: str = "") -> None:
-        self.leader, self._mark = leader, f"{MARK}={mark}".encode() if mark else None
-        found = _found(leader)
-        self._since = found.started if found is not None else 0
-        # Members by pid, with their starts: whoever was one stays one when its parent ends.
-        self._known: dict[int, int] = {leader: self._since}
+        self.leader, self._mark = leader, mark
+        # Whoever was a member stays one when its parent ends.
+        self._known: set[Process] = set()
 
-    def members(self) -> list[Member]:
-        """The members that live now, without zombies."""
-        if not HAS_PROC:
-            alive = _group_lives(self.leader)
-            return [Member(pid=self.leader, name="its process group", group=self.leader, started=0)] if alive else []
-        # A process that is older than the command was not started by it.
-        young = {one.pid: one for one in _processes() if one.started >= self._since}
-        found = []
-        for pid, one in young.items():
-            if pid != os.getpid() and self._belongs(one, young):
-                self._known[pid] = one.started
-                if not one.is_over:
-                    found.append(one)
-        return found
+    def members(self) -> list[Process]:
+        """The members that live now, without zombies, with their names in `info`."""
+        roots = marked(self._mark)
+        if not (roots or self._known or _group_lives(self.leader) or _has_children()):
+            return []  # as after most commands, at a fraction of the time that the import takes
+        import psutil
+
+        running = {p.pid: p for p in psutil.process_iter(["ppid", "name", "status"]) if p.pid != os.getpid()}
+        found = {pid for pid, process in running.items() if pid in roots or self._is_root(process)}
+        while more := {pid for pid, process in running.items() if process.info["ppid"] in found} - found:
+            found |= more
+        self._known = {running[pid] for pid in found}
+        over = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return [running[pid] for pid in sorted(found) if running[pid].info["status"] not in over]
+
+    def _is_root(self, process: Process) -> bool:
+        is_adopted = _adopts and process.info["ppid"] == os.getpid()
+        return is_adopted or process in self._known or group_of(process.pid) == self.leader
 
     def signal(self, number: int) -> None:
         """Send a signal to each member. Raises PermissionError where the command belongs to another user."""
-        outside = [one.pid for one in self.members() if one.group != self.leader]
+        outside = [one.pid for one in self.members() if group_of(one.pid) != self.leader]
         _send(-self.leader, number)
         for pid in outside:
             with contextlib.suppress(PermissionError):
                 _send(pid, number)
 
-    def _belongs(self, one: Member, young: dict[int, Member]) -> bool:
-        if one.group == self.leader:
-            return True
-        at: Member | None = one
-        while at is not None:
-            if self._known.get(at.pid) == at.started or (_adopts and at.parent == os.getpid()):
-                return True
-            at = young.get(at.parent)
-        return self._mark is not None and self._mark in variables_of(one.pid)
+
+def described(process: Process) -> str:
+    """A member as a problem names it."""
+    return f"{process.info['name']} (pid {process.pid})"
 
 
 def adopt() -> None:
@@ -108,33 +90,23 @@ def reap_adopted(leader: int) -> None:
             os.waitpid(ended.si_pid, 0)
 
 
+def _has_children() -> bool:
+    """Whether this process has adopted some that nobody has waited for."""
+    if not _adopts:
+        return False
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def _send(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
         if number == signal.SIGTERM:
             # A stopped process gets its signal only when it goes on.
             os.kill(pid, signal.SIGCONT)
-
-
-def _processes() -> Iterator[Member]:
-    for name in os.listdir("/proc"):  # noqa: PTH208 - at every end of a command
-        if name.isdigit() and (found := _found(int(name))) is not None:
-            yield found
-
-
-def _found(pid: int) -> Member | None:
-    head, _, rest = of_process(pid, "stat").decode(errors="replace").rpartition(")")
-    fields = rest.split(maxsplit=20)
-    if len(fields) < 20:
-        return None
-    return Member(
-        pid=pid,
-        name=head.partition("(")[2],
-        group=int(fields[2]),
-        started=int(fields[19]),
-        parent=int(fields[1]),
-        is_over=fields[0] in ("Z", "X"),
-    )
 
 
 def _group_lives(leader: int) -> bool:
