@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -24,8 +24,6 @@ from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
 from logbook_agent.text.commands.script import hides_failures
-
-_CONTENDED = "contended: {} was {} when this one started"
 
 
 class Display(Protocol):
@@ -150,7 +148,7 @@ def with_facts(run: Run, facts: Began) -> Run:
         devices=facts.devices,
         software=facts.software,
         contention=_with_runs_of(run, facts.contention, facts.apart),
-        problems=(*(p for p in run.problems if p.text not in _beside(facts.apart)), *facts.problems),
+        problems=(*run.problems, *facts.problems),
     )
 
 
@@ -176,26 +174,17 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     its own series. `takes_turns`: its worker finds out about those that have not begun."""
     beside = [one for one in active_runs(workspace, book) if one.has_begun or not takes_turns]
     beside = [one for one in beside if one.run.until is None or one.run.entry != run.entry]
-    own = [one for one in beside if one.topic == book.topic]
-    return dataclasses.replace(
-        run,
-        contention=with_runs(Contention(), beside) if beside else None,
-        problems=(*run.problems, *noted(*(_CONTENDED.format(one.name, one.state) for one in own))),
-    )
-
-
-def _beside(runs: Iterable[str]) -> set[str]:
-    """The problems that name these runs as running beside another one."""
-    return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
+    return dataclasses.replace(run, contention=with_runs(Contention(), beside) if beside else None)
 
 
 def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
     """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
     one."""
-    runs = run.contention.runs if run.contention is not None else ()
-    if found is None:
+    known = [name for name in (run.contention.runs if run.contention is not None else ()) if name not in apart]
+    if found is None and not known:
         return None
-    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*(r for r in runs if r not in apart), *found.runs))))
+    found = found or Contention()
+    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*known, *found.runs))))
 
 
 # -- other runs on this machine ----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.seams import Store
 
 pytestmark = pytest.mark.slow
 
@@ -40,8 +41,9 @@ def test_a_run_beside_an_orphan_says_so(three: Cli, folder: Path) -> None:
     tool.wait()
     try:
         beside = three("run", "--json", "--", "true")
-        [problem] = [p["text"] for p in beside.data["runs"][0]["problems"]]
-        assert problem.startswith("contended: MOE-003 run 1 ")
+        [run] = Store(folder).runs(beside.data["id"])
+        assert run.contention.runs == ["MOE-003 run 1"]
     finally:
         three("cancel", "MOE-003")
-    assert three("run", "--json", "--", "true").data["runs"][0]["problems"] == []
+    [run] = Store(folder).runs(three("run", "--json", "--", "true").data["id"])
+    assert not run.contention.runs
