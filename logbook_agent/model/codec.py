@@ -177,7 +177,8 @@ def converter(hint: Any) -> Converter:
     if origin is dict or origin is Mapping:
         return _dict(converter(get_args(hint)[1]))
     if dataclasses.is_dataclass(hint):
-        return _dataclass(cast(Any, hint))
+        # Made for the first value: most records hold few of the classes that they may hold.
+        return lambda value: _dataclass(cast(Any, hint))(value)
     return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, _instance(hint))
 
 
