@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.code_changes import changed_files
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, changed_files
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import listed
 

@@ -21,13 +21,15 @@ from typing import NamedTuple
 from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Problem, noted, withheld
 from logbook_agent.running.provenance.head import working_tree
-from logbook_agent.running.provenance.named_files import NamedFiles, files_named
-from logbook_agent.running.provenance.unnamed_files import unnamed_sources
+from logbook_agent.running.provenance.named_files import NamedFiles, files_named, unnamed_sources
 from logbook_agent.store.repository import Repository, branch_of, repository_of
+from logbook_agent.text.phrases import listed
 
 KEEP_BYTES = 2**20
 MAX_HASHED_BYTES = 64 * 2**20
+_SHOWN_FILES = 5
 
 
 class _Named(NamedTuple):
@@ -206,3 +208,40 @@ def _read_named(path: Path, shown_as: str, keep: int) -> _Named:
     named = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
     oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
     return _Named(named, oid, content if len(content) <= keep else None)
+
+
+# -- whether it is the same code at two times ------------------------------------------------------------------
+
+
+def changed_files(before: CodeFacts, after: CodeFacts) -> tuple[list[str], list[str]]:
+    """The files of code that changed between two looks at the code of one command, and the other files that did. Where
+    the first are none, it is the same code.
+
+    A file that git did not track at the first look changes nothing by being added to git, nor does one that the command
+    names and that was not there.
+    """
+    fresh = after.files.keys() - before.files.keys() - {file.path for file in after.code.untracked}
+    known = before.files.keys() | {path for path in fresh if _is_younger(after.top / path, before.looked)}
+    if None in (before.code.identity, after.code.identity):
+        # Of git's files only one of the two knows.
+        known = before.files.keys() & after.files.keys()
+    changed = [path for path in sorted(known) if before.files.get(path) != after.files.get(path)]
+    sources = before.sources | after.sources
+    return [p for p in changed if p in sources], [p for p in changed if p not in sources]
+
+
+def _is_younger(path: Path, moment: float) -> bool:
+    try:
+        return path.lstat().st_ctime >= moment
+    except OSError:
+        return True
+
+
+def change_problems(before: CodeFacts, after: CodeFacts) -> tuple[Problem, ...]:
+    """What is wrong with a run whose code was looked at before and after it."""
+    code, others = changed_files(before, after)
+    return (
+        *(withheld(f"code changed during the run: {listed(code, _SHOWN_FILES)}") if code else ()),
+        *(noted(f"other files changed during the run: {listed(others, _SHOWN_FILES)}") if others else ()),
+        *noted(*(f"after the run: {text}" for text in after.problems if text not in before.problems)),
+    )

@@ -1,16 +1,22 @@
-"""The files that the words of a command name: those that it reads, and those that it writes."""
+"""The files of a command: those that its words name, which it reads or writes, and the code that git neither tracks nor
+ignores, which no command has to name: what a program imports."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import stat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.text.commands.script import simple_commands_of
 
 MAX_NAMED = 64
+# Of untracked code.
+MOST_FILES, MOST_BYTES = 1_000, 10 * 2**20
+_ENVIRONMENT = "pyvenv.cfg"
 # Programs of the system, not of the project.
 _SYSTEM = (
     *map(Path, ("/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/nix", "/snap", "/etc")),
@@ -83,4 +89,46 @@ def _file(word: str, cwd: Path) -> Path | None:
 def _is_foreign(path: Path) -> bool:
     if any(path.is_relative_to(folder) for folder in _SYSTEM) or _INTERPRETER.fullmatch(path.name):
         return True
-    return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
+    return any(os.path.exists(parent / _ENVIRONMENT) for parent in path.parents[:6])  # noqa: PTH110  as above
+
+
+# -- those that no word names ------------------------------------------------------------------------------
+
+
+def unnamed_sources(
+    top: Path, untracked: Iterable[str], tracked: Iterable[str], rules: CodeRules
+) -> tuple[list[Path], list[str]]:
+    """Those of the `untracked` files that are code, outside of hidden folders and virtual environments. Settings are
+    code only in a folder with `tracked` files: many programs write theirs into folders of their own, run by run.
+
+    Above 1,000 files or 10 MB: none, and a problem.
+    """
+    names = [PurePosixPath(name) for name in untracked]
+    environments = {name.parent for name in names if name.name == _ENVIRONMENT}
+    folders = {PurePosixPath(), *(PurePosixPath(name).parent for name in tracked)}
+    found, size = list[Path](), 0
+    for name in names:
+        if _is_source(name, rules, folders) and environments.isdisjoint(name.parents):
+            try:
+                state = (top / name).lstat()
+            except OSError:
+                continue  # gone meanwhile
+            if stat.S_ISREG(state.st_mode):
+                found.append(top / name)
+                size += state.st_size
+    if len(found) > MOST_FILES or size > MOST_BYTES:
+        return [], [
+            f"code not identified fully: {len(found):,} untracked files of code with {size / 1e6:.1f} MB are left out"
+            f" (at most {MOST_FILES:,} files and 10 MB are read); add them to git or to .gitignore"
+        ]
+    return found, []
+
+
+def _is_source(name: PurePosixPath, rules: CodeRules, folders: Collection[PurePosixPath]) -> bool:
+    path = str(name)
+    return (
+        rules.is_source(path)
+        and not rules.is_output(path)
+        and not any(part.startswith(".") for part in name.parent.parts)
+        and (not rules.is_setting(path) or name.parent in folders)
+    )

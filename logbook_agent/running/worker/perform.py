@@ -23,9 +23,8 @@ from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
-from logbook_agent.running.provenance.code_changes import change_problems
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
-from logbook_agent.running.provenance.git import CodeFacts, CodeLook
+from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_problems
 from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
