@@ -73,26 +73,32 @@ class Redactor:
     def _open(self) -> tuple[Finder, ...]:
         return tuple(find for keyword, find in self._rules if not keyword)
 
+    def _any_of(self, *words: str) -> re.Pattern[str]:
+        """In small letters: any of these, or what every line has that a rule with keywords matches, an address or an
+        escape."""
+        keywords = (keyword for keyword, _ in self._rules if keyword)
+        return re.compile(finders.any_of(sorted({"@", "\x1b", "\x9b", *keywords, *words})))
+
     @functools.cached_property
-    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """In small letters, what every line has that a rule with keywords matches, an address or an escape; and any of
-        these, or what every line has in which a value stands behind a name."""
-        stems = {*STEMS, *(name.lower() for name in self._names)}
-        others = {"@", "\x1b", "\x9b", *(keyword for keyword, _ in self._rules if keyword)}
-        other, both = (re.compile(finders.any_of(sorted(words))) for words in (others, stems | others))
-        return other, both
+    def _words(self) -> re.Pattern[str]:
+        """`_any_of` these, or what every line has in which a value stands behind a name."""
+        return self._any_of(*STEMS, *(name.lower() for name in self._names))
+
+    @functools.cached_property
+    def _other_words(self) -> re.Pattern[str]:
+        return self._any_of()
 
     def next_line(self, low: str, at: int) -> int | None:
         """Where the next line of a text in small letters begins, at `at` or behind it, that has a word which stands
         with secrets. A secret without such a word is one of those that `has_bare` finds."""
-        m = self._words[1].search(low, at)
+        m = self._words.search(low, at)
         return None if m is None else max(at, low.rfind("\n", at, m.start()) + 1)
 
     def names_secret(self, line: str) -> bool:
         """Whether a line that `next_line` stops at has the name of a secret, and not only a part of one, or another
         word."""
         is_named = any(map(self.kind_of, NAMES.findall(line)))
-        return is_named or self._words[0].search(line.lower()) is not None
+        return is_named or self._other_words.search(line.lower()) is not None
 
     def has_bare(self, text: str) -> bool:
         """Whether a text of many lines holds a secret that is known without any other word: by its value, by its
