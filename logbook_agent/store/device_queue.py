@@ -140,9 +140,9 @@ class Queue:
         return False
 
     @contextlib.contextmanager
-    def over(self, number: int) -> Iterator[int]:
+    def released(self, number: int) -> Iterator[int]:
         """A descriptor that becomes readable when nobody holds this ticket any more."""
-        over, end = os.pipe()
+        readable, end = os.pipe()
 
         def wait() -> None:
             # Not there: it was given back, or another user keeps it to himself.
@@ -153,9 +153,9 @@ class Queue:
         # Left alone where the wait is cut short: it ends with the process.
         threading.Thread(target=wait, daemon=True).start()
         try:
-            yield over
+            yield readable
         finally:
-            os.close(over)
+            os.close(readable)
 
     def _give_back(self, number: int) -> None:
         self.files.move(self._name(number), self._name(number, _OVER))

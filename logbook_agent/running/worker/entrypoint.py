@@ -244,8 +244,8 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
                 more = len(mine.ahead) - place - 1
                 text = f"queued for {shared} behind {other.name}{f' and {more} more' if more else ''}"
                 waits(text)
-                with queue.over(other.number) as over:
-                    while over not in select.select([over, stops.wakeup], [], [])[0]:
+                with queue.released(other.number) as released:
+                    while released not in select.select([released, stops.wakeup], [], [])[0]:
                         stops.clear_wakeup()
                         if stops.take():
                             raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")

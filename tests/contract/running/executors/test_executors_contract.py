@@ -118,7 +118,7 @@ def test_output_is_followed(place: Place) -> None:
 @pytest.mark.wide
 def test_100_megabytes_of_output(place: Place) -> None:
     run = place.send(*sh("yes 0123456789abcdef 0123456789abcdef | head -c 104857600; echo; echo RESULT tflops=3"))
-    done = place.ended(run, 600)
+    done = place.ended(run, within_s=900.0)  # on a busy machine
     assert done.output.log_bytes == len(place.log(run)) == 104857600 + len("\nRESULT tflops=3\n")
     assert samples(done) == [[3.0]]
     assert [problem for problem in done.problems if "a pipe" not in problem["text"]] == []
