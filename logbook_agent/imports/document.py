@@ -33,8 +33,9 @@ class ReportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedEntry:
-    """An entry as its source has it. `name` is what the source calls it, `heading` its first line, `opened` UTC, ISO 8601 (None: not stated).
-    `kept`: whether the source keeps its code (None: it does not say); `commit` is a hash that the source states."""
+    """An entry as its source has it. `name` is what the source calls it, `heading` its first line, `opened` UTC, ISO
+    8601 (None: not stated). `kept`: whether the source keeps its code (None: it does not say); `commit` is a hash that
+    the source states."""
 
     title: str
     name: str = ""

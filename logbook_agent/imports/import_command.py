@@ -54,7 +54,7 @@ def import_command(
     space = common.space()
     source = _source(space, file, form)
     topic = checked_topic(
-        space.logbook_option or re.sub(r"[^a-z0-9_-]+", "_", Path(source.name).stem.lower()).strip("_-")
+        space.logbook_option or re.sub(r"[^a-z0-9_-]+", "_", Path(source.name).stem.lower()).strip("_-") or "imported"
     )
     book = _book(space, topic)
     found = take_in(space, source, columns or (), book, StartRequest(topic=topic, prefix=prefix), dry_run=dry_run)

@@ -33,32 +33,18 @@ _SYNONYMS = {
     COMMAND: "command commands cmd run_command command_line how_to_run repro reproduce",
     CONFIG: "config configuration setup settings params parameters hyperparameters hyperparams setting",
     RESULT: "result results outcome outcomes observed measured findings finding metrics numbers",
-    INTERPRETATION: "interpretation conclusion conclusions analysis takeaway takeaways learnings lessons",
+    INTERPRETATION: "interpretation conclusion conclusions analysis learnings lessons",
     NEXT_ACTION: "next_action next_actions next next_steps todo follow-up follow-ups followup",
     DECISION: "decision verdict",
     NEGATIVE_RESULT: "negative_result negative_results negative_results_index",
-    NOTE: "note notes",
+    NOTE: "note",
 }
 _LABELS = {word.replace("_", " "): label for label, words in _SYNONYMS.items() for word in words.split()}
 # Further labels that a line may have without a bullet or bold type.
-_PLAIN = frozenset(
-    [
-        "goal",
-        "date",
-        "time",
-        "status",
-        "commit",
-        "author",
-        "method",
-        "motivation",
-        "observation",
-        "observations",
-        "change",
-        "changes",
-        "artifacts",
-        "tags",
-    ]
+_WORDS = (
+    "goal date time status commit author method motivation observation change changes artifacts tags notes takeaways"
 )
+_PLAIN = frozenset(_WORDS.split())
 _FIELD = re.compile(
     r"(?P<bullet>[-*+][ \t]+)?(?P<bold>\*\*|__)?(?P<label>[^\W\d_][^:*|<>\[\]{}]{0,80}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?"
     r"(?=\s|$)[ \t]*(?P<text>.*)"
