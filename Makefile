@@ -17,7 +17,7 @@ setup: $(READY)  ## create .venv with all dependencies
 $(READY): pyproject.toml requirements/dev.txt scripts/setup scripts/venv.sh
 	@scripts/setup $(VENV)
 
-quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchmark, preview its GitHub issue, write a report
+quickstart: setup  ## start a logbook, ask which matmul makes the MoE benchmark faster, preview its GitHub issue, write a report
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
 
 emulator: setup
