@@ -128,6 +128,7 @@ def skill_commands(text: str) -> list[list[str]]:
 def test_each_command_of_the_skill_works(git: Callable[..., str], started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("echo METRIC tflops=1.$LOGBOOK_RUN\n")
     (folder / "results.md").write_text("[[MOE-000 tflops]]")
+    (folder / "results.tsv").write_text("name\ttflops\nold\t1.5\n")
     git("add", "bench.sh")
     git("commit", "-qm", "bench")
     (folder / "bench.sh").write_text("echo METRIC tflops=2.$LOGBOOK_RUN\n")

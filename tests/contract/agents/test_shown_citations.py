@@ -53,6 +53,7 @@ def test_a_citation_without_a_number_is_refused_and_nothing_is_written(started: 
     assert started("run", "--", "sh", "-c", "echo METRIC tflops=12.5 TF/s; echo METRIC tokens_per_s=7").code == 0
     two = "echo RESULT mode=a tflops=1; echo RESULT mode=b tflops=2"
     assert started("run", "--", "sh", "-c", two).code == 0
+    assert started("edit", "MOE-000", "--next", "x").code == 0
     records = folder / "logbooks/moe"
     before = sorted((path.name, path.read_bytes()) for path in records.rglob("*") if path.is_file())
     for citation, hint in (

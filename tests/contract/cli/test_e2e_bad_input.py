@@ -62,6 +62,8 @@ def two_entries(started: Cli, folder: Path) -> Cli:
     (folder / "subfolder").mkdir()
     assert started("note", "--title", "one").code == 0
     assert started("note", "--title", "two").code == 0
+    assert started("edit", "MOE-001", "--title", "three").code == 0  # from the first edit on there is a file to lock
+    assert started("edit", "MOE-001", "--title", "two").code == 0
     return started
 
 

@@ -49,9 +49,10 @@ CALLS: dict[str, list[str]] = {
     "discard": ["discard", "MOE-000", "--why", "slower", "--json"],
 }
 
-# Of a file that cites, and of a run or a patch in a repository: agents. A snapshot is made of what is pushed: issue;
-# base and head are two commits: issue; what runs can be ended: running; what goes on until it is ended: report.
-ELSEWHERE = ("cite", "reproduce", "patch", "snapshot", "cancel", "ci", "watch")
+# Of a file that cites, and of a run or a patch in a repository: agents. Of logs of others: imports. A snapshot is made
+# of what is pushed: issue; base and head are two commits: issue; what runs can be ended: running; what goes on until it
+# is ended: report.
+ELSEWHERE = ("cite", "import", "reproduce", "patch", "snapshot", "cancel", "ci", "watch")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ FOLDERS = ["", "entries", "runs", "runs/MOE-000", "runs/MOE-000/01", "runs/MOE-0
 MADE = ["plots", "exports", "../.report"]
 FILES = [
     "logbook.yaml", "entries/MOE-000.yaml", "entries/MOE-001.yaml", "runs/MOE-000/01/run.json",
-    "runs/MOE-000/01/output.log", "runs/MOE-000/sweep.csv", "open/MOE-000_01", ".lock",
+    "runs/MOE-000/01/output.log", "runs/MOE-000/sweep.csv", "open/MOE-000_01", "open/.changed", ".lock",
     "open/.sync.lock", ".index.sqlite", ".index.sqlite-journal", ".index.sqlite-wal", "../moe.md", "../.gitignore",
     "../.gitattributes", "../.report/index.html", "../.report/moe.html", "../.report/.gitignore", "exports/moe.csv",
     "exports/.gitignore", "plots/moe-001-noise-tflops.svg",

@@ -23,7 +23,7 @@ def test_the_course_of_the_best_ends_with_what_bests_says() -> None:
              "side": None, "case": ""}
             for key in draw.sample("abcdefgh", draw.randint(1, 3))
         ]  # fmt: skip
-        plain = {**dict.fromkeys(RELATIONS), "state": "finished", "settled": True, "comparison": None}
+        plain = {**dict.fromkeys(RELATIONS), "state": "finished", "settled": True, "comparison": None, "kept": None}
         lists = dict.fromkeys(("aliases", "tried"), ())
         entries.append({**plain, **lists, "id": f"B-{number:03d}", "measured": {"t": {"trials": trials}}})
     header = Header(topic="b", title="B", prefix="B", opened="2026-02-10T10:00:00+00:00", metrics=(metric,))
