@@ -12,9 +12,8 @@ from logbook_agent.cli.options import Common, Text
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.stated import checked_topic
 from logbook_agent.imports.formats import FORMATS, format_of
-from logbook_agent.imports.taking_in import ImportResult, Source, TakenEntry, take_in
+from logbook_agent.imports.taking_in import ImportResult, Source, take_in
 from logbook_agent.model.errors import NotFound, UsageError
-from logbook_agent.model.run import Row
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.near import choice
@@ -132,12 +131,11 @@ def data(found: ImportResult, *, dry_run: bool) -> dict[str, object]:
                 "commit": one.entry.commit,
                 "commands": [command.text for command in one.entry.commands],
                 "tables": [len(table.rows) for table in one.entry.tables],
-                "rows": len(rows),
-                "failed": sum(row.failed is not None for row in rows),
+                "rows": len(one.entry.rows),
+                "failed": sum(row.failed is not None for row in one.entry.rows),
                 "supersedes": one.supersedes,
             }
             for one in found.entries
-            for rows in [_rows(one)]
         ],
         "texts": [[span.first, span.last] for span in found.texts],
         "spans": [[span.first, span.last] for span in found.document.spans],
@@ -148,14 +146,10 @@ def data(found: ImportResult, *, dry_run: bool) -> dict[str, object]:
     }
 
 
-def _rows(one: TakenEntry) -> list[Row]:
-    return [row for table in one.entry.tables for row in table.rows]
-
-
 def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -> str:
     if not found.entries and not found.texts:
         return f"nothing new in {found.source.name}: {topic} has all of it"
-    rows = sum(len(_rows(one)) for one in found.entries)
+    rows = sum(len(one.entry.rows) for one in found.entries)
     commands = sum(len(one.entry.commands) for one in found.entries)
     begun = "" if found.book is not None else f", and {topic} would be started"
     begun = f" (dry run: nothing is written{begun})" if dry_run else ""
@@ -171,7 +165,7 @@ def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -
         lines.append("  secrets were taken out; so the kept source is not the file byte for byte")
     if found.place is not None:
         lines.append(f"kept: {found.place}")
-    first = next((one.id for one in found.entries if one.id and any(row.metrics for row in _rows(one))), None)
+    first = next((one.id for one in found.entries if one.id and any(row.metrics for row in one.entry.rows)), None)
     if first is not None:
         accept = " ".join(["logbook edit", *naming(space, found.book), first, "--accept WHY"])
         lines.append(f"these numbers are reported, not measured here; to let those of an entry count: {accept}")
