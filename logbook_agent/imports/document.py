@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.model.entry import Confidence, Kind
+from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Row
 
@@ -41,7 +41,6 @@ class ReportedEntry:
     number: int | None = None
     heading: str = ""
     opened: str | None = None
-    kind: Kind = "experiment"
     confidence: Confidence | None = None
     kept: bool | None = None
     commit: str | None = None

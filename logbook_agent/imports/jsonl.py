@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from logbook_agent.imports.document import Document, Named
-from logbook_agent.imports.tables import Cells, entries_of, metric_name, table_of
+from logbook_agent.imports.tables import entries_of, metric_name, table_of_objects
 from logbook_agent.model.header import Metric
 from logbook_agent.model.units import Direction
 
@@ -32,10 +32,7 @@ def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]
             stated.setdefault(name, _metric(name, data, is_primary=not stated))
         elif data.get("type") != "config":
             objects.append((number, {name if key == "metric" else key: v for key, v in _flat(data).items()}))
-    there = dict.fromkeys(key for _, one in objects for key in one)
-    headings = [*(name for name in stated if name in there), *(key for key in there if key not in stated)]
-    rows = (Cells(first=n, last=n, cells=tuple(one.get(key, "") for key in headings)) for n, one in objects)
-    table = table_of(headings, rows, {**declared, **stated})
+    table = table_of_objects(objects, {**declared, **stated})
     others = [replace(m, primary=m.primary and not stated) for m in table.metrics if m.name not in stated]
     return Document(
         spans=tuple(entries_of(table)),

@@ -180,7 +180,6 @@ def _entry(
         name=heading.name,
         heading=first.text.strip(),
         opened=heading.opened or next(filter(None, times), None),
-        kind=heading.kind,
         confidence=heading.confidence,
         kept=verdict == "keep" if verdict in ("keep", "discard") else None,
         commit=commit_of(next(filter(None, commits), ""))[0],

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from logbook_agent.imports.cells import split_time, without_pictures
 from logbook_agent.imports.tables import Cells
-from logbook_agent.model.entry import CONFIDENCES, Confidence, Kind
+from logbook_agent.model.entry import CONFIDENCES, Confidence
 
 _ATX = re.compile(r"(?P<signs>#{1,6})[ \t]+(?P<text>.*?)[ \t]*")
-_SETEXT = re.compile(r"(?:=+|-{3,})[ \t]*")
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+-]*)[^`]*")
 _RULE = re.compile(r"(?=.*-)[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 CODE_SPAN = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)")
@@ -25,7 +24,6 @@ _NAME = re.compile(
     r"|(?:\b(?:[A-Z]{1,3}|v)\d{1,4}[a-z]?)(?=\s*[:.)\]–—-])"
 )
 _CONFIDENCE = re.compile(rf"(?i)\(?\s*confidence:\s*({'|'.join(CONFIDENCES)})[^()]*\)?")
-_KIND = re.compile(r"(?i)\((decision|incident)\)")
 # What separates the parts of a heading.
 _OPENING, _CLOSING, _SEPARATORS = "([", ")]", " \t-–—:|·•,;/"
 _TITLE = 160
@@ -51,7 +49,6 @@ class Heading:
     name: str = ""
     opened: str | None = None
     confidence: Confidence | None = None
-    kind: Kind = "experiment"
 
 
 def pieces_of(lines: Sequence[str]) -> Iterator[SourcePiece]:
@@ -59,8 +56,6 @@ def pieces_of(lines: Sequence[str]) -> Iterator[SourcePiece]:
     at = 0
     while at < len(lines):
         line, end, level, title, language = lines[at], at + 1, 0, "", None
-        below = lines[end] if end < len(lines) else ""
-        is_paragraph = line.strip() and "|" not in line and not re.match(r"\s|[-*+>#=]", line)
         if at == 0 and line.strip() == "---" and (close := _line_of(lines[:200], 1, r"(?:---|\.\.\.)\s*")) is not None:
             end, language = close + 1, "front matter"
         elif (fence := _FENCE.fullmatch(line)) is not None:
@@ -69,8 +64,6 @@ def pieces_of(lines: Sequence[str]) -> Iterator[SourcePiece]:
             end, language = len(lines) if close is None else close + 1, fence["language"].lower()
         elif (atx := _ATX.fullmatch(line)) is not None and atx["text"]:
             level, title = len(atx["signs"]), atx["text"]
-        elif is_paragraph and _SETEXT.fullmatch(below) and (at == 0 or not lines[at - 1].strip()):
-            end, level, title = at + 2, 1 if below[0] == "=" else 2, line.strip()
         text = "\n".join(lines[at:end])
         yield SourcePiece(line=at + 1, text=text, level=level, title=title, language=language)
         at = end
@@ -111,14 +104,13 @@ def read_heading(text: str) -> Heading:
     """ID, date, time, zone, confidence and title of a heading, in any order."""
     rest = re.sub(r"^\d+[.)]\s+|\*\*|__(?=\s|$)|(?:^|(?<=\s))__|\s#+\s*$", "", without_pictures(text))
     opened, rest = split_time(rest)
-    confidence, kind = _CONFIDENCE.search(rest), _KIND.search(rest)
-    rest, name = _named(_trimmed(_KIND.sub(" ", _CONFIDENCE.sub(" ", rest))))
+    confidence = _CONFIDENCE.search(rest)
+    rest, name = _named(_trimmed(_CONFIDENCE.sub(" ", rest)))
     return Heading(
         title=_trimmed(rest)[:_TITLE],
         name=name,
         opened=opened,
         confidence=next((c for c in CONFIDENCES if confidence is not None and c == confidence[1].lower()), None),
-        kind="experiment" if kind is None else "decision" if kind[1].lower() == "decision" else "incident",
     )
 
 

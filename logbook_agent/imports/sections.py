@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.imports.cells import NUMBER, number_of, plain
+from logbook_agent.imports.cells import NUMBER, plain
 from logbook_agent.imports.document import Quoted, ReportedTable
 from logbook_agent.imports.pieces import CODE_SPAN, SourcePiece, pipe_tables
-from logbook_agent.imports.tables import cases_of, metric_name, table_of
+from logbook_agent.imports.tables import cases_of, table_of, table_of_objects
 from logbook_agent.model.entry import (
     COMMAND,
     CONFIG,
@@ -22,9 +22,7 @@ from logbook_agent.model.entry import (
     RESULT,
 )
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Measurement, Row
-from logbook_agent.model.units import KNOWN, known
-from logbook_agent.model.values import Scalar, parse_scalar
+from logbook_agent.model.units import KNOWN
 
 NOTE = "Note"
 # Labels as people write them, by those of an entry.
@@ -153,8 +151,9 @@ _READING = re.compile(
     rf"(?:(?P<name>[A-Za-z][\w /+-]*?)(?: |(?P<sign>=))\s*)?(?P<value>{NUMBER})x?\s*"
     r"(?P<unit>%|[A-Za-z]+(?:/[A-Za-z]+)?)?"
 )
-_OF_UNIT = {q.unit: name for name, q in reversed(KNOWN.items()) if q.unit and "/" in q.unit}
-_OF_UNIT |= {"tok/s": "tokens_per_s", "tokens/sec": "tokens_per_s", "%": "percent"}
+# The metrics of units that state a rate, as columns.
+_OF_UNIT = {q.unit: f"metrics.{name}" for name, q in reversed(KNOWN.items()) if q.unit and "/" in q.unit}
+_OF_UNIT |= dict.fromkeys(("tok/s", "tokens/sec"), "metrics.tokens_per_s")
 
 
 def tables_of(
@@ -164,61 +163,57 @@ def tables_of(
     found: list[ReportedTable] = []
     metrics: list[Metric] = []
     for part in parts:
-        label = part.label if part.label not in (RESULT, NOTE) else None
         tables = [table_of(headings, rows, declared) for headings, rows in pipe_tables(part.pieces)]
+        items = [*_listed(part.pieces)] if _MEASURED.match(part.label) else []
+        tables += [table_of_objects(items, declared)] if len(items) > 1 else []
         for table in tables:
             if rows := cases_of(table):
+                label = part.label if part.label not in (RESULT, NOTE) else None
                 found.append(ReportedTable(rows=rows, label=label))
                 metrics += table.metrics
-        listed = tuple(_listed(part.pieces)) if _MEASURED.match(part.label) else ()
-        if len(listed) > 1:
-            found.append(ReportedTable(rows=listed, label=label))
-            each = {name: m for row in listed for name, m in row.metrics.items()}
-            metrics += [Metric(name=name, unit=m.unit, direction=m.direction) for name, m in each.items()]
     return found, metrics
 
 
-def _listed(pieces: Sequence[SourcePiece]) -> Iterator[Row]:
+def _listed(pieces: Sequence[SourcePiece]) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a list such as `none, topk=2: 192.868 TF/s, 619304 tokens/s`; an item above names their case."""
     above: list[tuple[int, str]] = []
-    for item in (_ITEM.fullmatch(piece.text) for piece in pieces if piece.language is None):
+    for piece in pieces:
+        item = _ITEM.fullmatch(piece.text) if piece.language is None else None
         if item is None:
             continue
         indent, text = len(item["indent"]), item["text"].replace("`", "")
         above = [(n, case) for n, case in above if n < indent]
         case, colon, values = text.partition(": ")
-        cases = [text for _, text in above]
-        rows = _readings([*cases, case] if colon else cases, values if colon else text)
-        yield from rows
+        cases = [*(text for _, text in above), *([case] if colon else [])]
+        rows = _readings(", ".join(cases), values if colon else text)
+        yield from ((piece.line, row) for row in rows)
         if not colon and not rows:
             above.append((indent, case.rstrip(":")))
 
 
-def _readings(cases: Sequence[str], text: str) -> list[Row]:
+def _readings(case: str, text: str) -> list[dict[str, str]]:
     """The rows of an item whose every piece is a number: with a name in front it is a case of its own, behind `name=`
     a metric. A unit behind the last number is that of all."""
-    text = re.sub(r"\([^()]*\)|\s[←—].*", "", text)
-    words = [*filter(None, (word.strip(" .") for word in re.split(r", |; | vs\.? | - ", text)))]
-    found = [m for word in words if (m := _READING.fullmatch(word)) is not None]
-    if not found or len(found) != len(words) or not any(m["unit"] or m["name"] for m in found):
+    words = re.split(r", |; | vs\.? | - ", re.sub(r"\([^()]*\)|\s[←—].*", "", text))
+    found = [_READING.fullmatch(word.strip(" .")) for word in words if word.strip(" .")]
+    readings = [m for m in found if m is not None]
+    if not readings or len(readings) < len(found) or not any(m["unit"] or m["name"] for m in readings):
         return []
-    config = _case(cases)
-    rows, own = list[Row](), dict[str, Measurement]()
-    for m in found:
-        unit = m["unit"] or found[-1]["unit"] or ""
-        name = metric_name(m["name"]) if m["sign"] else _OF_UNIT.get(unit) or metric_name(unit.replace("/", "_per_"))
-        quantity, value = known(name), number_of(m["value"])
-        measured = Measurement(samples=(value,), unit=quantity.unit or unit or None, direction=quantity.direction)
+    config = _case(case)
+    rows, own = list[dict[str, str]](), dict[str, str]()
+    for m in readings:
+        unit = m["unit"] or readings[-1]["unit"] or ""
+        column = f"metrics.{m['name']}" if m["sign"] else _OF_UNIT.get(unit) or f"metrics.{unit or 'value'} ({unit})"
         if m["name"] and not m["sign"]:
-            rows.append(Row(config={**config, "of": m["name"].strip()}, metrics={name: measured}))
+            rows.append({**config, "config.of": m["name"].strip(), column: m["value"]})
         else:
-            own[name] = measured
-    return [*rows, *([Row(config=config, metrics=own)] if own else [])]
+            own[column] = m["value"]
+    return [*rows, *([{**config, **own}] if own else [])]
 
 
-def _case(texts: Sequence[str]) -> dict[str, Scalar]:
-    """`none, topk=2` as `case: none` and `topk: 2`."""
-    words = [word.strip() for text in texts for word in text.split(", ") if word.strip()]
+def _case(text: str) -> dict[str, str]:
+    """The columns `config.case` and `config.topk` of `none, topk=2`."""
+    words = [word.strip() for word in text.split(", ") if word.strip()]
     pairs = [m for word in words if (m := re.fullmatch(r"([A-Za-z_][\w.-]*)\s*=\s*(.*)", word))]
     rest = ", ".join(word for word in words if word not in [m[0] for m in pairs])
-    return {**({"case": rest} if rest else {}), **{m[1]: parse_scalar(m[2]) for m in pairs}}
+    return {"config.case": rest, **{f"config.{m[1]}": m[2] for m in pairs}}

@@ -102,6 +102,14 @@ def table_of(headings: Sequence[str], rows: Iterable[Cells], declared: Mapping[s
     return SourceTable(columns=tuple(columns), rows=fitted)
 
 
+def table_of_objects(objects: Sequence[tuple[int, Mapping[str, str]]], declared: Mapping[str, Metric]) -> SourceTable:
+    """The table of objects on lines, whose keys are its headings; columns of `declared` metrics come first."""
+    there = dict.fromkeys(key for _, one in objects for key in one)
+    headings = sorted(there, key=lambda key: key not in declared)
+    rows = (Cells(first=n, last=n, cells=tuple(one.get(key, "") for key in headings)) for n, one in objects)
+    return table_of(headings, rows, declared)
+
+
 def _fitted(cells: tuple[str, ...], width: int) -> tuple[str, ...]:
     if len(cells) > width > 0:
         return (*cells[: width - 1], " ".join(cells[width - 1 :]))

@@ -190,7 +190,6 @@ def _entry_of(workspace: Workspace, source: str, one: ReportedEntry, entry_id: s
         id=entry_id,
         title=cut_line(title, _TITLE),
         opened=one.opened or workspace.stamp(),
-        kind=one.kind,
         confidence=one.confidence,
         confidence_reason=f"as {source} states" if one.confidence is not None else None,
         kept=one.kept,
