@@ -53,20 +53,11 @@ def delimiter_of(lines: Sequence[str]) -> str:
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[Cells]:
-    """The rows, where quotes may hold line ends; without quotes where one of them is never closed, so that it takes in
-    lines that are rows."""
-    quoted = _read(lines, delimiter, csv.QUOTE_MINIMAL)
-    width = Counter(len(row.cells) for row in quoted).most_common(1)[0][0] if quoted else 0
-    inside = (lines[at] for row in quoted for at in range(row.first, row.last))
-    is_open = any(line.count(delimiter) >= width - 1 for line in inside) or not quoted
-    return _read(lines, delimiter, csv.QUOTE_NONE) if is_open else quoted
-
-
-def _read(lines: Sequence[str], delimiter: str, quoting: int) -> list[Cells]:
+    """The rows; between commas, quotes may hold line ends."""
     found: list[Cells] = []
     at = 0
     own = (line.rstrip("\r").replace("\r", " ") + "\n" for line in lines)
-    reader = csv.reader(own, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+    reader = csv.reader(own, delimiter=delimiter, quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL)
     with contextlib.suppress(csv.Error):  # a cell of more than 128 kB: the rest is text
         for cells in reader:
             row = tuple(cell.strip() for cell in cells) or ("",)

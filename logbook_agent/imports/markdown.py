@@ -6,12 +6,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from logbook_agent.imports.cells import commit_of, moment_of, plain, verdict_of
 from logbook_agent.imports.document import Document, ReportedEntry, SourceSpan
-from logbook_agent.imports.pieces import Heading, SourcePiece, pieces_of, pipe_tables, read_heading
+from logbook_agent.imports.pieces import Mark, SourcePiece, pieces_of, pipe_tables, read_mark
 from logbook_agent.imports.sections import NOTE, commands_in, label_of, parts_of, tables_of
 from logbook_agent.imports.tables import entries_of, table_of
 from logbook_agent.model.entry import DECISION, NEGATIVE_RESULT
@@ -36,39 +36,20 @@ _COMMIT = re.compile(r"(?i)\bcommit\b[\s:=`'\"*]{1,6}(?:(?P<commit>[0-9a-f]{7,40
 _PREFIX = re.compile(r"(?P<prefix>[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*)-\d{1,6}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A heading, an item or bold words that may begin an entry: the place of the piece, and what it says."""
+def _is_marked(mark: Mark) -> bool:
+    """Whether a heading has an ID or a date, as those of entries have."""
+    return bool(mark.name or (mark.opened and not _APART.fullmatch(mark.title)))
 
-    at: int
-    level: int
-    heading: Heading
-    text: str
 
-    @property
-    def is_marked(self) -> bool:
-        """Whether it has an ID or a date, as the headings of entries have."""
-        heading = self.heading
-        return bool(heading.name or (heading.opened and not _APART.fullmatch(heading.title)))
-
-    @property
-    def is_day(self) -> bool:
-        """Whether it is a date, and nothing else."""
-        return bool(self.heading.opened) and not self.heading.name and not self.heading.title
-
-    @property
-    def is_apart(self) -> bool:
-        return _APART.fullmatch(plain(self.text)) is not None or label_of(self.text) is not None
+def _is_day(mark: Mark) -> bool:
+    """Whether a heading is a date, and nothing else."""
+    return bool(mark.opened) and not mark.name and not mark.title
 
 
 def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]) -> Document:
     """A log in Markdown as entries."""
     pieces = [*pieces_of([line.replace("\r", "") for line in lines])]
-    marks = [
-        Mark(at=at, level=piece.level, heading=read_heading(piece.title), text=piece.title)
-        for at, piece in enumerate(pieces)
-        if piece.level
-    ]
+    marks = [read_mark(at, piece.level, piece.title) for at, piece in enumerate(pieces) if piece.level]
     begins = _entry_marks(marks, pieces) or _marked_items(pieces)
     spans: list[SourceSpan] = []
     metrics: dict[str, Metric] = {}
@@ -106,17 +87,17 @@ def _entry_marks(marks: Sequence[Mark], pieces: Sequence[SourcePiece]) -> list[M
     the entries below it."""
     several = sum(m.level == 1 for m in marks) > 1
     inner = [m for m in marks if m.level > 1 or several]
-    chosen = [m for m in inner if m.is_marked]
-    if chosen and all(m.is_day for m in chosen):
+    chosen = [m for m in inner if _is_marked(m)]
+    if chosen and all(_is_day(m) for m in chosen):
         level = max(m.level for m in chosen)
-        days = [at for at, m in enumerate(inner) if m.is_day]
+        days = [at for at, m in enumerate(inner) if _is_day(m)]
         below = [m for at in days for m in takewhile(lambda m: m.level > level, inner[at + 1 :])]
         first = min((m.level for m in below), default=level)
         chosen += [m for m in below if m.level == first and not label_of(m.text)]
     elif not chosen:
         ends = [_end(m, inner, len(pieces)) for m in inner]
         chosen = [m for m, end in zip(inner, ends, strict=True) if _is_experiment(m, pieces[m.at + 1 : end])]
-    levels = Counter(m.level for m in chosen if not m.is_day) or Counter(m.level for m in chosen)
+    levels = Counter(m.level for m in chosen if not _is_day(m)) or Counter(m.level for m in chosen)
     level = levels.most_common(1)[0][0] if levels else 0
     lines = {m.at for m in chosen}
     found: list[Mark] = []
@@ -126,19 +107,19 @@ def _entry_marks(marks: Sequence[Mark], pieces: Sequence[SourcePiece]) -> list[M
         if mark.level < level:
             found += [above] if above is not None else []
             above = mark if mark.at in lines else None
-            day = mark.heading.opened if above is not None else None
+            day = mark.opened if above is not None else None
         elif mark.level == level and mark.at in lines:
-            found.append(replace(mark, heading=replace(mark.heading, opened=mark.heading.opened or day)))
+            found.append(replace(mark, opened=mark.opened or day))
             above = None
     return [*found, *([above] if above is not None else [])]
 
 
 def _is_experiment(mark: Mark, body: Sequence[SourcePiece]) -> bool:
-    """Whether a table, a command, or two labelled fields stand below a heading."""
+    """Whether a table, a command, or two labelled fields stand below a mark."""
     parts = parts_of(body)
     known = [part for part in parts if label_of(part.label) and part.label != NOTE]
     has_more = len(known) > 1 or any(pipe_tables(body)) or any(True for _ in commands_in(parts))
-    return has_more and not mark.is_apart
+    return has_more and not _APART.fullmatch(plain(mark.text)) and label_of(mark.text) is None
 
 
 def _marked_items(pieces: Sequence[SourcePiece]) -> list[Mark]:
@@ -147,8 +128,8 @@ def _marked_items(pieces: Sequence[SourcePiece]) -> list[Mark]:
     for at, piece in enumerate(pieces):
         if piece.language is None and (item := _ITEM.fullmatch(piece.text)) is not None:
             text = item["text"] or item["bold"]
-            mark = Mark(at=at, level=_ITEM_LEVEL, heading=read_heading(text), text=text)
-            found += [mark] if (mark.heading.name or mark.heading.opened) and _BEGINS.match(text) else []
+            mark = read_mark(at, _ITEM_LEVEL, text)
+            found += [mark] if (mark.name or mark.opened) and _BEGINS.match(text) else []
     return found
 
 
@@ -164,7 +145,7 @@ def _end(mark: Mark, others: Sequence[Mark], count: int) -> int:
 def _entry(
     mark: Mark, pieces: Sequence[SourcePiece], declared: Mapping[str, Metric]
 ) -> tuple[ReportedEntry, list[Metric]]:
-    heading, (first, *body) = mark.heading, pieces
+    first, *body = pieces
     parts = parts_of(body)
     tables, metrics = tables_of(parts, declared)
     fields = {part.label: part.text for part in parts if part.text.strip()}
@@ -176,11 +157,11 @@ def _entry(
         fields.setdefault(NEGATIVE_RESULT, negative.strip(" -*+"))
     commits = [m["commit"] for m in _COMMIT.finditer(whole)]
     entry = ReportedEntry(
-        title=heading.title or heading.name or plain(mark.text),
-        name=heading.name,
+        title=mark.title or mark.name or plain(mark.text),
+        name=mark.name,
         heading=first.text.strip(),
-        opened=heading.opened or next(filter(None, times), None),
-        confidence=heading.confidence,
+        opened=mark.opened or next(filter(None, times), None),
+        confidence=mark.confidence,
         kept=verdict == "keep" if verdict in ("keep", "discard") else None,
         commit=commit_of(next(filter(None, commits), ""))[0],
         fields=tuple(fields.items()),

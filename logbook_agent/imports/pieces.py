@@ -42,9 +42,13 @@ class SourcePiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
-    """The parts of a heading; `title` is what is left of it."""
+class Mark:
+    """A heading, an item or bold words that may begin an entry: the place of its piece, its level and its `text`; what
+    the text says, and the `title` that is left of it."""
 
+    at: int
+    level: int
+    text: str
     title: str
     name: str = ""
     opened: str | None = None
@@ -100,18 +104,15 @@ def _cells(line: str) -> tuple[str, ...]:
 # -- headings ------------------------------------------------------------------------------------------------
 
 
-def read_heading(text: str) -> Heading:
+def read_mark(at: int, level: int, text: str) -> Mark:
     """ID, date, time, zone, confidence and title of a heading, in any order."""
     rest = re.sub(r"^\d+[.)]\s+|\*\*|__(?=\s|$)|(?:^|(?<=\s))__|\s#+\s*$", "", without_pictures(text))
     opened, rest = split_time(rest)
-    confidence = _CONFIDENCE.search(rest)
+    found = _CONFIDENCE.search(rest)
+    confidence = next((c for c in CONFIDENCES if found is not None and c == found[1].lower()), None)
     rest, name = _named(_trimmed(_CONFIDENCE.sub(" ", rest)))
-    return Heading(
-        title=_trimmed(rest)[:_TITLE],
-        name=name,
-        opened=opened,
-        confidence=next((c for c in CONFIDENCES if confidence is not None and c == confidence[1].lower()), None),
-    )
+    title = _trimmed(rest)[:_TITLE]
+    return Mark(at=at, level=level, text=text, title=title, name=name, opened=opened, confidence=confidence)
 
 
 def _trimmed(text: str) -> str:

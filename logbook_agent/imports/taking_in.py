@@ -15,8 +15,7 @@ from pathlib import Path
 from logbook_agent.entries.drafts import checked_label
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
-from logbook_agent.imports.formats import document_of
-from logbook_agent.imports.order import is_newest_first
+from logbook_agent.imports.formats import document_of, is_newest_first
 from logbook_agent.imports.sections import label_of
 from logbook_agent.model.code import Code
 from logbook_agent.model.entry import Entry, Field, Imported, format_id, id_number

@@ -58,7 +58,7 @@ PURE = (
     "campaign/recipes",
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
-    *(f"imports/{name}.py" for name in ("document", "cells", "tables", "delimited", "jsonl", "order")),
+    *(f"imports/{name}.py" for name in ("document", "cells", "tables", "delimited", "jsonl")),
     *(f"imports/{name}.py" for name in ("pieces", "sections", "markdown", "formats")),
     *(f"agents/{name}.py" for name in ("next_steps", "citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
