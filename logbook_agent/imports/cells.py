@@ -22,7 +22,7 @@ _MARKUP = re.compile(r"\*\*|__|~~|`|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|\[(?P<text>[
 _EMOJI = re.compile(
     "[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
 )
-_HASH = re.compile(r"(?P<commit>[0-9a-f]{7,40})(?P<dirty>[+*]|-dirty| ?\(dirty\))?")
+_HASH = re.compile(r"([0-9a-f]{7,40})(?:[+*]|-dirty| ?\(dirty\))?")
 # The first words of a status, by what they say of an experiment.
 _VERDICTS = {
     "keep": "keep kept accept accepted adopt adopted merge merged win winner improved promoted baseline",
@@ -95,10 +95,10 @@ def verdict_of(text: str) -> str | None:
     return _WORDS.get(first[0]) if first is not None else None
 
 
-def commit_of(text: str) -> tuple[str | None, bool]:
-    """The hash that a cell states, and whether it says that the tree was not clean."""
+def commit_of(text: str) -> str | None:
+    """The hash that a cell states."""
     found = _HASH.fullmatch(plain(text).lower())
-    return (found["commit"], found["dirty"] is not None) if found is not None else (None, False)
+    return found[1] if found is not None else None
 
 
 def moment_of(text: str) -> str | None:

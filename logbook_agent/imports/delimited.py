@@ -26,7 +26,7 @@ def parse(lines: Sequence[str], columns: Sequence[str], declared: Mapping[str, M
         headings = body[0].cells
     elif not columns:
         width = max((len(row.cells) for row in body), default=0)
-        is_known = width == len(_AUTORESEARCH) and all(commit_of(row.cells[0])[0] for row in body)
+        is_known = width == len(_AUTORESEARCH) and all(commit_of(row.cells[0]) for row in body)
         headings = _AUTORESEARCH if is_known else tuple(f"column_{n}" for n in range(1, width + 1))
         named.append(Named(1, f"no header: the columns are read as {', '.join(headings)}; --columns A,B,C names them"))
     body = [row for row in body if row.cells != headings]
@@ -38,7 +38,7 @@ def parse(lines: Sequence[str], columns: Sequence[str], declared: Mapping[str, M
 
 def _is_row(cells: Sequence[str]) -> bool:
     """Whether cells are values, and no headings."""
-    return commit_of(cells[0])[0] is not None or any(value_of(c).number is not None or moment_of(c) for c in cells)
+    return commit_of(cells[0]) is not None or any(value_of(c).number is not None or moment_of(c) for c in cells)
 
 
 def delimiter_of(lines: Sequence[str]) -> str:

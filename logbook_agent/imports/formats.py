@@ -10,15 +10,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from logbook_agent.imports import delimited, jsonl, markdown
-from logbook_agent.imports.document import (
-    Document,
-    Named,
-    ReportedEntry,
-    ReportedTable,
-    SourceSpan,
-    lines_of,
-    partition,
-)
+from logbook_agent.imports.document import Document, Named, ReportedEntry, SourceSpan, joined, lines_of, partition
 from logbook_agent.model.header import Metric
 
 _T = TypeVar("_T", int, str)
@@ -59,16 +51,9 @@ def document_of(form: str, text: str, columns: Sequence[str] = (), *, declared: 
     named, spans = {*found.named, *_oddities(found.spans)}, found.spans
     if form != "markdown" and len(spans) > _MOST_ENTRIES:
         named.add(Named(spans[0].first, f"{len(spans):,} rows: {_MOST_ENTRIES:,} of them are one entry"))
-        spans = tuple(_joined(spans[at : at + _MOST_ENTRIES]) for at in range(0, len(spans), _MOST_ENTRIES))
+        spans = tuple(joined(spans[at : at + _MOST_ENTRIES]) for at in range(0, len(spans), _MOST_ENTRIES))
     ordered = tuple(sorted(named, key=lambda one: (one.line, one.text)))
     return replace(found, spans=partition(spans, len(lines)), named=ordered)
-
-
-def _joined(spans: Sequence[SourceSpan]) -> SourceSpan:
-    first, last = spans[0].first, spans[-1].last
-    rows = tuple(row for span in spans if span.entry is not None for row in span.entry.rows)
-    title = f"Rows of lines {first} to {last}"
-    return SourceSpan(first=first, last=last, entry=ReportedEntry(title=title, tables=(ReportedTable(rows=rows),)))
 
 
 # -- what is odd ---------------------------------------------------------------------------------------------

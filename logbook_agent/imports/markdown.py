@@ -7,9 +7,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
-from logbook_agent.imports.cells import commit_of, moment_of, plain, verdict_of
+from logbook_agent.imports.cells import moment_of, plain, verdict_of
 from logbook_agent.imports.document import Document, ReportedEntry, SourceSpan
 from logbook_agent.imports.pieces import Mark, SourcePiece, pieces_of, pipe_tables, read_mark
 from logbook_agent.imports.sections import NOTE, commands_in, label_of, parts_of, tables_of
@@ -89,11 +88,9 @@ def _entry_marks(marks: Sequence[Mark], pieces: Sequence[SourcePiece]) -> list[M
     inner = [m for m in marks if m.level > 1 or several]
     chosen = [m for m in inner if _is_marked(m)]
     if chosen and all(_is_day(m) for m in chosen):
-        level = max(m.level for m in chosen)
-        days = [at for at, m in enumerate(inner) if _is_day(m)]
-        below = [m for at in days for m in takewhile(lambda m: m.level > level, inner[at + 1 :])]
-        first = min((m.level for m in below), default=level)
-        chosen += [m for m in below if m.level == first and not label_of(m.text)]
+        below = [m for m in inner if m.level > chosen[0].level and not label_of(m.text)]
+        first = min((m.level for m in below), default=0)
+        chosen += [m for m in below if m.level == first]
     elif not chosen:
         ends = [_end(m, inner, len(pieces)) for m in inner]
         chosen = [m for m, end in zip(inner, ends, strict=True) if _is_experiment(m, pieces[m.at + 1 : end])]
@@ -163,7 +160,7 @@ def _entry(
         opened=mark.opened or next(filter(None, times), None),
         confidence=mark.confidence,
         kept=verdict == "keep" if verdict in ("keep", "discard") else None,
-        commit=commit_of(next(filter(None, commits), ""))[0],
+        commit=next(filter(None, commits), "").lower() or None,
         fields=tuple(fields.items()),
         commands=tuple(commands_in(parts)),
         tables=tuple(tables),

@@ -244,9 +244,6 @@ def _entry(columns: Sequence[ReportedColumn], cells: Sequence[str], row: Row) ->
     status, value = said["status"], value_of(said["name"])
     number = int(value.number) if value.number is not None and value.number.is_integer() and not value.unit else None
     name = said["name"] if number is None else f"{next(c.name for c in columns if c.role == 'name')} {said['name']}"
-    commit, is_dirty = commit_of(said["commit"])
-    problems = [f"{said['commit']} is no commit"] if said["commit"].casefold() in _NO_COMMIT else []
-    problems += ["its changes were not committed"] if is_dirty else []
     verdict = verdict_of(status)
     pairs = zip(columns, cells, strict=True)
     whole = ", ".join(f"{c.heading} {cell}" for c, cell in pairs if cell and c.role != "title")
@@ -264,8 +261,8 @@ def _entry(columns: Sequence[ReportedColumn], cells: Sequence[str], row: Row) ->
         number=number,
         opened=moment_of(said["time"]),
         kept=verdict == "keep" if verdict in ("keep", "discard") else None,
-        commit=commit,
+        commit=commit_of(said["commit"]),
         fields=tuple((label, text) for label, text in fields.items() if text),
         tables=(ReportedTable(rows=(row,)),),
-        problems=tuple(problems),
+        problems=(f"{said['commit']} is no commit",) if said["commit"].casefold() in _NO_COMMIT else (),
     )
