@@ -133,8 +133,8 @@ def _is_newest_first(document: Document) -> bool:
 
 
 def _written(workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str]) -> ImportResult:
-    """Write the source, the runs of all entries, the entries and the note. An entry without runs would be known to the
-    next import, so runs come first: one without its entry, after a kill, counts for nothing."""
+    """Write the source, the entries and the note. The runs of an entry come before it: the next import takes an entry
+    that is there for complete."""
     kept = _kept_name(book, found.source)
     place = book.folder / IMPORTS / kept
     book.files.make(place.parent)
@@ -142,19 +142,19 @@ def _written(workspace: Workspace, book: Book, found: ImportResult, lines: Seque
     there = [book.entry(entry_id) for entry_id in book.entry_ids()] if found.source.form == "markdown" else []
     # What has an ID or a title that the source had before was changed since.
     earlier = {key: e.id for e in there if e.imported and e.kind != "note" for key in (e.title, e.id)}
-    entries: list[Entry] = []
-    runs: list[Run] = []
+    ids: list[str] = []
     for one in found.entries:
-        entry_id = _new_id(book, one.entry.name, entries[-1].id if entries else "")
+        ids.append(_new_id(book, one.entry.name, ids[-1] if ids else ""))
+    entries = []
+    for one, entry_id in zip(found.entries, ids, strict=True):
         entry = _entry_of(workspace, found.source.name, one.entry, entry_id, _imported(kept, one.span, lines))
-        entries.append(replace(entry, supersedes=earlier.get(one.entry.name) or earlier.get(entry.title)))
+        before = earlier.get(one.entry.name) or earlier.get(entry.title)
         named = [n.text for n in found.document.named if one.span.first <= n.line <= one.span.last]
-        runs += _runs(book, entry_id, one.entry, found.source.name, named)
-    book.write_runs(runs)
-    entries = [book.write_entry(entry) for entry in entries]
+        book.write_runs(_runs(book, entry_id, one.entry, found.source.name, named))
+        book.write_entry(replace(entry, supersedes=before))
+        entries.append(replace(one, id=entry_id, supersedes=before))
     note = book.write_entry(_note(workspace, book, found, kept, lines))
-    taken = (replace(t, id=e.id, supersedes=e.supersedes) for t, e in zip(found.entries, entries, strict=True))
-    return replace(found, book=book, entries=tuple(taken), note=note.id, place=place)
+    return replace(found, book=book, entries=tuple(entries), note=note.id, place=place)
 
 
 def _kept_name(book: Book, source: Source) -> str:
