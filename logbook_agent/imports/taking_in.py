@@ -90,11 +90,12 @@ def take_in(
     declared = {m.name: m for m in book.header.metrics} if book is not None else {}
     document = document_of(source.form, source.text, columns, declared=declared)
     lines = lines_of(source.text)
-    had = Counter(one.sha256 for one_id in book.entry_ids() for one in book.entry(one_id).imported) if book else {}
+    there = [book.entry(entry_id) for entry_id in book.entry_ids()] if book is not None else []
+    had = Counter(one.sha256 for entry in there for one in entry.imported)
     fresh = []
     for span in document.spans:  # what the source has more often than the logbook is new
         digest = _digest(span.text(lines))
-        had[digest] = had.get(digest, 0) - 1
+        had[digest] -= 1
         fresh += [span] if had[digest] < 0 else []
     entries = [TakenEntry(span=span, entry=span.entry) for span in fresh if span.entry is not None]
     found = ImportResult(
@@ -114,7 +115,7 @@ def take_in(
         book = start(workspace, replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated))
     book.durable = False  # the source is still there: what a power cut takes is imported again
     with changing(workspace, book):
-        return _written(workspace, book, found, lines)
+        return _written(workspace, book, found, lines, there)
 
 
 def _digest(text: str) -> str:
@@ -132,16 +133,18 @@ def _is_newest_first(document: Document) -> bool:
 # -- what is written -----------------------------------------------------------------------------------------
 
 
-def _written(workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str]) -> ImportResult:
-    """Write the source, the entries and the note. The runs of an entry come before it: the next import takes an entry
-    that is there for complete."""
+def _written(
+    workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str], there: Sequence[Entry]
+) -> ImportResult:
+    """Write the source, the entries and the note beside the entries that are `there`. The runs of an entry come before
+    it: the next import takes an entry that is there for complete."""
     kept = _kept_name(book, found.source)
     place = book.folder / IMPORTS / kept
     book.files.make(place.parent)
     book.files.write(place, found.source.data)
-    there = [book.entry(entry_id) for entry_id in book.entry_ids()] if found.source.form == "markdown" else []
     # What has an ID or a title that the source had before was changed since.
-    earlier = {key: e.id for e in there if e.imported and e.kind != "note" for key in (e.title, e.id)}
+    is_log = found.source.form == "markdown"
+    earlier = {key: e.id for e in there if is_log and e.imported and e.kind != "note" for key in (e.title, e.id)}
     ids: list[str] = []
     for one in found.entries:
         ids.append(_new_id(book, one.entry.name, ids[-1] if ids else ""))
