@@ -22,7 +22,7 @@ _MARKUP = re.compile(r"\*\*|__|~~|`|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|\[(?P<text>[
 _EMOJI = re.compile(
     "[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
 )
-_HASH = re.compile(r"(?P<commit>[0-9a-f]{7,40})(?P<dirty>[+*]|-dirty| ?\(dirty\))?")
+_HASH = re.compile(r"([0-9a-f]{7,40})(?:[+*]|-dirty| ?\(dirty\))?")
 # The first words of a status, by what they say of an experiment.
 _VERDICTS = {
     "keep": "keep kept accept accepted adopt adopted merge merged win winner improved promoted baseline",
@@ -32,34 +32,20 @@ _VERDICTS = {
 }
 _WORDS = {word: verdict for verdict, words in _VERDICTS.items() for word in words.split()}
 _NEGATED = re.compile(r"(?i)\bnot (?:adopted|kept|accepted|merged|promoted)\b")
-_ZONES: dict[str, float] = {
-    "UTC": 0,
-    "GMT": 0,
-    "Z": 0,
-    "PST": -8,
-    "PDT": -7,
-    "MST": -7,
-    "MDT": -6,
-    "CST": -6,
-    "CDT": -5,
-    "EST": -5,
-}
-_ZONES |= {"EDT": -4, "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "IST": 5.5, "JST": 9, "KST": 9}
+_HOURS = "UTC0 GMT0 Z0 PST-8 PDT-7 MST-7 MDT-6 CST-6 CDT-5 EST-5 EDT-4 BST1 CET1 CEST2 IST5.5 JST9"
+_ZONES = {m[1]: timezone(timedelta(hours=float(m[2]))) for m in re.finditer(r"([A-Z]+)(\S+)", _HOURS)}
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = rf"(?P<{{}}>{'|'.join(_MONTHS)})[a-z]*\.?"
-_DAY = (
-    r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})",
-    rf"(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\.? {_MONTH.format('name2')},? (?P<year2>\d{{4}})",
-    rf"{_MONTH.format('name3')} (?P<day3>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year3>\d{{4}})",
-    r"(?P<day4>\d{1,2})\.(?P<month4>\d{1,2})\.(?P<year4>\d{4})",
+_SPELT = re.compile(
+    rf"(?i)\b(?:(?P<first>\d{{1,2}})(?:st|nd|rd|th)? )?(?P<month>{'|'.join(_MONTHS)})[a-z]*[.,]?"
+    r"(?: (?P<day>\d{1,2})(?:st|nd|rd|th)?,?)? (?P<year>\d{4})\b",
+    re.ASCII,
 )
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?: ?(?P<half>[ap]m)\b)?"
-_ZONE = rf"(?P<zone>(?:{'|'.join(_ZONES)})\b|[-+]\d{{2}}:?\d{{2}}\b)"
-TIME = re.compile(
-    rf"(?i)(?<![\w.])(?:{'|'.join(_DAY)})(?:[T ,]{{1,3}}(?:at )?{_CLOCK})?(?: ?\(?{_ZONE}\)?)?(?![\w])", re.ASCII
+_DAY = re.compile(r"(?<![\w.])(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T(?=\d)|(?!\w))", re.ASCII)
+_CLOCK = re.compile(
+    r"(?i)(?:(?<=\dT)|(?<![\w.:]))(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?"
+    rf"(?: ?(?P<half>[ap]m)\b)?(?: ?\(?(?P<zone>(?:{'|'.join(_ZONES)})\b|[-+]\d{{2}}:?\d{{2}}\b)\)?)?(?![\w:])",
+    re.ASCII,
 )
-# A clock that stands apart from its day.
-CLOCK = re.compile(rf"(?i)(?<![\w.:]){_CLOCK}(?: ?\(?{_ZONE}\)?)?(?![\w:])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,51 +95,48 @@ def verdict_of(text: str) -> str | None:
     return _WORDS.get(first[0]) if first is not None else None
 
 
-def commit_of(text: str) -> tuple[str | None, bool]:
-    """The hash that a cell states, and whether it says that the tree was not clean."""
+def commit_of(text: str) -> str | None:
+    """The hash that a cell states."""
     found = _HASH.fullmatch(plain(text).lower())
-    return (found["commit"], found["dirty"] is not None) if found is not None else (None, False)
+    return found[1] if found is not None else None
 
 
-def moment_of(text: str, zone: tzinfo = UTC) -> str | None:
-    """A time in UTC, ISO 8601: that of a cell, in seconds or milliseconds since 1970 or as people write it."""
+def moment_of(text: str) -> str | None:
+    """The time that a cell states, as people write it, or in seconds or milliseconds since 1970; ISO 8601, UTC."""
     text = plain(text)
     if re.fullmatch(r"1\d{9}(?:\d{3})?(?:\.\d+)?", text):
         seconds = float(text) / (1000 if len(text.partition(".")[0]) == 13 else 1)
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    found = TIME.search(text)
-    return stated(found, CLOCK.search(text, found.end()) if found["hour"] is None else None, zone) if found else None
+    return split_time(text)[0]
 
 
-def stated(day: re.Match[str], clock: re.Match[str] | None, zone: tzinfo) -> str | None:
-    """The time of a match of TIME, whose clock may stand apart; None for a day that no calendar has."""
-    at = {
-        name: next((day[f"{name}{n}"] for n in ("", 2, 3, 4) if day.groupdict().get(f"{name}{n}")), None)
-        for name in ("year", "month", "name", "day")
-    }
-    of = clock or day
-    name = (at["name"] or "").lower()[:3]
-    hour = int(of["hour"] or 0) % (12 if of["half"] else 24) + 12 * ((of["half"] or "").lower() == "pm")
-    own = next((m["zone"] for m in (clock, day) if m is not None and m["zone"]), None)
+def split_time(text: str) -> tuple[str | None, str]:
+    """The time that a text states, ISO 8601 in UTC, and the text with bars in its place. The clock may stand apart from
+    the day; without a zone it is UTC."""
+    text = _SPELT.sub(_in_digits, text)
+    if (day := _DAY.search(text)) is None:
+        return None, text
+    clock = _CLOCK.search(text, day.end()) or _CLOCK.search(text[: day.start()])
+    stated = clock.groupdict() if clock is not None else {}
+    hour, half = int(stated.get("hour") or 0), (stated.get("half") or "").lower()
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    year, month, date = map(int, day.groups())
+    minute, second = int(stated.get("minute") or 0), int(stated.get("second") or 0)
     try:
-        found = datetime(
-            int(at["year"] or 0),
-            _MONTHS.index(name) + 1 if name else int(at["month"] or 0),
-            int(at["day"] or 0),
-            hour,
-            int(of["minute"] or 0),
-            int(of["second"] or 0),
-            tzinfo=_zone(own) if own is not None else zone,
-        )
-        return found.astimezone(UTC).isoformat(timespec="seconds")
+        zone = _zone(stated.get("zone") or "UTC")
+        at = datetime(year, month, date, hour, minute, second, tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):
-        return None
+        return None, text
+    for found in sorted(filter(None, (day, clock)), key=lambda m: -m.start()):
+        text = f"{text[: found.start()]} | {text[found.end() :]}"
+    return at.isoformat(timespec="seconds"), text
 
 
-def _zone(text: str) -> timezone:
-    """The zone of an abbreviation, or of `+01:00`."""
-    if text.upper() in _ZONES:
-        return timezone(timedelta(hours=_ZONES[text.upper()]))
-    digits = text[1:].replace(":", "")
-    minutes = int(digits[:2]) * 60 + int(digits[2:])
-    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
+def _in_digits(spelt: re.Match[str]) -> str:
+    """`2026-02-10` for `Feb 10, 2026` and `10 February 2026`; a month without a day stays."""
+    day = spelt["day"] or spelt["first"]
+    return f"{spelt['year']}-{_MONTHS.index(spelt['month'].lower()) + 1}-{day}" if day else spelt[0]
+
+
+def _zone(text: str) -> tzinfo | None:
+    return _ZONES.get(text.upper()) or datetime.strptime(text, "%z").tzinfo

@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.model.entry import Confidence, Kind
+from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quoted:
-    """A command that a source quotes, with the variables that it sets: `leading` stand before its first word. As far
-    as the source says, one that `is_planned` was not run."""
+    """A command that a source quotes, and the variables that it sets. As far as the source says, one that `is_planned`
+    was not run."""
 
     text: str
     label: str | None = None
-    leading: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     is_planned: bool = False
 
@@ -33,36 +32,43 @@ class ReportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedEntry:
-    """An entry as its source has it. `name` is what the source calls it, `heading` its first line, `opened` UTC, ISO
-    8601 (None: not stated). `kept`: whether the source keeps its code (None: it does not say); `commit` is a hash that
-    the source states."""
+    """An entry as its source has it. `name` is what the source calls it, `number` the place that a table gives it,
+    `heading` its first line, `opened` UTC, ISO 8601 (None: not stated). `kept`: whether the source keeps its code
+    (None: it does not say); `commit` is a hash that the source states; `problems` are what is odd in it."""
 
     title: str
     name: str = ""
+    number: int | None = None
     heading: str = ""
     opened: str | None = None
-    kind: Kind = "experiment"
     confidence: Confidence | None = None
     kept: bool | None = None
     commit: str | None = None
     fields: tuple[tuple[str, str], ...] = ()
     commands: tuple[Quoted, ...] = ()
     tables: tuple[ReportedTable, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for table in self.tables for row in table.rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpan:
-    """Lines `first` to `last` of a source, counted from 1; `label` names a text that is no entry."""
+    """Lines `first` to `last` of a source, counted from 1."""
 
     first: int
     last: int
     entry: ReportedEntry | None = None
-    label: str = ""
 
     @property
     def place(self) -> str:
         """`line 3`, or `lines 3 to 8`."""
         return f"lines {self.first} to {self.last}" if self.last > self.first else f"line {self.first}"
+
+    def text(self, lines: Sequence[str]) -> str:
+        return "\n".join(lines[self.first - 1 : self.last])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +98,26 @@ class Document:
         return [(span, span.entry) for span in self.spans if span.entry is not None]
 
 
-def partition(entries: Sequence[SourceSpan], lines: Sequence[str]) -> tuple[SourceSpan, ...]:
-    """The spans of entries, with the lines between them as spans of text; together all lines."""
+def partition(entries: Sequence[SourceSpan], count: int) -> tuple[SourceSpan, ...]:
+    """The spans of entries, with the lines between them as spans of text; together all lines, `count` of them."""
     found: list[SourceSpan] = []
     at = 1
-    for span in entries:
-        if span.first > at:
-            found.append(SourceSpan(first=at, last=span.first - 1))
+    for span in (*entries, SourceSpan(first=count + 1, last=count)):
+        found += [SourceSpan(first=at, last=span.first - 1)] if span.first > at else []
         found.append(span)
         at = span.last + 1
-    return (*found, *([SourceSpan(first=at, last=len(lines))] if at <= len(lines) else []))
+    return tuple(found[:-1])
+
+
+def joined(spans: Sequence[SourceSpan]) -> SourceSpan:
+    """The rows of many entries as one."""
+    first, last = spans[0].first, spans[-1].last
+    rows = tuple(row for span in spans if span.entry is not None for row in span.entry.rows)
+    title = f"Rows of lines {first} to {last}"
+    return SourceSpan(first=first, last=last, entry=ReportedEntry(title=title, tables=(ReportedTable(rows=rows),)))
 
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text, which end at line feeds alone."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def text_of(lines: Sequence[str], span: SourceSpan) -> str:
-    return "\n".join(lines[span.first - 1 : span.last])

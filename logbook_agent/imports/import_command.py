@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Sequence
@@ -14,16 +15,12 @@ from logbook_agent.entries.stated import checked_topic
 from logbook_agent.imports.formats import FORMATS, format_of
 from logbook_agent.imports.taking_in import ImportResult, Source, TakenEntry, take_in
 from logbook_agent.model.errors import NotFound, UsageError
-from logbook_agent.model.run import Row
-from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.near import choice
 from logbook_agent.text.phrases import bounded, counted
 
 _MOST_BYTES = 2**26
 _SHOWN = 20
-
-
 _FORMATS = ", ".join(FORMATS)
 
 
@@ -36,11 +33,7 @@ def import_command(
     file: str = argument("FILE", "The log or table; - for standard input.", ...),
     form: Text = option("--as FORMAT", f"{_FORMATS}. [by its name, else by its text]"),
     prefix: Text = option("--prefix PREFIX", "Prefix of the IDs of a logbook that is started. [from the source]"),
-    columns: Sequence[str] = option(
-        "--columns A,B,C",
-        "The columns of a table without a header.",
-        read=_names,
-    ),
+    columns: Sequence[str] = option("--columns A,B,C", "The columns of a table without a header.", read=_names),
     dry_run: bool = flag("--dry-run", "Say what would be made, and write nothing."),
     common: Common,
 ) -> None:
@@ -53,115 +46,80 @@ def import_command(
     """
     space = common.space()
     source = _source(space, file, form)
-    topic = checked_topic(
-        space.logbook_option or re.sub(r"[^a-z0-9_-]+", "_", Path(source.name).stem.lower()).strip("_-") or "imported"
-    )
-    book = _book(space, topic)
+    stem = re.sub(r"[^a-z0-9_-]+", "_", Path(source.name).stem.lower()).strip("_-")
+    topic = checked_topic(space.logbook_option or stem or "imported")
+    book = None
+    with contextlib.suppress(NotFound):  # else the one that an earlier import of the file has started
+        book = space.named(topic)
     found = take_in(space, source, columns or (), book, StartRequest(topic=topic, prefix=prefix), dry_run=dry_run)
-    common.emit("import", data(found, dry_run=dry_run), lambda: _text(space, found, topic, dry_run=dry_run))
+    common.emit("import", data(found), lambda: _text(space, found, topic, dry_run=dry_run))
 
 
 def _source(space: Workspace, file: str, form: str | None) -> Source:
     """The file without its secrets. Raises UsageError for what is no text."""
     if form is not None and form not in FORMATS:
-        raise UsageError(
-            f"unknown format {form!r}",
-            cause=f"the formats are {', '.join(FORMATS)}",
-            hint=choice("--as", form, [*FORMATS]),
-        )
+        cause, hint = f"the formats are {_FORMATS}", choice("--as", form, FORMATS)
+        raise UsageError(f"unknown format {form!r}", cause=cause, hint=hint)
     try:
-        raw = sys.stdin.buffer.read(_MOST_BYTES + 1) if file == "-" else _read(space.cwd / Path(file).expanduser())
+        with sys.stdin.buffer if file == "-" else (space.cwd / Path(file).expanduser()).open("rb") as stream:
+            raw = stream.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(
-            f"cannot read {file}: {error.strerror}",
-            cause="it is looked for from this folder",
-            hint="logbook import PATH",
-        ) from error
-    text = _decoded(raw)
-    why = "is not text" if text is None else "is larger than 64 MiB" if len(raw) > _MOST_BYTES else "holds no text"
-    if text is None or len(raw) > _MOST_BYTES or not text.strip():
-        raise UsageError(
-            f"{file} {why}", cause="a log is text: TSV, CSV, JSON lines or Markdown", hint="logbook import results.tsv"
-        )
+        cause = "it is looked for from this folder"
+        raise UsageError(f"cannot read {file}: {error.strerror}", cause=cause, hint="logbook import PATH") from error
+    is_wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = raw.decode("utf-16" if is_wide else "utf-8-sig", "replace")
+    why = "is larger than 64 MiB" if len(raw) > _MOST_BYTES else "is not text" if "\0" in text else "holds no text"
+    if len(raw) > _MOST_BYTES or "\0" in text or not text.strip():
+        cause = "a log is text: TSV, CSV, JSON lines or Markdown"
+        raise UsageError(f"{file} {why}", cause=cause, hint="logbook import results.tsv")
     name = "stdin" if file == "-" else re.sub(r"[^\w.-]+", "_", Path(file).name).lstrip(".") or "source"
     safe = space.redactor.text(text)
     data = raw if safe == text else safe.encode()
     return Source(name=name, data=data, text=safe, form=form or format_of(name, safe), is_changed=safe != text)
 
 
-def _read(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(_MOST_BYTES + 1)
-
-
-def _decoded(raw: bytes) -> str | None:
-    """Bytes as text; None for other data."""
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16", "replace").lstrip("\ufeff")
-    return None if b"\0" in raw[: 2**20] else raw.decode("utf-8-sig", "replace")
-
-
-def _book(space: Workspace, topic: str) -> Book | None:
-    """The logbook that is named, or that an earlier import of the file has started; None where there is none."""
-    try:
-        return space.named(space.logbook_option or topic)
-    except NotFound:
-        return None
-
-
-def data(found: ImportResult, *, dry_run: bool) -> dict[str, object]:
-    """What an import made, for machines."""
-    source = found.source
+def data(found: ImportResult) -> dict[str, object]:
+    """What an import made, or would make, for machines."""
+    source, document = found.source, found.document
     return {
         "logbook": found.book.topic if found.book is not None else None,
         "source": source.name,
         "format": source.form,
         "sha256": source.sha256,
-        "kept": str(found.place) if found.place is not None else None,
         "is_redacted": source.is_changed,
-        "dry_run": dry_run,
-        "entries": [
-            {
-                "id": one.id,
-                "name": one.entry.name or None,
-                "title": one.entry.title,
-                "kind": one.entry.kind,
-                "lines": [one.span.first, one.span.last],
-                "opened": one.entry.opened,
-                "kept": one.entry.kept,
-                "commit": one.entry.commit,
-                "commands": [command.text for command in one.entry.commands],
-                "tables": [len(table.rows) for table in one.entry.tables],
-                "rows": len(rows),
-                "failed": sum(row.failed is not None for row in rows),
-                "supersedes": one.supersedes,
-            }
-            for one in found.entries
-            for rows in [_rows(one)]
-        ],
-        "texts": [[span.first, span.last] for span in found.texts],
-        "spans": [[span.first, span.last] for span in found.document.spans],
-        "already_there": found.known,
-        "metrics": [{"name": m.name, "unit": m.unit, "direction": m.direction} for m in found.document.metrics],
-        "named": [{"line": one.line, "text": one.text} for one in found.document.named],
+        "kept": str(found.place) if found.place is not None else None,
         "note": found.note,
+        "entries": [_entry(one) for one in found.entries],
+        "texts": [[span.first, span.last] for span in found.texts],
+        "spans": [[span.first, span.last] for span in document.spans],
+        "already_there": found.known,
+        "metrics": [{"name": m.name, "unit": m.unit, "direction": m.direction} for m in document.metrics],
+        "named": [{"line": one.line, "text": one.text} for one in document.named],
     }
 
 
-def _rows(one: TakenEntry) -> list[Row]:
-    return [row for table in one.entry.tables for row in table.rows]
+def _entry(one: TakenEntry) -> dict[str, object]:
+    entry = one.entry
+    return {
+        "id": one.id,
+        "lines": [one.span.first, one.span.last],
+        "supersedes": one.supersedes,
+        **{key: getattr(entry, key) for key in ("name", "title", "opened", "kept", "commit")},
+        "commands": [command.text for command in entry.commands],
+        "tables": len(entry.tables),
+        "rows": len(entry.rows),
+        "failed": sum(row.failed is not None for row in entry.rows),
+    }
 
 
 def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -> str:
     if not found.entries and not found.texts:
         return f"nothing new in {found.source.name}: {topic} has all of it"
-    rows = sum(len(_rows(one)) for one in found.entries)
-    commands = sum(len(one.entry.commands) for one in found.entries)
+    rows = sum(len(one.entry.rows) for one in found.entries)
+    commands = counted(sum(len(one.entry.commands) for one in found.entries), "command")
+    made = f"{counted(len(found.entries), 'entry', 'entries')}, {counted(rows, 'row')} and {commands}"
     begun = "" if found.book is not None else f", and {topic} would be started"
     begun = f" (dry run: nothing is written{begun})" if dry_run else ""
-    made = (
-        f"{counted(len(found.entries), 'entry', 'entries')}, {counted(rows, 'row')} and {counted(commands, 'command')}"
-    )
     lines = [f"{topic}: {made} from {found.source.name}{begun}"]
     lines += [f"  {found.known} parts of it were there already"] if found.known else []
     shown = [f"  {one.id or '-'}  {one.span.place}  {one.entry.title}" for one in found.entries]
@@ -169,9 +127,8 @@ def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -
     lines += bounded([f"  {one}" for one in found.document.named], _SHOWN, "lines more: --json has all")
     if found.source.is_changed:
         lines.append("  secrets were taken out; so the kept source is not the file byte for byte")
-    if found.place is not None:
-        lines.append(f"kept: {found.place}")
-    first = next((one.id for one in found.entries if one.id and any(row.metrics for row in _rows(one))), None)
+    lines += [f"kept: {found.place}"] if found.place is not None else []
+    first = next((one.id for one in found.entries if one.id and any(row.metrics for row in one.entry.rows)), None)
     if first is not None:
         accept = " ".join(["logbook edit", *naming(space, found.book), first, "--accept WHY"])
         lines.append(f"these numbers are reported, not measured here; to let those of an entry count: {accept}")

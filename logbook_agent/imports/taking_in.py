@@ -3,21 +3,22 @@ measured here."""
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import hashlib
+import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from logbook_agent.entries.drafts import checked_label
 from logbook_agent.entries.start import StartRequest, start
-from logbook_agent.imports.document import Document, Named, Quoted, ReportedEntry, SourceSpan, lines_of, text_of
-from logbook_agent.imports.formats import document_of
-from logbook_agent.imports.order import is_newest_first
-from logbook_agent.imports.sections import label_of, words_of
+from logbook_agent.imports.document import Document, Quoted, ReportedEntry, SourceSpan, lines_of
+from logbook_agent.imports.formats import document_of, is_newest_first
+from logbook_agent.imports.sections import label_of
 from logbook_agent.model.code import Code
-from logbook_agent.model.entry import NEGATIVE_RESULT, Entry, Field, Imported, id_number
+from logbook_agent.model.entry import Entry, Field, Imported, format_id, id_number
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import HeaderParts
 from logbook_agent.model.run import Env, Exit, Run, noted, withheld
@@ -87,88 +88,76 @@ def take_in(
 ) -> ImportResult:
     """Take a source into a logbook; without one, it is started as `given`, and by what the source says."""
     declared = {m.name: m for m in book.header.metrics} if book is not None else {}
-    document = document_of(source.form, source.text, columns=columns, declared=declared)
+    document = document_of(source.form, source.text, columns, declared=declared)
     lines = lines_of(source.text)
-    had = _known(book) if book is not None else Counter[str]()
-    fresh = [span for span in document.spans if not _is_known(text_of(lines, span), had)]
-    entries = _in_order([TakenEntry(span=s, entry=s.entry) for s in fresh if s.entry is not None], document)
-    texts = tuple(span for span in fresh if span.entry is None and text_of(lines, span).strip())
+    there = [book.entry(entry_id) for entry_id in book.entry_ids()] if book is not None else []
+    had = Counter(one.sha256 for entry in there for one in entry.imported)
+    fresh = []
+    for span in document.spans:  # what the source has more often than the logbook is new
+        digest = _digest(span.text(lines))
+        had[digest] -= 1
+        fresh += [span] if had[digest] < 0 else []
+    entries = [TakenEntry(span=span, entry=span.entry) for span in fresh if span.entry is not None]
     found = ImportResult(
         book=book,
         source=source,
         document=document,
-        entries=tuple(entries),
-        texts=texts,
+        entries=tuple(entries[::-1] if _is_newest_first(document) else entries),
+        texts=tuple(span for span in fresh if span.entry is None and span.text(lines).strip()),
         known=len(document.spans) - len(fresh),
     )
-    if dry_run or not (entries or texts):
+    if dry_run or not (found.entries or found.texts):
         return found
     if book is None:
         taken = {prefix_of(one) for one in workspace.books()}
-        book = start(workspace, _started(given, document, None if document.prefix in taken else document.prefix))
+        stated = HeaderParts(metrics=document.metrics)
+        prefix = given.prefix or (None if document.prefix in taken else document.prefix)
+        book = start(workspace, replace(given, prefix=prefix, title=document.title, goal=document.goal, stated=stated))
     book.durable = False  # the source is still there: what a power cut takes is imported again
     with changing(workspace, book):
-        return _written(workspace, book, found, lines)
-
-
-def _is_known(text: str, had: Counter[str]) -> bool:
-    """Whether the logbook has this text of the source, as often as the source has it."""
-    digest = _digest(text)
-    had[digest] -= 1
-    return had[digest] >= 0
+        return _written(workspace, book, found, lines, there)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256("\n".join(line.rstrip() for line in text.strip().split("\n")).encode()).hexdigest()[:_DIGITS]
 
 
-def _known(book: Book) -> Counter[str]:
-    """The digests of all that was imported."""
-    return Counter(one.sha256 for entry_id in book.entry_ids() for one in book.entry(entry_id).imported)
-
-
-def _in_order(found: list[TakenEntry], document: Document) -> list[TakenEntry]:
-    """The entries, the oldest first."""
-    every = [entry for _, entry in document.entries]
-    times = [entry.opened for entry in every if entry.opened is not None]
-    numbers = [int(digits) for entry in every if (digits := "".join(filter(str.isdigit, entry.name[-4:])))]
-    return found[::-1] if is_newest_first(times) or (not times and is_newest_first(numbers)) else found
-
-
-def _started(given: StartRequest, document: Document, prefix: str | None) -> StartRequest:
-    """The logbook to start, by what was given and by what the source says."""
-    stated = HeaderParts(metrics=document.metrics)
-    return dataclasses.replace(
-        given, prefix=given.prefix or prefix, title=document.title, goal=document.goal, stated=stated
-    )
+def _is_newest_first(document: Document) -> bool:
+    """Whether the times of the entries fall, or, without times, the numbers at the end of their names."""
+    entries = [entry for _, entry in document.entries]
+    times = [entry.opened for entry in entries if entry.opened is not None]
+    numbers = [int(digits) for entry in entries if (digits := re.sub(r"\D", "", entry.name[-4:]))]
+    return is_newest_first(times) if times else is_newest_first(numbers)
 
 
 # -- what is written -----------------------------------------------------------------------------------------
 
 
-def _written(workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str]) -> ImportResult:
+def _written(
+    workspace: Workspace, book: Book, found: ImportResult, lines: Sequence[str], there: Sequence[Entry]
+) -> ImportResult:
+    """Write the source, the entries and the note beside the entries that are `there`. The runs of an entry come before
+    it: the next import takes an entry that is there for complete."""
     kept = _kept_name(book, found.source)
-    entries = [book.entry(entry_id) for entry_id in book.entry_ids()] if found.source.form == "markdown" else []
-    # What has an ID or a title that the source had before was changed since.
-    earlier = {key: e.id for e in entries if e.imported and e.kind != "note" for key in (e.title, e.id)}
-    written = []
-    for one in found.entries:
-        at = _imported(kept, one.span, lines)
-        entry = _entry_of(workspace, book, found.source.name, one.entry, at)
-        if (before := earlier.get(one.entry.name) or earlier.get(entry.title)) is not None:
-            entry = dataclasses.replace(entry, supersedes=before)
-        entry = book.write_entry(entry)
-        _write_runs(book, entry, one.entry, found.source.name, [n for n in found.document.named if _is_in(n, one.span)])
-        written.append(dataclasses.replace(one, id=entry.id, supersedes=entry.supersedes))
     place = book.folder / IMPORTS / kept
     book.files.make(place.parent)
     book.files.write(place, found.source.data)
+    # What has an ID or a title that the source had before was changed since.
+    is_log = found.source.form == "markdown"
+    earlier = {key: e.id for e in there if is_log and e.imported and e.kind != "note" for key in (e.title, e.id)}
+    ids: list[str] = []
+    for one in found.entries:
+        ids.append(_new_id(book, one.entry.name, ids[-1] if ids else ""))
+    entries = []
+    for one, entry_id in zip(found.entries, ids, strict=True):
+        entry = _entry_of(workspace, found.source.name, one.entry, entry_id, _imported(kept, one.span, lines))
+        before = earlier.get(one.entry.name) or earlier.get(entry.title)
+        named = [n.text for n in found.document.named if one.span.first <= n.line <= one.span.last]
+        book.write_runs(_runs(book, entry_id, one.entry, found.source.name, named))
+        book.write_entry(replace(entry, supersedes=before))
+        entries.append(replace(one, id=entry_id, supersedes=before))
     note = book.write_entry(_note(workspace, book, found, kept, lines))
-    return dataclasses.replace(found, book=book, entries=tuple(written), note=note.id, place=place)
-
-
-def _is_in(named: Named, span: SourceSpan) -> bool:
-    return span.first <= named.line <= span.last
+    return replace(found, book=book, entries=tuple(entries), note=note.id, place=place)
 
 
 def _kept_name(book: Book, source: Source) -> str:
@@ -180,36 +169,38 @@ def _kept_name(book: Book, source: Source) -> str:
 
 
 def _imported(kept: str, span: SourceSpan, lines: Sequence[str]) -> Imported:
-    return Imported(source=kept, lines=(span.first, span.last), sha256=_digest(text_of(lines, span)))
+    return Imported(source=kept, lines=(span.first, span.last), sha256=_digest(span.text(lines)))
 
 
-def _new_id(book: Book, name: str) -> str:
-    """The ID that the source uses, where it is one of this logbook and free; else the next one."""
-    is_own = id_number(name, book.header.prefix) is not None and not book.has_entry(name)
-    return name if is_own and book.reservations.claim(name) else book.reservations.reserve(book.names.ids)
+def _new_id(book: Book, name: str, last: str) -> str:
+    """The ID that the source uses, where it is one of this logbook and free; else the one after the `last`, or the
+    next that is free."""
+    number = id_number(last, book.header.prefix)
+    wanted = [name] if id_number(name, book.header.prefix) is not None and not book.has_entry(name) else []
+    wanted += [format_id(book.header.prefix, number + 1)] if number is not None else []
+    free = next((one for one in wanted if book.reservations.claim(one)), None)
+    new = free or book.reservations.reserve(book.names.ids)
+    book.name_entry(new)
+    return new
 
 
-def _entry_of(workspace: Workspace, book: Book, source: str, one: ReportedEntry, at: Imported) -> Entry:
-    entry_id = _new_id(book, one.name)
+def _entry_of(workspace: Workspace, source: str, one: ReportedEntry, entry_id: str, at: Imported) -> Entry:
     title = one.title if one.name in ("", entry_id) or one.title.startswith(one.name) else f"{one.name}: {one.title}"
     where = f"{IMPORTS}/{at.source}, {SourceSpan(first=at.lines[0], last=at.lines[1]).place}"
-    heading = f": {one.heading}" if one.heading else ""
+    fields = (*one.fields, ("Source", f"{where}: {one.heading}" if one.heading else where))
     return Entry(
         id=entry_id,
         title=cut_line(title, _TITLE),
         opened=one.opened or workspace.stamp(),
-        kind=one.kind,
         confidence=one.confidence,
         confidence_reason=f"as {source} states" if one.confidence is not None else None,
         kept=one.kept,
         imported=(at,),
-        fields=tuple(
-            Field(label=label, text=clean(text)) for label, text in (*one.fields, ("Source", f"{where}{heading}"))
-        ),
+        fields=tuple(Field(label=label, text=clean(text)) for label, text in fields),
     )
 
 
-def _write_runs(book: Book, entry: Entry, one: ReportedEntry, source: str, named: Sequence[Named]) -> None:
+def _runs(book: Book, entry_id: str, one: ReportedEntry, source: str, named: Sequence[str]) -> list[Run]:
     """The tables of an entry as runs, and the commands of which it has no table. Nothing says where or how they ran."""
     commands = [command for command in one.commands if not command.is_planned]
     alone = commands[0] if len(commands) == 1 and one.tables else None
@@ -217,69 +208,64 @@ def _write_runs(book: Book, entry: Entry, one: ReportedEntry, source: str, named
     parts += [(command.label, (), command) for command in commands if command is not alone]
     runs = []
     for label, rows, command in parts:
-        number = book.new_run(entry.id)
+        number = book.new_run(entry_id)
         argv, is_shell, env = _quoted(command) if command is not None else ((), False, Env())
-        runs.append(
-            Run(
-                entry=entry.id,
-                run=number,
-                name=book.run_name(entry.id, number),
-                label=label,
-                argv=argv,
-                shell=is_shell,
-                env=env,
-                code=Code(commit=one.commit) if one.commit is not None else None,
-                started=one.opened or "",
-                exit=Exit(reported=True),
-                rows=rows,
-                problems=(*withheld(f"reported by {source}, not measured here"), *noted(*(n.text for n in named))),
-            )
+        run = Run(
+            entry=entry_id,
+            run=number,
+            name=book.run_name(entry_id, number),
+            label=label,
+            argv=argv,
+            shell=is_shell,
+            env=env,
+            code=Code(commit=one.commit) if one.commit is not None else None,
+            started=one.opened or "",
+            exit=Exit(reported=True),
+            rows=rows,
+            problems=(*withheld(f"reported by {source}, not measured here"), *noted(*named)),
         )
-    book.write_runs(runs)
+        runs.append(run)
+    return runs
 
 
 def _quoted(command: Quoted) -> tuple[tuple[str, ...], bool, Env]:
-    """A command as a run has it: its words, or a script, and its variables."""
-    words = None if shell_syntax(command.text) or "\n" in command.text else words_of(command.text)
-    if words is None:
-        return (command.text,), True, Env(relevant=command.leading | command.env)
-    return split_env_words(words)[1], False, Env(declared=command.leading, relevant=command.env)
+    """A command as a run has it: its words, or a script where it is more than words, and its variables."""
+    words: list[str] = []
+    if not shell_syntax(command.text) and "\n" not in command.text:
+        with contextlib.suppress(ValueError):  # a quote is open
+            words = shlex.split(command.text)
+    if not words:
+        return (command.text,), True, Env(relevant=command.env)
+    declared, argv = split_env_words(words)
+    passed = {name: value for name, value in command.env.items() if name not in declared}
+    return argv, False, Env(declared=declared, relevant=passed)
 
 
 def _note(workspace: Workspace, book: Book, found: ImportResult, kept: str, lines: Sequence[str]) -> Entry:
     """The entry that tells about the import, and holds the texts between the entries."""
-    source = found.source
-    fields = [
-        (
-            "Source",
-            f"{IMPORTS}/{kept}, SHA-256 {source.sha256}"
-            + ("; secrets were taken out of it" if source.is_changed else ""),
-        )
-    ]
-    fields += (
-        [("Problems", "\n".join(f"- {clean(str(one))}" for one in found.document.named))]
-        if found.document.named
-        else []
-    )
+    source, named = found.source, found.document.named
+    changed = "; secrets were taken out of it" if source.is_changed else ""
+    fields = [("Source", f"{IMPORTS}/{kept}, SHA-256 {source.sha256}{changed}")]
+    fields += [("Problems", "\n".join(f"- {one}" for one in named))] if named else []
     for span in found.texts:
-        label = NEGATIVE_RESULT if label_of(span.label) == NEGATIVE_RESULT else _label(span.label)
-        text = text_of(lines, span)
-        fields.append(
-            (label, text if len(text) <= _MOST else f"{text[:_MOST]}\n\nThe rest stands in {IMPORTS}/{kept}.")
-        )
+        text = span.text(lines)
+        rest = f"\n\nThe rest stands in {IMPORTS}/{kept}." if len(text) > _MOST else ""
+        fields.append((_label(text), text[:_MOST] + rest))
     whole = Imported(source=kept, lines=(1, len(lines)), sha256=source.sha256)
     return Entry(
         id=book.reservations.reserve(book.names.ids),
         title=cut_line(f"Imported {source.name}", _TITLE),
         opened=workspace.stamp(),
         kind="note",
-        imported=(whole, *(_imported(kept, span, lines) for span in found.document.spans if span in found.texts)),
+        imported=(whole, *(_imported(kept, span, lines) for span in found.texts)),
         fields=tuple(Field(label=label, text=clean(text)) for label, text in fields),
     )
 
 
 def _label(text: str) -> str:
+    """The first heading of a text, where it can be a label."""
+    heading = re.search(r"(?m)^#{1,6}[ \t]+(.*\S)", text)
     try:
-        return checked_label(cut_line(text, 60)) if text else "Text"
+        return label_of(heading[1]) or checked_label(cut_line(heading[1], 60)) if heading is not None else "Text"
     except UsageError:
         return "Text"

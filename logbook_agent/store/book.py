@@ -128,12 +128,16 @@ class Book(BookSpools):
         """Write an entry without its secrets; returns what was written."""
         entry = clean_record(entry, self.redactor)
         self.files.make(self.entries_folder)
-        if not self.has_entry(entry.id):
-            self._own[entry.id] = f"{entry.id}.{new_uid()}" if entry.id == bare_id(entry.id) else entry.id
+        if entry.id not in self._own and not self.has_entry(entry.id):
+            self.name_entry(entry.id)
         stored = _naming(entry, entry.id, self.whole_name, self._whole_run)
         records.write_entry(self.files, self.entry_path(entry.id), stored, durable=self.durable)
         self.changed.add(entry.id)
         return dataclasses.replace(entry, name=self.whole_name(entry.id))
+
+    def name_entry(self, entry_id: str) -> None:
+        """Give a new entry its whole name, so that runs can be written before it."""
+        self._own[entry_id] = f"{entry_id}.{new_uid()}" if entry_id == bare_id(entry_id) else entry_id
 
     def change_entry(self, entry_id: str, change: Callable[[Entry], Entry]) -> Entry:
         """Rewrite an entry, starting from what is on disk now."""

@@ -129,7 +129,6 @@ FORMS = {
     ),
     "days": ("# L\n## 2026-02-10\n### Tried A\nx\n### Tried B\ny\n", ["Tried A", "Tried B"]),
     "items": ("# L\n- 2026-02-10: bf16, loss 0.4\n  more\n- 2026-02-11: fp8\n", ["bf16, loss 0.4", "fp8"]),
-    "setext": ("Lab\n===\n\nExperiment 1: a\n---------------\nx\n\nExperiment 2: b\n---------------\ny\n", ["a", "b"]),
     "front matter": (
         "---\ntitle: T\n---\n### 2026-09-01 10:00 UTC - one\nx\n### 2026-09-01 12:00 UTC - two\ny\n",
         ["one", "two"],

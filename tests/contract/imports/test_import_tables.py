@@ -104,6 +104,17 @@ def test_a_newer_version_adds_what_is_new(cli: Cli, folder: Path) -> None:
     assert len([*(folder / "logbooks/results/imports").iterdir()]) == 2
 
 
+def test_what_a_killed_import_has_not_written_is_new(cli: Cli, folder: Path) -> None:
+    imported(cli, folder, "results.tsv", TSV, "--prefix", "AR")
+    # Runs are written first, so a kill leaves some without an entry, and no entry without its runs.
+    for number in (2, 3, 4):
+        [entry] = (folder / "logbooks/results/entries").glob(f"AR-00{number}.*")
+        entry.unlink()
+    again = imported(cli, folder, "results.tsv", TSV)["entries"]
+    assert [e["lines"] for e in again] == [[4, 4], [5, 5]]
+    assert [len(cli("show", e["id"], "--json").data["runs"]) for e in again] == [1, 1]
+
+
 def test_dry_run_writes_nothing(cli: Cli, folder: Path) -> None:
     data = imported(cli, folder, "results.tsv", TSV, "--dry-run")
     assert data["entries"][0]["title"] == "as it was"
