@@ -33,6 +33,8 @@ WORK = "WORK"
 COMMIT_CHARS = 9
 _MOST_BYTES = 64 * 2**20
 _PYTHON_PATH = "PYTHONPATH"
+# Beside the folder of the programs of an environment, of Python or conda.
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +153,8 @@ def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: T
         return there if run.on is None else there.replace(str(tree.top), os.path.relpath(tree.top, tree.folder))
 
     words = [moved(word) for word in run.argv]
-    own = checkout.top / checkout.inside / (words[0] if words else "")
-    # A program that only the user's own tree has: .venv/bin/python.
     if words and not run.shell and run.on is None and "/" in words[0]:
-        words[0] = str(own) if own.exists() and not (tree.folder / words[0]).exists() else words[0]
+        words[0] = _program(words[0], checkout, tree)
     env = {name: moved(value) for name, value in run.env.items()}
     # Python looks first in the folders that PYTHONPATH names, or that are installed as editable packages.
     environ = {**workspace.environ, **run.env}
@@ -163,6 +163,18 @@ def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: T
     paths = [moved(path) for path in (*map(str, installed), *given)]
     env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
     return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
+
+
+def _program(word: str, checkout: Checkout, tree: Tree) -> str:
+    """A program as it is started in a tree. That of an environment is the user's own, .venv/bin/python; what was built
+    from other code is never taken for that of a tree which lacks it."""
+    own = checkout.top / checkout.inside / word
+    if own.is_relative_to(tree.top) or not own.is_relative_to(checkout.top):
+        return word
+    there = tree.top / own.relative_to(checkout.top)
+    if not there.exists() and any((own.parent.parent / name).exists() for name in _ENVIRONMENTS):
+        return str(own)
+    return str(there) if word.startswith("/") else word
 
 
 def _in_tree(text: str, top: Path, tree: Path) -> str:

@@ -15,7 +15,7 @@ from logbook_agent.campaign.repeats import prepared
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator, code_hash, code_name
 from logbook_agent.model.entry import entry_of
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import CommandNotFound, UsageError
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.provenance.inputs import input_file
@@ -45,7 +45,11 @@ def sides_of_codes(
         evaluator = _shared(checkout, request, [tree.top for tree in trees], stated)
         placed = [placed_in(workspace, run, checkout, tree) for tree in trees]
         is_built = request.setup is not None
-        commands = tuple(prepared(workspace, one, one.argv, run.label, is_built=is_built) for one in placed)
+        try:
+            commands = tuple(prepared(workspace, one, one.argv, run.label, is_built=is_built) for one in placed)
+        except CommandNotFound as error:
+            error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
+            raise
         guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
         facts = [guard.facts(command) or CodeFacts() for command in commands]
         differed = listed([one.path for one in evaluator if one.differed])

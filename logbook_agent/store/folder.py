@@ -325,8 +325,10 @@ class Folder:
         try:
             if not take(descriptor, timeout_s):
                 raise held(path, descriptor)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
+            # On a full disk the lock names nobody.
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
             yield
         finally:
             os.close(descriptor)

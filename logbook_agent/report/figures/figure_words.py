@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -35,15 +36,20 @@ def cut(text: str, characters: int) -> str:
     return f"{text[: characters - end - 1]}…{text[-end:]}"
 
 
-def tick(value: float) -> str:
-    """A number on an axis: `12.5`, `40,000`, `1.2G`."""
-    if value == 0:
-        return "0"
+def ticks(values: Sequence[float]) -> list[str]:
+    """The numbers on an axis, with as many digits as tell them apart: `12.5`, `40,000`, `1.2G`."""
+    return [_tick(v, min((abs(v - other) for other in values if other != v), default=0.0)) for v in values]
+
+
+def _tick(value: float, step: float) -> str:
     size = abs(value)
-    for least, suffix in _SUFFIXES:
+    if not size:
+        return "0"
+    needed = math.floor(math.log10(size)) - math.floor(math.log10(step)) + 1 if step else 0
+    for least, suffix in _SUFFIXES if needed < 6 else ():
         if size >= least:
-            return f"{value / least:,.4g}{suffix}" if size < 1e18 else f"{value:.3g}"
-    return f"{value:,.6g}" if size >= 1e-4 else f"{value:.3g}"
+            return f"{value / least:,.{max(4, needed)}g}{suffix}" if size < 1e18 else f"{value:.{max(3, needed)}g}"
+    return f"{value:,.{max(6, needed)}g}" if size >= 1e-4 else f"{value:.{max(3, needed)}g}"
 
 
 def exact(value: float | str) -> str:

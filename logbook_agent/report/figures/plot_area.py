@@ -19,7 +19,7 @@ from logbook_agent.report.figures.elements import (
     width_of,
 )
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries, interval_of
-from logbook_agent.report.figures.figure_words import cut, plain, tick
+from logbook_agent.report.figures.figure_words import cut, plain, ticks
 from logbook_agent.report.figures.scale import ValueScale, round_values, scale_of
 
 MARGIN = 10.0
@@ -60,7 +60,7 @@ class PlotArea:
             self.top = top + 18
             self.bottom = self.top + _HEIGHT
             self.y = y.between(self.bottom, self.top)
-            self.left = MARGIN + _GAP + max((width_of(tick(v)) for v in round_values(y, 6)), default=0.0)
+            self.left = MARGIN + _GAP + max(map(width_of, ticks(round_values(y, 6))), default=0.0)
             self.x = x.between(self.left + 10, self.right - 6)
 
     def place_of(self, point: PlotPoint) -> float:
@@ -86,23 +86,25 @@ class PlotArea:
         """A line of the grid at each round value, with its number: fewer where not all fit; on an uneven axis
         those that do."""
         values = round_values(self.y, 6)
+        words = ticks(values)
         if not self.turned:
             places = [self.y.place(value) for value in values]
             for at in fitting([(place, float(TEXT)) for place in places], 2):
                 yield path(f"M{self.left:.1f} {places[at]:.1f}H{self.right:.1f}", kind="grid")
-                yield text(tick(values[at]), self.left - 6, places[at] + 4, anchor="end")
+                yield text(words[at], self.left - 6, places[at] + 4, anchor="end")
             name = cut(self.figure.y.label, room_for(self.right - MARGIN))
             yield text(name, MARGIN, self.top - 9, kind="name")
             return
         for most in (6,) if self.y.log or self.y.bend else (6, 4, 3, 2):
             values = round_values(self.y, most)
-            lengths = [width_of(tick(value)) for value in values]
+            words = ticks(values)
+            lengths = [*map(width_of, words)]
             middles = [self._inside(self.y.place(value), length) for value, length in zip(values, lengths, strict=True)]
             if len(kept := fitting(zip(middles, lengths, strict=True), _GAP)) == len(values):
                 break
         for at in kept:
             yield path(f"M{self.y.place(values[at]):.1f} {self.top:.1f}V{self.bottom:.1f}", kind="grid")
-            yield text(tick(values[at]), middles[at], self.bottom + 16, anchor="middle")
+            yield text(words[at], middles[at], self.bottom + 16, anchor="middle")
 
     def _place_axis(self) -> Iterator[str]:
         """Names, or the values of the marks where these are few, or round values; each n-th where not all fit."""
@@ -114,17 +116,18 @@ class PlotArea:
             values = [value for value in round_values(self.x, 7, whole=whole) if value >= least]
         labels = self._labels(values)
         every = next(n for n in range(1, len(labels) + 2) if _fit(labels[::n]))
-        for value, (middle, _) in list(zip(values, labels, strict=True))[::every]:
+        for value, word, (middle, _) in list(zip(values, self._words(values), labels, strict=True))[::every]:
             yield path(f"M{self.x.place(value):.1f} {self.bottom:.1f}v4", kind="axis")
-            yield text(self._word(value), middle, self.bottom + 17, anchor="middle")
+            yield text(word, middle, self.bottom + 17, anchor="middle")
         yield path(f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}", kind="axis")
 
-    def _word(self, value: float) -> str:
-        return cut(self.figure.x.names[int(value)], _NAME_CHARS) if self.names else tick(value)
+    def _words(self, values: Sequence[float]) -> list[str]:
+        names = self.figure.x.names
+        return [cut(names[int(value)], _NAME_CHARS) for value in values] if names else ticks(values)
 
     def _labels(self, values: Sequence[float]) -> list[tuple[float, float]]:
         """The middle and the length of each, within the picture."""
-        lengths = [width_of(self._word(value)) for value in values]
+        lengths = [*map(width_of, self._words(values))]
         return [(self._inside(self.x.place(v), length), length) for v, length in zip(values, lengths, strict=True)]
 
     def _inside(self, middle: float, length: float) -> float:
