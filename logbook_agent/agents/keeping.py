@@ -114,10 +114,13 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
 
 
 def _warned(found: Findings, kept: str) -> list[str]:
-    """That the code of an entry is kept, though its comparison says that it is worse."""
+    """That the code of an entry is kept, though its comparison says that it is worse, or that it failed."""
     answer = found.comparisons.answer_of(kept)
-    worse = [f for f in answer.goals if f.outcome is Outcome.WORSE] if answer is not None else []
-    return [f"{kept} is kept, though {sentence(answer, worse[0])}"] if answer is not None and worse else []
+    if answer is None:
+        return []
+    worse = [sentence(answer, f) for f in answer.goals if f.outcome is Outcome.WORSE]
+    failed = [f"{side} failed: {next(iter(why))}" for side, why in answer.failed.items() if why]
+    return [f"{kept} is kept, though {why}" for why in (*worse, *failed)[:1]]
 
 
 def _check(record: Record, request: DecisionRequest) -> None:

@@ -166,13 +166,14 @@ def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: T
 
 
 def _program(word: str, checkout: Checkout, tree: Tree) -> str:
-    """A program as it is started in a tree. That of an environment is the user's own, .venv/bin/python; what was built
-    from other code is never taken for that of a tree which lacks it."""
+    """A program as it is started in a tree. That of an environment is the user's own, .venv/bin/python, and so is one
+    that lies elsewhere; what was built from other code is never taken for that of a tree which lacks it."""
     own = checkout.top / checkout.inside / word
     if own.is_relative_to(tree.top) or not own.is_relative_to(checkout.top):
         return word
     there = tree.top / own.relative_to(checkout.top)
-    if not there.exists() and any((own.parent.parent / name).exists() for name in _ENVIRONMENTS):
+    is_elsewhere = own.exists() and not Path(os.path.realpath(own)).is_relative_to(os.path.realpath(checkout.top))
+    if not there.exists() and (is_elsewhere or any((own.parent.parent / name).exists() for name in _ENVIRONMENTS)):
         return str(own)
     return str(there) if word.startswith("/") else word
 

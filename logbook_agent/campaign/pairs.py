@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import copy_of, with_request, with_setup
@@ -24,6 +25,9 @@ from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.times import stamp
+
+_CUT = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,7 @@ class Pairs:
         # A single case needs no name: its command says what it is.
         self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
         self._stated = stated_in(series.entry)
-        self._made = {run.part for run in self._book.runs(series.entry.id) if self._is_part(run)}
+        self._made = self._standing()
         here = copy_of(series.workspace)
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
@@ -94,6 +98,18 @@ class Pairs:
         self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
         self._ended: PairsEnd | None = None
         self._part = Part(pair=0, side="")  # what the last order is for
+
+    def _standing(self) -> set[Part | None]:
+        """The parts that need not be made again. Of a pair that was cut, what is left counts for a minute: its runs
+        are to meet one machine."""
+        ended = {run.part: run.ended for run in self._book.runs(self._series.entry.id) if self._is_part(run)}
+        since = stamp(self._series.workspace.now() - _CUT)
+        return {
+            part
+            for part, at in ended.items()
+            if part is not None
+            and ((at or "") > since or all(replace(part, side=side) in ended for side in self._stated.question.values))
+        }
 
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""

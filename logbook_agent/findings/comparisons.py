@@ -61,8 +61,10 @@ class Comparisons:
         return self._by_entry.get(entry_id)
 
     def asking(self, axis: str) -> list[str]:
-        """The entries whose comparison has this axis, the latest first."""
-        return [one.entry for one in reversed(self._pairs) if one.question.axis == axis]
+        """The entries whose comparison has this axis, the latest first, without those that somebody discarded."""
+        return [
+            one.entry for one in reversed(self._pairs) if one.question.axis == axis and one.entry not in self._discarded
+        ]
 
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now; None where it states none."""

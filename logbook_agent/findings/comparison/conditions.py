@@ -20,9 +20,9 @@ _ENV, _PACKAGE = "env:", "package:"
 _CHECKOUT = re.compile(r"[^\s'\"=:]*/logbook-checkouts-\d+/[^/\s]+/\d+/[a-z]+(?:/|\b)")
 
 
-def question_digest(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
-    """A digest of the question with the command of the base and the config that its rows share in each case. The
-    names of compared codes are left out: one commit has several."""
+def question_digest(question: Question, bases: Sequence[tuple[str, Run]], env: Mapping[str, str]) -> str:
+    """A digest of the question with the command of the base, the variables that were typed, and the config that its
+    rows share in each case. The names of compared codes are left out: one commit has several."""
     if is_code := question.axis == CODE_AXIS:
         question = replace(question, base="", sides=())
     # Later ones may have been run in a checkout, and name its files.
@@ -33,7 +33,8 @@ def question_digest(question: Question, bases: Sequence[tuple[str, Run]]) -> str
         for row in (row for row in run.rows if row.failed is None):
             config = {(name, canonical(value)) for name, value in row.config.items() if name != question.axis}
             shared[case] = shared.get(case, config) & config
-    return digest(encode(question), sorted(map(repr, said)), sorted({repr(sorted(one)) for one in shared.values()}))
+    cases = sorted({repr(sorted(one)) for one in shared.values()})
+    return digest(encode(question), sorted(map(repr, said)), cases, sorted(env.items()))
 
 
 def plain_words(command: Sequence[str]) -> Iterator[str]:

@@ -56,7 +56,8 @@ def tried(record: Record) -> EntryPairs | None:
     pairs = list(_pairs(record, question))
     blocks, done = _blocks(record, stated)
     table = _Table(blocks=blocks, done=done)
-    found = list(_counting(pairs, question, stated.run.env if stated.run is not None else {}, table))
+    env = stated.run.env if stated.run is not None else {}
+    found = list(_counting(pairs, question, env, table))
     gates = [gate for gate in record.gates if gate.op == SAME]
     void = void_gates(found, gates)
     for one in found:
@@ -88,7 +89,7 @@ def tried(record: Record) -> EntryPairs | None:
         is_fixed=stated.design.fixed,
         is_typed=stated.run is not None and not stated.run.in_process and not stated.design.fixed,
         is_void=record.state == VOID,
-        asks=question_digest(question, said) if pairs else "",
+        asks=question_digest(question, said, env) if pairs else "",
         code=table.code,
         known=[*record.free, *(gate.name for gate in record.gates)],
         evaluator=[one.path for one in stated.evaluator if one.differed],
