@@ -153,6 +153,9 @@ def _fixed(space: Workspace, book: Book, change: CriteriaRequest) -> str:
     code = ["--", ":/", f":(top,exclude){os.path.relpath(space.root, repository.top)}"]
     compared = [a.question.base for a in read(space, book).comparisons.answers if a.question.axis == CODE_AXIS]
     is_committed = try_git(repository.top, ["diff", "--quiet", "HEAD", *code], space.environ) is not None
+    if "WORK" in MOVING.findall(text) and (branch := branch_of(repository)):
+        # The branch is to stand for the changes: as a base it means its commit.
+        text = re.sub(rf"(?<![\w./-]){re.escape(branch)}(?![\w./-])", "HEAD", text)
     base = code_hash(compared[-1]) if compared and is_committed and "WORK" in MOVING.findall(text) else "HEAD"
 
     def now(match: re.Match[str]) -> str:

@@ -103,3 +103,15 @@ def test_changes_on_a_branch_count_for_it_once_they_are_kept(
     git("commit", "-q", "-a", "-m", "faster")
     assert thread(*shlex.split(reason[reason.index("logbook keep") :])[1:]).code == 0
     assert computed(thread)["state"] == "met"
+
+
+def test_a_branch_against_its_own_changes_is_asked_of_its_commit(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    branch, commit = git("branch", "--show-current"), git("rev-parse", "--short=9", "HEAD")
+    (folder / "speed.sh").write_text("800")
+    predicate = f"compared: {{axis: code, values: [{branch}, WORK], settled: true}}"
+    refused = thread("criteria", "--add", "faster", "--predicate", predicate, "--json")
+    words = shlex.split(refused.error["hint"].rpartition("logbook ")[2])
+    assert f"[{commit}, {branch}]" in words[-1]
+    assert thread(*words).code == 0
