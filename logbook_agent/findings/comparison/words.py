@@ -277,7 +277,8 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
         least = answer.question.minimum_effect
         of = f" of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
         return f"{side} and {base} show no difference{of} in {name}{case}"
-    if finding.outcome is Outcome.OPEN:
+    # What was found to be better and was discarded lacks nothing: it is said as it was found.
+    if finding.outcome is Outcome.OPEN and finding.lacks is not None:
         seen = f", {signed(change)} so far" if change is not None else ""
         least = answer.question.minimum_effect
         of = f" for effects of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""

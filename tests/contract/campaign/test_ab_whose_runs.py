@@ -67,6 +67,17 @@ def test_typed_again_after_it_was_discarded(ready: Cli) -> None:
     assert (again.code, again.data["id"], again.data["pairs"]) == (0, "MOE-002", 1)
 
 
+def test_what_was_found_stands_after_it_was_discarded(ready: Cli) -> None:
+    assert ready(*ASK[:-2], "--min-effect", "2%", *COMMAND).code == 0
+    said = next(line for line in ready("compare", "MOE-000").out.splitlines() if "more tflops than base" in line)
+    assert ready("discard", "MOE-000", "--why", "not worth it").code == 0
+    told = ready("compare", "MOE-000").out
+    assert "discarded by MOE-001" in told
+    assert said.partition(" (")[0] in told
+    assert "is open" not in told
+    assert "is open" not in ready("show", "MOE-000").out
+
+
 def test_another_variable_is_another_question(ready: Cli) -> None:
     assert ready(*ASK, *COMMAND).code == 0
     other = ready(*ASK, "--json", "--env", "OMP_NUM_THREADS=2", *COMMAND)

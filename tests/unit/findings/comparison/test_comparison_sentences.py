@@ -66,7 +66,15 @@ SLOWER = {"outcome": WORSE, "change": 3.5, "low": 3.0, "high": 4.0}
         ),
         # Of pairs that are no whole block yet, the interval knows nothing.
         (
-            {"outcome": OPEN, "change": 0.02, "low": 0.0, "high": 0.05, "pairs": 14, "judged": 10},
+            {
+                "outcome": OPEN,
+                "change": 0.02,
+                "low": 0.0,
+                "high": 0.05,
+                "pairs": 14,
+                "judged": 10,
+                "lacks": Lacks("side"),
+            },
             "int8 against none is open in time_s, +2% so far (95%: 0 to +5%; 10 of 14 pairs)",
         ),
         (
