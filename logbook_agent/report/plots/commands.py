@@ -126,7 +126,14 @@ def _write(path: Path, figure: Figure) -> None:
             cause="logbook plot does not create the folder of --out",
             hint=f"mkdir -p {path.parent}",
         )
-    Folder(path.parent).write(path, as_csv(figure) if path.suffix == ".csv" else svg(figure))
+    ending = path.suffix.lower()
+    if ending not in (".svg", ".csv"):
+        raise UsageError(
+            f"cannot write a plot as {path.name}",
+            cause="a picture is written as .svg, and its data as .csv",
+            hint=f"type --out {path.stem or 'plot'}.svg instead; see: logbook plot --help",
+        )
+    Folder(path.parent).write(path, as_csv(figure) if ending == ".csv" else svg(figure))
 
 
 def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:

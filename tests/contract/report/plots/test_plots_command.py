@@ -69,9 +69,10 @@ def test_out_writes_the_data_as_csv(seeded: Seeded) -> None:
         (("speed",), "speed"),
         (("speed", "--metric", "tflops"), "speed"),
         (("EP-000", "--out", "x.svg"), "--out"),
+        (("EP-001", "--kind", "pairs", "--out", "x.png"), "x.png"),
         (("EP-077",), "EP-077"),
     ],
-    ids=["kind", "failed", "not of it", "metric", "no entry", "several", "unknown"],
+    ids=["kind", "failed", "not of it", "metric", "no entry", "several", "ending", "unknown"],
 )
 def test_what_it_refuses(seeded: Seeded, args: tuple[str, ...], named: str) -> None:
     message, _, hint = error(seeded, *args)
