@@ -21,8 +21,9 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 
-# How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
+# How often is looked for a change (s).
 LOOK_S = 0.5
+# A reading is made again no sooner than so many times its processor time.
 _REST = 2.0
 # What could not be read is tried again after so long, although nothing has changed.
 _AGAIN_S = 1.0
@@ -35,26 +36,29 @@ class Marks:
 
     def __init__(self, book: Book) -> None:
         self._book = book
-        self._found: Hashable = None
+        self._folders: Hashable = None
+        self._files: Hashable = None
         self._due = float("-inf")
 
     def have_changed(self) -> bool:
         """Whether anything is not as it was at the last look; True at the first one."""
-        if time.monotonic() < self._due:
+        # Every command shows in these folders; an editor and git may show in a file alone.
+        book = self._book
+        folders = tuple(map(_mark, (book.header_path, book.open_folder, book.entries_folder, book.runs_folder)))
+        if folders == self._folders and time.monotonic() < self._due:
             return False
         # Not by the clock: a process that was held up for a second in its look would be blind for minutes.
         began_s = time.thread_time()
-        found = hash(tuple(self._marks()))
+        files = hash(tuple(self._marks()))
         self._due = time.monotonic() + (time.thread_time() - began_s) / _PART
-        has, self._found = found != self._found, found
+        has = (folders, files) != (self._folders, self._files)
+        self._folders, self._files = folders, files
         return has
 
     def _marks(self) -> Iterator[Hashable]:
-        book = self._book
-        yield from map(_mark, (book.header_path, book.open_folder, book.entries_folder, book.runs_folder))
-        for path in _inside(book.entries_folder):
+        for path in _inside(self._book.entries_folder):
             yield path, _mark(path)
-        for folder in _inside(book.runs_folder):
+        for folder in _inside(self._book.runs_folder):
             # A record that is written in place shows in its file alone, a log that was pruned in the folder.
             for path in _inside(folder):
                 yield path, _mark(path), _mark(f"{path}/run.json")
@@ -123,7 +127,7 @@ class Follower:
         self._going.close()
 
     def _read(self) -> None:
-        began = time.monotonic()
+        began_s, rest_s = time.thread_time(), 0.0
         self._is_stale, self._unread = False, None
         try:
             space = self._space()
@@ -136,8 +140,8 @@ class Follower:
             self.last = LiveBook(version=self.last.version + 1, found=found)
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
             self._unread = self.told(error)
-            self._is_stale, began = True, began - _AGAIN_S / _REST
-        self._due = time.monotonic() + _REST * (time.monotonic() - began)
+            self._is_stale, rest_s = True, _AGAIN_S
+        self._due = time.monotonic() + rest_s + _REST * (time.thread_time() - began_s)
 
     def _look_at_runs(self) -> tuple[GoingOn, str | None]:
         try:

@@ -35,7 +35,7 @@ _HOW = "Open the address that `logbook report --serve` printed: it contains the 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """An answer to a request. `body`: whole, or in pieces whose length nobody knows yet."""
 
     status: int = 200
@@ -44,9 +44,9 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def said(status: int, text: str, **headers: str) -> Answer:
+def said(status: int, text: str, **headers: str) -> Response:
     """A sentence as an answer."""
-    return Answer(status=status, body=f"{text}\n".encode(), headers=headers)
+    return Response(status=status, body=f"{text}\n".encode(), headers=headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Access:
         """The address that the user opens."""
         return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
 
-    def refused(self, method: str, headers: Message) -> Answer | None:
+    def refused(self, method: str, headers: Message) -> Response | None:
         """The refusal of a request for another host, from another page, or to change something; None for others."""
         if [name.lower() for name in headers.get_all("host", [])] not in [[host] for host in self.hosts]:
             return said(403, "This server answers only requests for 127.0.0.1.")
@@ -83,7 +83,7 @@ class Access:
             return said(405, "This server is read-only.", allow="GET, HEAD")
         return None
 
-    def let_in(self, path: str, query: str, headers: Message) -> Answer | None:
+    def let_in(self, path: str, query: str, headers: Message) -> Response | None:
         """None for who has the cookie; the cookie for who has the token."""
         given = _asked(query).get("token")
         if given is not None:
@@ -94,15 +94,15 @@ class Access:
         # All are compared, so that how long it takes tells nothing.
         return None if any([_is_same(value, self.session) for value in named]) else said(401, _HOW)  # noqa: C419
 
-    def _given(self, path: str, headers: Message) -> Answer:
+    def _given(self, path: str, headers: Message) -> Response:
         """The cookie, and the address without the token."""
         # Only what can be a path of ours goes into the answer: `//host` would lead elsewhere.
         path = path if _PATH.fullmatch(path) else "/"
         cookie = {"set-cookie": f"{self.cookie}={self.session}; HttpOnly; Path=/; SameSite=strict"}
         if _is_from_elsewhere(headers):
             body = _FORWARD.format(path=path).encode()
-            return Answer(body=body, media_type="text/html; charset=utf-8", headers=cookie)
-        return Answer(status=303, headers={"location": path, **cookie})
+            return Response(body=body, media_type="text/html; charset=utf-8", headers=cookie)
+        return Response(status=303, headers={"location": path, **cookie})
 
 
 def _is_from_elsewhere(headers: Message) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.report.live.guard import HEADERS, Access, Answer, said
+from logbook_agent.report.live.guard import HEADERS, Access, Response, said
 from logbook_agent.report.live.site import LiveSite
 from logbook_agent.store.workspace import Workspace
 
@@ -87,7 +87,7 @@ class _Request(BaseHTTPRequestHandler):
         """What is no request that the library understands."""
         self._send(said(int(code), message or "This request cannot be read."))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         body = answer.body
         is_whole = isinstance(body, bytes)
         # The body of a request to change something stays unread; the end of pieces is that of the connection.

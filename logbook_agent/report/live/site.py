@@ -15,7 +15,7 @@ from logbook_agent.model.entry import TOPIC, parse_id
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Artifact, Run
 from logbook_agent.report.live.follower import Follower
-from logbook_agent.report.live.guard import POLICY, Answer, said
+from logbook_agent.report.live.guard import POLICY, Response, said
 from logbook_agent.report.live.live_pages import ASSETS, BookPage, IndexPage, LivePage
 from logbook_agent.report.page.document import LiveParts
 from logbook_agent.report.page.write import visible_log
@@ -50,7 +50,7 @@ class LiveSite:
         for follower in self._followers.values():
             follower.close()
 
-    def answer(self, path: str, known: str | None) -> Answer:
+    def answer(self, path: str, known: str | None) -> Response:
         """The answer to a path. `known`: the version of a page that its viewer has."""
         try:
             if path == "/":
@@ -110,7 +110,7 @@ class LiveSite:
 
         return href
 
-    def _opened(self, topic: str | None) -> Answer:
+    def _opened(self, topic: str | None) -> Response:
         page = self._page(topic)
         if page is None:
             return _NOTHING
@@ -121,7 +121,7 @@ class LiveSite:
         found = _META.search(text)
         headers = {POLICY: f"{html.unescape(found[1])}; frame-ancestors 'none'"} if found is not None else {}
         body = text.encode("utf-8", "replace")
-        return Answer(body=body, media_type="text/html; charset=utf-8", headers=headers)
+        return Response(body=body, media_type="text/html; charset=utf-8", headers=headers)
 
     def _live(self, topic: str | None, banner: str, version: int) -> LiveParts:
         parts = "parts" if topic is None else f"{topic}/parts"
@@ -132,7 +132,7 @@ class LiveSite:
         script = Folder(ASSETS).text("live.js")
         return LiveParts(scripts=[script], connect="'self'", banner=f"{start}{banner}</div>")
 
-    def _changed(self, topic: str | None, known: str | None) -> Answer:
+    def _changed(self, topic: str | None, known: str | None) -> Response:
         """The parts of a page that changed since a version; 304 where none did; 205 (open the page again) where that
         version was another server's."""
         page = self._page(topic)
@@ -140,15 +140,15 @@ class LiveSite:
         if page is None or not since.isdecimal():
             return _NOTHING
         if started != self._started:
-            return Answer(status=205)
+            return Response(status=205)
         version, changes = page.changes(int(since))
         headers = {"etag": f'"{self._started}.{version}"'}
         if not changes:
-            return Answer(status=304, headers=headers)
+            return Response(status=304, headers=headers)
         parts = [{"id": change.id, "html": change.html} for change in changes]
-        return Answer(body=json.dumps(parts).encode(), media_type="application/json", headers=headers)
+        return Response(body=json.dumps(parts).encode(), media_type="application/json", headers=headers)
 
-    def _log(self, topic: str, entry: str, run: int) -> Answer:
+    def _log(self, topic: str, entry: str, run: int) -> Response:
         if self._page(topic) is None or parse_id(entry) is None:
             return _NOTHING
         book = self._book(topic)
@@ -158,9 +158,9 @@ class LiveSite:
             first = next(pieces, "")
         except (LogbookError, OSError):
             return said(404, "This log is not on this machine.")
-        return Answer(body=(piece.encode("utf-8", "replace") for piece in itertools.chain([first], pieces)))
+        return Response(body=(piece.encode("utf-8", "replace") for piece in itertools.chain([first], pieces)))
 
-    def _file(self, topic: str, entry: str, run: int, name: str) -> Answer:
+    def _file(self, topic: str, entry: str, run: int, name: str) -> Response:
         """A file that a run left: a picture or a text in its place, any other to be saved. Nothing in it runs."""
         showing = hook_module("artifacts")
         if showing is None or self._page(topic) is None or parse_id(entry) is None:
@@ -174,4 +174,4 @@ class LiveSite:
             return said(404, "This file is not on this machine.")
         headers = {POLICY: _SANDBOX, "content-disposition": "inline" if found.is_shown else "attachment"}
         charset = "; charset=utf-8" if found.is_text else ""
-        return Answer(body=found.data, media_type=f"{found.media_type}{charset}", headers=headers)
+        return Response(body=found.data, media_type=f"{found.media_type}{charset}", headers=headers)
