@@ -7,8 +7,10 @@ by the command in a process of its own, its processor time taken with that of it
 without compiled modules, then again. The page is opened in Chromium from disk, `--rounds` times in a new context each:
 the first paint as the browser tells it, the nodes and height after loading, and how long a search that looks into every
 entry takes. `loop` is the processor time of ten million additions in the same minute, to compare machines and moments.
+`--serve` opens the live page twice: the share of a core of its server in ten seconds without a change, then for each
+round the time from the end of `logbook note` until both pages show it, and the share of a core meanwhile.
 All samples are kept.
-Targets: 4 MB, 3 s of processor time, 1 s to the first paint.
+Targets: 4 MB, 3 s of processor time, 1 s to the first paint; live: 2 s, 5% of a core without changes.
 """
 
 from __future__ import annotations
@@ -92,10 +94,52 @@ def opened(page_file: Path, browser_path: str, rounds: int, last: int) -> Sample
     return found
 
 
+def served(folder: Path, browser_path: str, rounds: int) -> Samples:
+    """What two viewers of the live page cost, and how late they are."""
+    found: Samples = {}
+    root = ["--root", str(folder / "logbooks")]
+    server = subprocess.Popen([*LOGBOOK, "report", "--serve", "--json", *root], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    url = json.loads(server.stdout.readline())["data"]["url"]
+
+    def share(began: float, used: float) -> float:
+        return 100 * (spent(server.pid) - used) / (time.monotonic() - began)
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        pages = [browser.new_page(), browser.new_page()]
+        for page in pages:
+            page.goto(url)
+        began, used = time.monotonic(), spent(server.pid)
+        pages[0].wait_for_timeout(10_000)
+        found["live, still, % of a core"] = [share(began, used)]
+        for number in range(rounds):
+            title = f"Remark {number} of many"
+            began, used = time.monotonic(), spent(server.pid)
+            subprocess.run([*LOGBOOK, "note", "--title", title, *root], check=True, stdout=subprocess.DEVNULL)
+            ended = time.monotonic()
+            for page in pages:
+                page.locator("article", has_text=title).wait_for(state="attached", timeout=60_000)
+            found.setdefault("live, delay, s", []).append(time.monotonic() - ended)
+            pages[0].wait_for_timeout(5_000)
+            found.setdefault("live, a change in 5 s, % of a core", []).append(share(began, used))
+        browser.close()
+    server.terminate()
+    server.wait()
+    return found
+
+
+def spent(pid: int) -> float:
+    """Processor time of a process (s)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--entries", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--serve", action="store_true", help="the live page, too")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     browser = subprocess.run([HERE.parent / "scripts" / "browser"], check=True, capture_output=True, text=True)
@@ -109,6 +153,8 @@ def main() -> None:
         page_file = folder / "site" / "many.html"
         samples["page, MB"] = [page_file.stat().st_size / 1e6]
         samples |= opened(page_file, browser.stdout.strip(), options.rounds, options.entries)
+        if options.serve:
+            samples |= served(folder, browser.stdout.strip(), options.rounds)
     for name, values in samples.items():
         print(f"{name:28} {statistics.median(values):10.3f}   ({min(values):.3f} to {max(values):.3f})")
     if options.save:

@@ -96,8 +96,6 @@ HOMES = {
     **{name: {"exports"} for name in ("pyarrow", "mlflow", "wandb", "trackio")},
     **{name: {"exports"} for name in ("pandas", "polars")},
     "numpy": {"findings"},
-    "starlette": {"report"},
-    "uvicorn": {"report"},
     "huggingface_hub": {"report"},
     **{name: {"agents"} for name in ("mcp", "mcp_types", "anyio", "jsonschema")},
 }

@@ -1,19 +1,15 @@
-"""One logbook, followed as it changes: read again when its files show that it has changed.
-
-What a command changes shows in the folders of a logbook at once; a file that an editor writes in place, or that git
-replaces, may show in the file alone. Folders are looked at each time, files as often as one two-hundredth of the time
-allows. For that, nothing is opened or locked.
-"""
+"""One logbook, followed as it changes: read again when its files show that it has changed. For that, nothing is opened
+or locked."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.read import Findings, read
@@ -25,32 +21,14 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 
-# How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
-LOOK_S = 0.25
+# How often is looked for a change (s).
+LOOK_S = 0.5
+# A reading is made again no sooner than so many times its processor time.
 _REST = 2.0
 # What could not be read is tried again after so long, although nothing has changed.
 _AGAIN_S = 1.0
-# The part of a processor that each level may take, and the shortest pause between two looks (s).
-_PART = 0.005
-_ENTRIES_S, _RUNS_S = 0.5, 1.0
-
-
-@dataclass(slots=True)
-class _Level:
-    look: Callable[[], Hashable]
-    least_s: float
-    found: Hashable = None
-    due: float = float("-inf")
-
-    def has_changed(self) -> bool:
-        if time.monotonic() < self.due:
-            return False
-        # Not by the clock: a process that was held up for a second in its look would be blind for minutes.
-        began_s = time.thread_time()
-        found = self.look()
-        self.due = time.monotonic() + max(self.least_s, (time.thread_time() - began_s) / _PART)
-        has, self.found = found != self.found, found
-        return has
+# The part of a processor that looking at files may take.
+_PART = 0.01
 
 
 class Marks:
@@ -58,43 +36,43 @@ class Marks:
 
     def __init__(self, book: Book) -> None:
         self._book = book
-        self._levels = (
-            _Level(look=self._folders, least_s=0.0),
-            _Level(look=self._entries, least_s=_ENTRIES_S),
-            _Level(look=self._runs, least_s=_RUNS_S),
-        )
+        self._folders: Hashable = None
+        self._files: Hashable = None
+        self._due = float("-inf")
 
     def have_changed(self) -> bool:
         """Whether anything is not as it was at the last look; True at the first one."""
-        # Each of them, whatever the others say: what is seen now is not told again.
-        changed = [level.has_changed() for level in self._levels]
-        return any(changed)
-
-    def _folders(self) -> Hashable:
+        # Every command shows in these folders; an editor and git may show in a file alone.
         book = self._book
-        places = [book.header_path, book.entries_folder, book.runs_folder, book.open_folder]
-        return tuple(_mark(os.fspath(place)) for place in places)
+        folders = tuple(map(_mark, (book.header_path, book.open_folder, book.entries_folder, book.runs_folder)))
+        if folders == self._folders and time.monotonic() < self._due:
+            return False
+        # Not by the clock: a process that was held up for a second in its look would be blind for minutes.
+        began_s = time.thread_time()
+        files = hash(tuple(self._marks()))
+        self._due = time.monotonic() + (time.thread_time() - began_s) / _PART
+        has = (folders, files) != (self._folders, self._files)
+        self._folders, self._files = folders, files
+        return has
 
-    def _entries(self) -> Hashable:
-        found = []
-        with contextlib.suppress(OSError), os.scandir(self._book.entries_folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    state = entry.stat(follow_symlinks=False)
-                    found.append((entry.name, state.st_ctime_ns, state.st_size))
-        return hash(tuple(sorted(found)))
-
-    def _runs(self) -> Hashable:
-        found = []
-        with contextlib.suppress(OSError), os.scandir(self._book.runs_folder) as entries:
-            for entry in entries:
-                # A record that is written in place shows in its file alone, a log that was pruned in the folder.
-                with contextlib.suppress(OSError), os.scandir(entry.path) as runs:
-                    found += [(run.path, _mark(run.path), _mark(f"{run.path}/run.json")) for run in runs]
-        return hash(tuple(sorted(found)))
+    def _marks(self) -> Iterator[Hashable]:
+        for path in _inside(self._book.entries_folder):
+            yield path, _mark(path)
+        for folder in _inside(self._book.runs_folder):
+            # A record that is written in place shows in its file alone, a log that was pruned in the folder.
+            for path in _inside(folder):
+                yield path, _mark(path), _mark(f"{path}/run.json")
 
 
-def _mark(path: str) -> tuple[int, int, int] | None:
+def _inside(folder: str | Path) -> list[str]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(one.path for one in found)
+    except OSError:
+        return []
+
+
+def _mark(path: str | Path) -> tuple[int, int, int] | None:
     """The inode of a file or folder, its last change and its size; None where there is none."""
     try:
         found = os.lstat(path)
@@ -149,7 +127,7 @@ class Follower:
         self._going.close()
 
     def _read(self) -> None:
-        began = time.monotonic()
+        began_s, rest_s = time.thread_time(), 0.0
         self._is_stale, self._unread = False, None
         try:
             space = self._space()
@@ -162,8 +140,8 @@ class Follower:
             self.last = LiveBook(version=self.last.version + 1, found=found)
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
             self._unread = self.told(error)
-            self._is_stale, began = True, began - _AGAIN_S / _REST
-        self._due = time.monotonic() + _REST * (time.monotonic() - began)
+            self._is_stale, rest_s = True, _AGAIN_S
+        self._due = time.monotonic() + rest_s + _REST * (time.thread_time() - began_s)
 
     def _look_at_runs(self) -> tuple[GoingOn, str | None]:
         try:

@@ -10,17 +10,15 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-_CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 POLICY = "content-security-policy"
-_HEADERS = {
+# What every answer has, unless it has its own.
+HEADERS = {
+    POLICY: "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "cache-control": "no-store",
     "cross-origin-embedder-policy": "require-corp",
     "cross-origin-opener-policy": "same-origin",
@@ -32,6 +30,23 @@ _HEADERS = {
 }
 # The page that a link from another site leads to: the browser sends the cookie to what our own page opens.
 _FORWARD = '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url={path}"><title>logbook</title>'
+_PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
+_HOW = "Open the address that `logbook report --serve` printed: it contains the token."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """An answer to a request. `body`: whole, or in pieces whose length nobody knows yet."""
+
+    status: int = 200
+    body: bytes | Iterable[bytes] = b""
+    media_type: str = "text/plain; charset=utf-8"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def said(status: int, text: str, **headers: str) -> Response:
+    """A sentence as an answer."""
+    return Response(status=status, body=f"{text}\n".encode(), headers=headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +59,8 @@ class Access:
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
-    def hosts(self) -> frozenset[str]:
-        return frozenset((f"127.0.0.1:{self.port}", f"localhost:{self.port}"))
-
-    @property
-    def origins(self) -> frozenset[str]:
-        return frozenset(f"http://{host}" for host in self.hosts)
+    def hosts(self) -> tuple[str, str]:
+        return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
     @property
     def cookie(self) -> str:
@@ -59,86 +70,52 @@ class Access:
         """The address that the user opens."""
         return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
 
-
-class Guard:
-    """Answers what is refused, and puts the same headers on every answer."""
-
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = _sealed(message["headers"])
-            await send(message)
-
-        if scope["type"] != "http":
-            raise AssertionError(f"{scope['type']} is not served")
-        headers = Headers(scope=scope)
-        answer = self._refused(scope, headers) or self._let_in(scope, headers)
-        await (self._app if answer is None else answer)(scope, receive, sealed)
-
-    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def refused(self, method: str, headers: Message) -> Response | None:
         """The refusal of a request for another host, from another page, or to change something; None for others."""
-        if [name.lower() for name in headers.getlist("host")] not in [[host] for host in self._access.hosts]:
-            return _said(403, "This server answers only requests for 127.0.0.1.")
-        if any(origin not in self._access.origins for origin in headers.getlist("origin")):
-            return _said(403, "This server answers only its own pages.")
+        if [name.lower() for name in headers.get_all("host", [])] not in [[host] for host in self.hosts]:
+            return said(403, "This server answers only requests for 127.0.0.1.")
+        origins = [f"http://{host}" for host in self.hosts]
         is_opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_opened:
-            return _said(403, "This server answers only its own pages.")
-        if scope["method"] not in ("GET", "HEAD"):
-            return _said(405, "This server is read-only.", allow="GET, HEAD")
+        is_foreign = any(origin not in origins for origin in headers.get_all("origin", []))
+        if is_foreign or (_is_from_elsewhere(headers) and not is_opened):
+            return said(403, "This server answers only its own pages.")
+        if method not in ("GET", "HEAD"):
+            return said(405, "This server is read-only.", allow="GET, HEAD")
         return None
 
-    def _let_in(self, scope: Scope, headers: Headers) -> Response | None:
+    def let_in(self, path: str, query: str, headers: Message) -> Response | None:
         """None for who has the cookie; the cookie for who has the token."""
-        given = _asked(scope["query_string"]).get("token")
+        given = _asked(query).get("token")
         if given is not None:
-            if len(given) == 1 and _is_same(given[0], self._access.token):
-                return self._given(scope["path"], headers)
-            return _said(401, _HOW)
-        cookies = [part.partition("=") for line in headers.getlist("cookie") for part in line.split(";")]
-        named = [value.strip() for name, _, value in cookies if name.strip() == self._access.cookie]
+            is_right = len(given) == 1 and _is_same(given[0], self.token)
+            return self._given(path, headers) if is_right else said(401, _HOW)
+        cookies = [part.partition("=") for line in headers.get_all("cookie", []) for part in line.split(";")]
+        named = [value.strip() for name, _, value in cookies if name.strip() == self.cookie]
         # All are compared, so that how long it takes tells nothing.
-        if any([_is_same(value, self._access.session) for value in named]):  # noqa: C419
-            return None
-        return _said(401, _HOW)
+        return None if any([_is_same(value, self.session) for value in named]) else said(401, _HOW)  # noqa: C419
 
-    def _given(self, path: str, headers: Headers) -> Response:
+    def _given(self, path: str, headers: Message) -> Response:
         """The cookie, and the address without the token."""
         # Only what can be a path of ours goes into the answer: `//host` would lead elsewhere.
         path = path if _PATH.fullmatch(path) else "/"
-        answer: Response = RedirectResponse(path, status_code=303)
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            answer = HTMLResponse(_FORWARD.format(path=path))
-        answer.set_cookie(self._access.cookie, self._access.session, httponly=True, samesite="strict", path="/")
-        return answer
+        cookie = {"set-cookie": f"{self.cookie}={self.session}; HttpOnly; Path=/; SameSite=strict"}
+        if _is_from_elsewhere(headers):
+            body = _FORWARD.format(path=path).encode()
+            return Response(body=body, media_type="text/html; charset=utf-8", headers=cookie)
+        return Response(status=303, headers={"location": path, **cookie})
 
 
-_PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
-_HOW = "Open the address that `logbook report --serve` printed: it contains the token."
+def _is_from_elsewhere(headers: Message) -> bool:
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
-def _asked(query: bytes) -> dict[str, list[str]]:
+def _asked(query: str) -> dict[str, list[str]]:
     """The values of a query by name; none of a query with more of them than any address of ours has."""
     try:
-        return parse_qs(query.decode("latin-1"), max_num_fields=20)
+        return parse_qs(query, max_num_fields=20)
     except ValueError:
         return {}
 
 
-def _said(status: int, text: str, **headers: str) -> Response:
-    return PlainTextResponse(f"{text}\n", status_code=status, headers=headers)
-
-
 def _is_same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
-
-
-def _sealed(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer with those that every answer has; a page brings a policy of its own."""
-    found = list(headers)
-    named = {name.lower() for name, _ in found}
-    own = {**_HEADERS, POLICY: _CLOSED}
-    return [*found, *((n.encode(), v.encode()) for n, v in own.items() if n.encode() not in named)]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import signal
 import socket
-from collections.abc import Callable, Iterator
-
-import uvicorn
+import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.report.live.app import LiveSite
-from logbook_agent.report.live.guard import Access
+from logbook_agent.report.live.guard import HEADERS, Access, Response, said
+from logbook_agent.report.live.site import LiveSite
 from logbook_agent.store.workspace import Workspace
-
-
-class _LiveServer(uvicorn.Server):
-    """Signals are ours: they end it, and are not raised again."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def bound(port: int) -> socket.socket:
@@ -45,24 +39,74 @@ def bound(port: int) -> socket.socket:
 
 def serve(space: Callable[[], Workspace], listening: socket.socket, access: Access) -> None:
     """Serve until INT or TERM."""
-    asyncio.run(_serve(space, listening, access))
+    with contextlib.closing(LiveSite(space)) as site, _Server(listening, site, access) as server:
+
+        def end(*_: object) -> None:
+            # `shutdown` waits for the loop, in which this signal arrived.
+            threading.Thread(target=server.shutdown).start()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        server.serve_forever(poll_interval=0.2)
 
 
-async def _serve(space: Callable[[], Workspace], listening: socket.socket, access: Access) -> None:
-    site = LiveSite(space, access)
-    config = uvicorn.Config(
-        site.app, log_config=None, access_log=False, lifespan="off", ws="none", loop="asyncio",
-        server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, limit_concurrency=200,
-    )  # fmt: skip
-    server = _LiveServer(config)
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
 
-    def end() -> None:
-        site.is_closing.set()
-        server.should_exit = True
+    def __init__(self, listening: socket.socket, site: LiveSite, access: Access) -> None:
+        super().__init__(("127.0.0.1", access.port), _Request, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.site, self.access = listening, site, access
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)
-    try:
-        await server.serve(sockets=[listening])
-    finally:
-        site.close()
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """As the library, but for viewers who leave."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    # A browser that says nothing more for so long (s) opens another connection.
+    timeout = 60
+
+    def _answer(self) -> None:
+        access, parts = self.server.access, urlsplit(self.path)
+        path = unquote(parts.path)
+        answer = (
+            access.refused(self.command, self.headers)
+            or access.let_in(path, parts.query, self.headers)
+            or self.server.site.answer(path, self.headers.get("if-none-match"))
+        )
+        self._send(answer)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request that the library understands."""
+        self._send(said(int(code), message or "This request cannot be read."))
+
+    def _send(self, answer: Response) -> None:
+        body = answer.body
+        is_whole = isinstance(body, bytes)
+        # The body of a request to change something stays unread; the end of pieces is that of the connection.
+        if not is_whole or self.command not in ("GET", "HEAD"):
+            self.close_connection = True
+        self.send_response(answer.status)
+        for name, value in {**HEADERS, "content-type": answer.media_type, **answer.headers}.items():
+            self.send_header(name, value)
+        if isinstance(body, bytes):
+            self.send_header("content-length", str(len(body)))
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            for piece in (body,) if isinstance(body, bytes) else body:
+                self.wfile.write(piece)
+
+    def version_string(self) -> str:
+        return "logbook"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing: the terminal belongs to the address that was printed."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from logbook_agent.cli.declared import flag, number, option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import say
-from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.errors import NotFound
 from logbook_agent.report.live.watch_command import ends_well, looking
 from logbook_agent.report.page.write import write_report
 from logbook_agent.text.phrases import listed
@@ -58,15 +58,9 @@ def report_command(
 def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
-    try:
-        from logbook_agent.report.live.remembered_access import opened
-        from logbook_agent.report.live.server import serve
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{(error.name or 'starlette').partition('.')[0]} is not installed",
-            cause="the live view needs the extra `serve`",
-            hint="pip install 'logbook-agent[serve]'",
-        ) from error
+    from logbook_agent.report.live.remembered_access import opened
+    from logbook_agent.report.live.server import serve
+
     with ends_well():
         space = looking(common)
         books = space.books()

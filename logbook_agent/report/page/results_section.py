@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
@@ -33,7 +35,7 @@ def results(around: Around) -> dict[str, object]:
         "rows": [
             {
                 "entry": own[0].entry,
-                "cells": [around.line(row[at]) if row[at] in around.ids else row[at] for at, _ in order],
+                "cells": [_link(row[at]) if row[at] in around.ids else row[at] for at, _ in order],
             }
             for row, own in zip(rows, table.cases, strict=False)
         ],
@@ -42,6 +44,10 @@ def results(around: Around) -> dict[str, object]:
         "total": len(table.rows),
         "notes": notes,
     }
+
+
+def _link(entry_id: str) -> Markup:
+    return Markup('<a class="id" href="#{0}">{0}</a>').format(entry_id)
 
 
 def _columns(table: Table) -> list[tuple[int, str]]:

@@ -1,17 +1,15 @@
-// Replaces the sections that changed, as the server sends them.
+// Asks every two seconds for the sections that changed, and replaces them.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   const live = document.getElementById("live");
   const state = document.getElementById("live-state");
   const clock = document.getElementById("live-heard");
-  const AGAIN_MS = 5000, LATE_MS = 20000;
-  // What changes more often than this is replaced once in the time.
-  const PACE_MS = 1000;
+  const EVERY_MS = 2000, LATE_MS = 20000;
   let heard = Date.now();
   // How far the server's clock, which has begun the runs, is ahead of this one (ms).
   let ahead = 0;
-  let since = live.dataset.since;
-  let source = null;
+  let version = `"${live.dataset.version}"`;
+  let next = 0;
 
   const length = (s) => {
     s = Math.max(0, Math.round(s));
@@ -27,12 +25,6 @@ document.addEventListener("DOMContentLoaded", () => {
       one.textContent = left > 0 ? `, about ${length(left)} left` : `, ${length(-left)} longer than usual`;
     }
     clock.textContent = `last heard from ${length((now - heard) / 1000)} ago`;
-    if (now - heard > LATE_MS && source?.readyState !== EventSource.CLOSED) tell("no answer from the server");
-  };
-  const hear = (event) => {
-    heard = Date.now();
-    since = event.lastEventId || since;
-    tell("live");
   };
 
   // -- what the reader has opened, sorted, filtered, scrolled and reached stays as it is -----------
@@ -85,55 +77,34 @@ document.addEventListener("DOMContentLoaded", () => {
     changed(id);
   }
 
-  const replaced = new Map(), waiting = new Map();
-  function pace(id, html) {
-    const wait = PACE_MS - (Date.now() - (replaced.get(id) ?? 0));
-    const now = () => {
-      const newest = waiting.get(id);
-      waiting.delete(id);
-      replaced.set(id, Date.now());
-      replace(id, newest);
-      tick();
-    };
-    const isDue = waiting.has(id);
-    waiting.set(id, html);
-    if (wait <= 0 && !isDue) now();
-    else if (!isDue) setTimeout(now, wait);
-  }
-
   const changed = (id) => document.dispatchEvent(new CustomEvent("report:changed", { detail: { id } }));
 
   // -- the server --------------------------------------------------------------------------------
-  function connect() {
-    source?.close();
-    source = new EventSource(`${live.dataset.events}?since=${since}`);
-    source.addEventListener("beat", (event) => {
-      hear(event);
-      ahead = Number(event.data) - heard;
-    });
-    source.addEventListener("part", (event) => {
-      hear(event);
-      const { id, html } = JSON.parse(event.data);
-      pace(id, html);
-    });
+  async function ask() {
+    const answer = await fetch(live.dataset.parts, { headers: { "If-None-Match": version }, signal: AbortSignal.timeout(LATE_MS) });
+    if (answer.status === 401) return tell("the server was restarted: open the address that it prints");
     // Another server than the one that made this page: what it says is of another page.
-    source.addEventListener("reload", () => location.reload());
-    source.addEventListener("error", (event) => {
-      if (event.target !== source) return;
-      if (source.readyState !== EventSource.CLOSED) return tell("no answer from the server");
-      tell("the server has stopped or was restarted: open the address that it prints");
-      setTimeout(() => { if (source?.readyState === EventSource.CLOSED) connect(); }, AGAIN_MS);
-    });
+    if (answer.status === 205) return location.reload();
+    if (!answer.ok && answer.status !== 304) return tell((await answer.text()).trim());
+    const parts = answer.ok ? await answer.json() : [];
+    heard = Date.now();
+    ahead = Date.parse(answer.headers.get("date")) - heard;
+    version = answer.headers.get("etag");
+    for (const { id, html } of parts) replace(id, html);
+    tell("live");
+    tick();
   }
 
-  // A browser has six connections to a server: a page that nobody sees gives its own back.
-  function follow() {
-    if (!document.hidden) return connect();
-    source?.close();
-    source = null;
+  // A page that nobody sees asks for nothing.
+  async function follow() {
+    clearTimeout(next);
+    if (document.hidden) return;
+    await ask().catch(() => tell("no answer from the server"));
+    clearTimeout(next);
+    next = setTimeout(follow, EVERY_MS);
   }
   document.addEventListener("visibilitychange", follow);
-  follow();
+  next = setTimeout(follow, EVERY_MS);
   setInterval(tick, 1000);
   tick();
 });

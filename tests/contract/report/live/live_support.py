@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
@@ -105,39 +104,42 @@ class Served:
     def status(self, path: str, method: str = "GET", cookie: str | None = None, **headers: str) -> int:
         return self.ask(path, method, cookie, **headers)[0].status
 
-    def events(self, path: str) -> str:
-        """The address of all that a page consists of, and of what changes in it."""
-        found = re.search(r'data-events="([^"]*)" data-since="([0-9a-f]+)', self.ask(path)[1])
-        assert found is not None
-        return f"/{found[1]}?since={found[2]}.0"
+    def parts(self, path: str) -> str:
+        """The address of the parts of a page."""
+        answer, text = self.ask(path)
+        found = re.search(r'data-parts="([^"]*)"', text)
+        assert found is not None, (answer.status, text)
+        return f"/{found[1]}"
 
     @contextmanager
     def following(self, path: str) -> Iterator[Follow]:
         """What is told to a viewer of a page."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.request("GET", self.events(path), headers={"Cookie": self.cookie})
-        answer = connection.getresponse()
-        assert answer.headers["content-type"].startswith("text/event-stream")
-        with contextlib.closing(connection):
-            yield Follow(answer)
+        yield Follow(self, self.parts(path))
 
 
 class Follow:
-    """The events of a page, as they come."""
+    """The parts of a page, asked for again and again."""
 
-    def __init__(self, answer: http.client.HTTPResponse) -> None:
-        self._answer = answer
+    def __init__(self, served: Served, address: str) -> None:
+        self._served, self._address = served, address
+        self._known: dict[str, str] = {}
+        self._parts: list[dict[str, str | None]] = []
 
     def until(self, id: str, text: str | None) -> str:
         """Wait until a part of the page has a text (None: until it is gone); its HTML."""
+        deadline = time.monotonic() + 60
         while True:
-            line = self._answer.readline().decode()
-            assert line, "the server has ended"
-            if line.startswith("data: {"):
-                change = json.loads(line[6:])
-                html = change["html"]
-                if change["id"] == id and (html is None if text is None else text in (html or "")):
+            while self._parts:
+                part = self._parts.pop(0)
+                html = part["html"]
+                if part["id"] == id and (html is None if text is None else text in (html or "")):
                     return html or ""
+            answer, body = self._served.ask(self._address, **self._known)
+            assert answer.status in (200, 304)
+            assert time.monotonic() < deadline
+            self._known = {"If_None_Match": answer.headers["etag"]}
+            self._parts = json.loads(body) if answer.status == 200 else []
+            time.sleep(0 if self._parts else 0.1)
 
 
 @contextmanager

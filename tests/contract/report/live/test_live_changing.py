@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.contract.e2e.e2e_support import logbook
 from tests.contract.report.live.live_support import serving
 from tests.stored import at
 
@@ -65,16 +62,3 @@ def test_ports_that_cannot_be(started: Cli) -> None:
         held.bind(("127.0.0.1", 0))
         held.listen()
         assert started("report", "--json", "--port", str(held.getsockname()[1])).code == 2  # (a port implies --serve)
-
-
-def test_without_the_extra(started: Cli, folder: Path, tmp_path: Path) -> None:
-    """As where the library is not installed, which the server needs."""
-    missing = tmp_path / "missing"
-    missing.mkdir()
-    (missing / "starlette.py").write_text("raise ModuleNotFoundError('none', name='starlette')\n")
-    path = os.pathsep.join(filter(None, (str(missing), os.environ.get("PYTHONPATH"))))
-    done = logbook("report", "--serve", "--json", cwd=folder, env={"PYTHONPATH": path})
-    assert done.returncode == 2
-    error = json.loads(done.stdout)["error"]
-    assert "starlette" in error["message"]
-    assert error["hint"] == "pip install 'logbook-agent[serve]'"

@@ -44,7 +44,7 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
     before = whole(folder)
     for path in (
         "/../moe/logbook.yaml", "/moe/logbook.yaml", "/%2e%2e/x.html", "/moe/logs/..%2f..%2flogbook-01.txt",
-        "/other.html", "/moe/events?since=x", "/moe/logs/MOE-000-02.txt", "/openapi.json",
+        "/other.html", "/other/parts", "/moe/logs/MOE-000-02.txt", "/openapi.json",
     ):  # fmt: skip
         assert served.status(path) == 404, path
     _, page = served.ask("/moe.html")

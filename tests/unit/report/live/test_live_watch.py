@@ -49,8 +49,8 @@ def test_what_is_said_of_a_run() -> None:
 
 def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine that is very busy, or when its process was stopped."""
-    real = Marks._folders
-    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
+    real = Marks._marks
+    monkeypatch.setattr(Marks, "_marks", lambda marks: (time.sleep(0.2), real(marks))[1])
     marks = Marks(Book(folder / "logbooks", "moe"))
     assert marks.have_changed()
     assert started("note", "--title", "One").code == 0

@@ -1,14 +1,12 @@
-"""The pages as they change: what each viewer has not seen yet. `BookFeed` is the page of one logbook, `IndexFeed` the
-index over all."""
+"""The pages as they change: `BookPage` is the page of one logbook, `IndexPage` the index over all."""
 
 from __future__ import annotations
 
 import abc
-import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,6 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
 ASSETS = Path(__file__).parent / "assets"
-# How often is looked for logbooks that were started or are gone (s).
-_LIST_S = 1.0
-# A viewer hears from the server at least so often.
-BEAT_S = 5.0
 # The name of the banner among what has changed.
 NOW = "now"
 
@@ -41,19 +35,17 @@ class Change:
     html: str | None
 
 
-class Feed(abc.ABC):
-    """One page for any number of viewers. While there is none, nothing is read.
+class LivePage(abc.ABC):
+    """One page for any number of viewers. Only what they ask is looked for, once for all who ask meanwhile.
 
     `version` counts all changes; a part that changed twice is sent once, as it is now.
     """
 
     def __init__(self) -> None:
         self._parts: dict[str, Change] = {}
-        self.version = 0
+        self._version = 0
         self._lock = threading.Lock()
-        self._changed = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
-        self.viewers = 0
+        self._looked = float("-inf")
 
     @abc.abstractmethod
     def _look(self) -> None:
@@ -63,59 +55,22 @@ class Feed(abc.ABC):
     def _document(self, live: LiveParts) -> str | None:
         """The whole document; None where there could never be one."""
 
-    async def opened(self, live_of: Callable[[str, int], LiveParts]) -> str | None:
+    def opened(self, live_of: Callable[[str, int], LiveParts]) -> str | None:
         """The document as it is now; None where it could never be read. `live_of` gives what is live in it, for the
         banner and the version."""
-
-        def made() -> str | None:
-            with self._lock:
-                self._look()
-                return self._document(live_of(self._html(NOW), self.version))
-
-        return await asyncio.to_thread(made)
-
-    async def changes(self, since: int) -> AsyncGenerator[list[Change], None]:
-        """The changes since a version, then each further one; an empty list is a sign of life. Ends with its reader."""
-        self.viewers += 1
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._keep_looking())
-        try:
-            while True:
-                changed = self._changed
-                with self._lock:
-                    new = sorted((c for c in self._parts.values() if c.version > since), key=lambda c: c.version)
-                    since = self.version
-                yield new
-                if not new or self._changed is changed:
-                    with_timeout = asyncio.wait_for(changed.wait(), BEAT_S)
-                    try:
-                        await with_timeout
-                    except TimeoutError:
-                        continue
-        finally:
-            self.viewers -= 1
-
-    def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-
-    async def _keep_looking(self) -> None:
-        while self.viewers:
-            if await asyncio.to_thread(self._look_again):
-                changed, self._changed = self._changed, asyncio.Event()
-                changed.set()
-            await asyncio.sleep(LOOK_S)
-
-    def _look_again(self) -> bool:
-        """Look for changes; whether there are some."""
         with self._lock:
-            before = self.version
             self._look()
-            return self.version != before
+            banner = self._parts.get(NOW)
+            return self._document(live_of((banner and banner.html) or "", self._version))
 
-    def _html(self, id: str) -> str:
-        part = self._parts.get(id)
-        return (part.html if part is not None else None) or ""
+    def changes(self, since: int) -> tuple[int, list[Change]]:
+        """The version as it is now, and the changes since another one in their order."""
+        with self._lock:
+            if time.monotonic() - self._looked >= LOOK_S:
+                self._look()
+                self._looked = time.monotonic()
+            new = [change for change in self._parts.values() if change.version > since]
+            return self._version, sorted(new, key=lambda change: change.version)
 
     def _put_all(self, sections: Iterable[PageSection]) -> None:
         """All parts but the banner: others are gone."""
@@ -129,8 +84,8 @@ class Feed(abc.ABC):
     def _put(self, id: str, html: str | None) -> None:
         before = self._parts.get(id)
         if before is None or before.html != html:
-            self.version += 1
-            self._parts[id] = Change(version=self.version, id=id, html=html)
+            self._version += 1
+            self._parts[id] = Change(version=self._version, id=id, html=html)
 
 
 class PagedRun(LiveRun):
@@ -144,7 +99,7 @@ def banner_of(runs: Sequence[LiveRun], series: Sequence[str], trouble: str | Non
     return visible(render_html(ASSETS, "banner.html.j2", {"runs": runs, "series": series, "trouble": trouble}))
 
 
-class BookFeed(Feed):
+class BookPage(LivePage):
     """A logbook for any number of viewers."""
 
     def __init__(
@@ -193,7 +148,7 @@ class BookFeed(Feed):
         return None if self._page is None else "".join(document(self._page, above="/", live=live))
 
 
-class IndexFeed(Feed):
+class IndexPage(LivePage):
     """All logbooks of a root. `follower_of` gives the one who follows a logbook, the same one each time."""
 
     def __init__(self, space: Callable[[], Workspace], follower_of: Callable[[str], Follower]) -> None:
@@ -202,14 +157,12 @@ class IndexFeed(Feed):
         self._workspace = space()
         self._topics: list[str] = []
         self._trouble: str | None = None
-        self._due = float("-inf")
         # By topic: which reading its card is of, the card, and what else the page says of it.
         self._cards: dict[str, tuple[int, PageSection, Findings]] = {}
         self._damaged: list[str] = []
 
     def _look(self) -> None:
-        if time.monotonic() >= self._due:
-            self._list()
+        self._list()
         self._damaged = []
         runs: list[LiveRun] = []
         series: list[str] = []
@@ -235,7 +188,6 @@ class IndexFeed(Feed):
             self._topics, self._trouble = [book.topic for book in space.books()], None
         except Exception as error:  # noqa: BLE001 - as above
             self._trouble = line_of(error, self._workspace)
-        self._due = time.monotonic() + _LIST_S
 
     def _take(self, topic: str, live: LiveBook) -> None:
         """Make the card of a logbook that was read again."""
