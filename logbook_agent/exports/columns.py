@@ -7,7 +7,7 @@ Where a row comes from and what it is worth has fixed names; what experiments na
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -144,8 +144,6 @@ _FIXED: tuple[tuple[str, Type, Callable[[MeasuredRow], Any]], ...] = (
     ("devices_used", "int", lambda r: sum(_used(r)) if len(_used(r)) == len(r.row.devices) > 0 else None),
     ("problems", "text", lambda r: _joined([*map(str, r.run.problems)])),
 )
-# What a table of ours begins with.
-FIRST_COLUMNS = tuple(name for name, *_ in _FIXED[:5])
 _NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, object]]], ...] = (
     ("config", None, lambda r: r.row.config),
     ("metric", "float", lambda r: {n: median(m.samples) for n, m in r.row.metrics.items() if m.samples}),
@@ -158,12 +156,6 @@ _NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, objec
 )
 
 
-def is_column(name: str) -> bool:
-    """Whether a table of ours may have a column by this name."""
-    prefix, dot, _ = name.partition(".")
-    return any(name == fixed for fixed, *_ in _FIXED) or (dot == "." and any(prefix == named for named, *_ in _NAMED))
-
-
 def facts_of(row: MeasuredRow) -> dict[str, Scalar]:
     """What the columns with fixed names say of a row, as far as it is known."""
     return {name: value for name, _, read in _FIXED if (value := read(row)) is not None}
@@ -173,15 +165,10 @@ def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
     """The lines of the table as CSV (RFC 4180), the names first; each ends in CRLF. Numbers are in full precision.
     Unknown is an empty field, empty text is `""`, samples are a list in JSON. A text that a spreadsheet would take for
     a formula has a `'` in front (`neutral_cell`)."""
-    yield csv_head(column.name for column in columns).encode("utf-8", "replace")
+    yield (",".join(csv_cell(column.name) for column in columns) + "\r\n").encode("utf-8", "replace")
     fields = [list(map(_field, column.values)) for column in columns]
     for row in zip(*fields, strict=True):
         yield (",".join(row) + "\r\n").encode()
-
-
-def csv_head(names: Iterable[str]) -> str:
-    """The line of names, with its end."""
-    return ",".join(map(csv_cell, names)) + "\r\n"
 
 
 def _field(value: Any) -> str:

@@ -42,6 +42,7 @@ def export_command(
     form: str = option("--as FORM", f"{', '.join(FORMS)}.", ...),
     out: Text = option("--out PATH", "Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
     curves: bool = flag("--curves", "Export the points of curves instead of rows, one per line: csv, json, parquet."),
+    force: bool = flag("--force", "Replace what is at --out: a file, or a folder that an export made."),
     where: Mapping[str, str] = ONLY_WHERE(read=partial(plain_pairs, name="--where")),
     common: Common,
 ) -> int:
@@ -53,7 +54,8 @@ def export_command(
     space = common.space()
     book = space.book(*entry_ids[:1]).outgoing()
     if curves:
-        return _export_curves(common, book, form, out, entry_ids, is_filtered=bool(where))
+        exclusive({"--curves": True, "--where": bool(where)}, cause="--where selects rows")
+        return _export_curves(common, book, form, out, entry_ids, force=force)
     found = exported(read(space, book), entry_ids=entry_ids, where=where)
     space.warnings += [f"not exported: {message}" for message in found.damaged]
     if not found.rows:
@@ -62,7 +64,7 @@ def export_command(
         _print(found, book, form)
         common.emit("export", None)
         return 0
-    place = place_of(space, book, form, out)
+    place = place_of(space, book, form, out, force=force)
     write(found, book.header, place, points_of(book))
     opens = how_to_open(place, book.topic)
     entries = len({row.entry.id for row in found.rows})
@@ -83,11 +85,8 @@ def export_command(
     return 0
 
 
-def _export_curves(
-    common: Common, book: Book, form: str, out: str | None, ids: Sequence[str], *, is_filtered: bool
-) -> int:
+def _export_curves(common: Common, book: Book, form: str, out: str | None, ids: Sequence[str], *, force: bool) -> int:
     """Export the points of curves in long form."""
-    exclusive({"--curves": True, "--where": is_filtered}, cause="--where selects rows")
     if ENDINGS[form] == "":
         raise UsageError(
             f"--curves cannot be used with --as {form}",
@@ -104,7 +103,7 @@ def _export_curves(
         write_bytes(made)
         common.emit("export", None)
         return 0
-    place = place_of(space, book, form, out, curves=True)
+    place = place_of(space, book, form, out, curves=True, force=force)
     check_replaceable(place)
     place.files.write(place.path, made)
     data = {"as": form, "path": str(place.path)}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.exports.columns import DataColumn, Type, csv_head, csv_lines
+from logbook_agent.exports.columns import DataColumn, Type, csv_lines
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import UsageError
@@ -18,8 +17,6 @@ from logbook_agent.store.book import Book
 
 SCHEMA = "logbook-curves/1"
 _COLUMNS = ("entry", "run", "series", "over", "step", "value", "config")
-# What an earlier export begins with, by its form.
-OPENINGS = {"csv": csv_head(_COLUMNS), "json": json.dumps({"schema": SCHEMA})[:-1]}
 # The curves of a run with their steps and values.
 PointsOf = Callable[[Run], Iterable[tuple[Curve, Sequence[float], Sequence[float]]]]
 
@@ -74,20 +71,10 @@ def stored_curves(found: Findings, points: PointsOf, entry_ids: Sequence[str]) -
 
 def curve_csv(curves: Iterable[StoredCurve]) -> Iterator[bytes]:
     """The table as CSV (RFC 4180), a curve at a time; what is not finite is an empty field."""
-    yield OPENINGS["csv"].encode()
+    yield from csv_lines(curve_columns(()))
     for stored in curves:
-        texts = [
-            DataColumn(name=name, type="text", values=(text,))
-            for name, text in (("entry", stored.run.entry), ("series", stored.curve.name), ("over", stored.curve.over))
-        ]
-        *_, line = csv_lines(texts)
-        entry, rest = line.decode().rstrip("\r\n").split(",", 1)
-        *_, case = csv_lines([DataColumn(name="config", type="text", values=(stored.case,))])
-        before, after = f"{entry},{stored.run.run},{rest},", "," + case.decode()
-        yield "".join(
-            f"{before}{step!r},{value!r}{after}" if math.isfinite(value) else f"{before}{step!r},{after}"
-            for step, value in zip(stored.steps, stored.values, strict=True)
-        ).encode("utf-8", "replace")
+        _, *lines = csv_lines(curve_columns((stored,)))
+        yield b"".join(lines)
 
 
 def curve_columns(curves: Iterable[StoredCurve]) -> list[DataColumn]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.exports.columns import DataColumn, moment
 from logbook_agent.exports.libraries import needed
@@ -15,9 +15,6 @@ from logbook_agent.exports.row_data import SCHEMA
 if TYPE_CHECKING:
     import pandas
     import polars
-
-# Where a Parquet file of ours says so.
-PARQUET_KEY = b"logbook"
 
 
 def to_pandas(columns: Sequence[DataColumn]) -> pandas.DataFrame:
@@ -45,23 +42,11 @@ def parquet(columns: Sequence[DataColumn]) -> bytes:
     pq = needed("pyarrow.parquet", extra="parquet", what="logbook export --as parquet")
     types = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
     types |= {"time": pa.timestamp("us", tz="UTC"), "samples": pa.list_(pa.float64())}
-    schema = pa.schema(
-        [(c.name, types[c.type]) for c in columns], metadata={PARQUET_KEY: json.dumps({"schema": SCHEMA})}
-    )
+    schema = pa.schema([(c.name, types[c.type]) for c in columns], metadata={"logbook": json.dumps({"schema": SCHEMA})})
     table = pa.table([pa.array(_values(c), type=types[c.type]) for c in columns], schema=schema)
     sink = io.BytesIO()
     pq.write_table(table, sink)
     return sink.getvalue()
-
-
-def is_ours(file: BinaryIO) -> bool:
-    """Whether a Parquet file is one that `parquet` made."""
-    pq = needed("pyarrow.parquet", extra="parquet", what="logbook export --as parquet")
-    pa = needed("pyarrow", extra="parquet", what="logbook export --as parquet")
-    try:
-        return PARQUET_KEY in (pq.read_schema(file).metadata or {})
-    except pa.ArrowException:
-        return False
 
 
 def _values(column: DataColumn) -> list[Any]:

@@ -14,8 +14,6 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 
 SCHEMA = "logbook-rows/1"
-# What such a document begins with.
-OPENING = f'{{"schema": "{SCHEMA}"'
 
 
 def row_data(row: MeasuredRow) -> dict[str, object]:
@@ -73,7 +71,7 @@ def _provenance(row: MeasuredRow) -> dict[str, object]:
 
 def json_pieces(found: Exported, header: Header) -> Iterator[bytes]:
     """The rows as one JSON document, a row on each line."""
-    yield f"{OPENING},\n".encode()
+    yield f'{{"schema": "{SCHEMA}",\n'.encode()
     logbook = {"topic": header.topic, "prefix": header.prefix, "title": header.title, "goal": header.goal}
     yield f'"logbook": {_text({**logbook, "metrics": [encode(m) for m in header.metrics]})},\n'.encode()
     yield f'"left_out": {_text(left_out(found))},\n"rows": [\n'.encode()

@@ -1,4 +1,4 @@
-"""Exports: written whole or not at all, never over something that is not one; every row, and every number and text."""
+"""Exports: written whole or not at all, over nothing without `--force`; every row, and every number and text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,43 +25,28 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
-def test_an_export_replaces_an_earlier_one_and_nothing_else(filled: Cli, folder: Path, form: str) -> None:
+def test_an_existing_path_needs_force(filled: Cli, folder: Path, form: str) -> None:
     words = ["export", "--as", form, "--out", f"rows.{form}"]
     first = filled(*words)
     assert first.code == 0, first.err
     assert f"{folder}/rows.{form}" in first.out
     before = (folder / f"rows.{form}").read_bytes()
-    assert filled(*words).code == 0
+    (folder / f"rows.{form}").write_bytes(b"theirs")
+    answer = filled(*words)
+    assert (answer.code, f"{folder}/rows.{form}" in answer.err, "--force" in answer.err) == (2, True, True)
+    assert (folder / f"rows.{form}").read_bytes() == b"theirs"
+    assert filled(*words, "--force").code == 0
     assert (folder / f"rows.{form}").read_bytes() == before
-    # With a column of somebody's, and by none of ours.
-    more = [before.replace(b"\r\n", b",mine\r\n")]
-    for theirs in (b"", b"a,b\r\n1,2\r\n", b"{}", b"PAR1", b"x" * 2**18, *(more if form == "csv" else ())):
-        (folder / "theirs").write_bytes(theirs)
-        answer = filled("export", "--as", form, "--out", "theirs")
-        assert (answer.code, f"{folder}/theirs" in answer.err) == (2, True)
-        assert (folder / "theirs").read_bytes() == theirs
     (folder / "link").symlink_to(f"rows.{form}")
-    assert filled("export", "--as", form, "--out", "link").code == 2
-    assert names(folder) == ["link", "logbooks", f"rows.{form}", "theirs"]
+    assert filled("export", "--as", form, "--out", "link", "--force").code == 2
+    assert names(folder) == ["link", "logbooks", f"rows.{form}"]
 
 
-@pytest.mark.parametrize(
-    "saved",
-    [
-        lambda data: data.replace(b"\r\n", b"\n"),
-        lambda data: data.replace(b",", b";"),
-    ],
-    ids=["ends of lines", "semicolons"],
-)
-def test_a_table_that_another_program_saved_is_not_replaced(
-    filled: Cli, folder: Path, saved: Callable[[bytes], bytes]
-) -> None:
-    assert filled("export", "--as", "csv", "--out", "rows.csv").code == 0
-    path = folder / "rows.csv"
-    path.write_bytes(saved(path.read_bytes()))
-    before = path.read_bytes()
-    assert filled("export", "--as", "csv", "--out", "rows.csv").code == 2
-    assert path.read_bytes() == before
+def test_force_deletes_no_folder_that_no_export_made(filled: Cli, folder: Path) -> None:
+    (folder / "theirs").mkdir()
+    (folder / "theirs/file").write_text("x")
+    assert filled("export", "--as", "mlflow", "--out", "theirs", "--force").code == 2
+    assert names(folder / "theirs") == ["file"]
 
 
 def test_without_a_path_it_lies_beside_the_records_where_git_ignores_it(filled: Cli, folder: Path) -> None:
@@ -104,7 +88,7 @@ def test_stdout(filled: Cli) -> None:
 
 def test_a_file_that_fails_half_way_leaves_what_was_there(filled: Cli, folder: Path) -> None:
     """As on a disk that is full: no file may grow beyond a kilobyte."""
-    words = ["export", "--as", "csv", "--out", "rows.csv"]
+    words = ["export", "--as", "csv", "--out", "rows.csv", "--force"]
     assert filled(*words).code == 0
     before = (folder / "rows.csv").read_bytes()
     assert len(before) > 1024

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
-from logbook_agent.model.errors import Taken
+from logbook_agent.exports.place import ExportPlace, building
 from logbook_agent.store.folder import Folder
 
 pytestmark = pytest.mark.slow
@@ -23,35 +22,9 @@ def names(folder: Path) -> list[str]:
 
 
 def fill(place: ExportPlace, **files: str) -> None:
-    check_replaceable(place)
     with building(place) as made:
         for name, text in files.items():
             (made / name).write_text(text)
-
-
-def test_a_folder_is_replaced_as_long_as_nobody_touched_it(tmp_path: Path) -> None:
-    place = ExportPlace(form="mlflow", path=tmp_path / "out", files=Folder(tmp_path))
-    place.path.mkdir()
-    fill(place, a="1", b="2")
-    assert names(place.path) == ["a", "b", MANIFEST]
-    fill(place, a="3")
-    assert names(place.path) == ["a", MANIFEST]
-    assert names(tmp_path) == ["out"]
-    for change in (
-        lambda: (place.path / "theirs").write_text("x"),
-        lambda: (place.path / "a").write_text("4"),
-        lambda: (place.path / "a").unlink(),
-        lambda: (place.path / MANIFEST).unlink(),
-        lambda: (place.path / "link").symlink_to("a"),
-    ):
-        change()
-        with pytest.raises(Taken, match="is not an unchanged earlier mlflow export"):
-            check_replaceable(place)
-        for path in place.path.iterdir():
-            path.unlink()
-        fill(place, a="3")
-    with pytest.raises(Taken):
-        check_replaceable(ExportPlace(form="trackio", path=place.path, files=Folder(tmp_path)))
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> None:
