@@ -106,14 +106,20 @@ def with_unit(values: Sequence[float], unit: str | None, metric: str) -> tuple[l
     return [format_value(value, decimals=known(metric).decimals) for value in values], unit
 
 
+# From here on, a float cannot hold every whole number.
+_MOST_FIXED = 1e15
+
+
 def _formatted(value: float | None, decimals: int | None) -> str:
     if value is None:
         return "?"
-    if decimals is not None and (value == 0 or abs(value) >= 10.0 ** (2 - decimals)):
-        return f"{value:,.{decimals}f}"
-    if isinstance(value, int) or (abs(value) < 1e15 and value == int(value)):
-        return f"{int(value):,}"
     magnitude = abs(value)
+    if isinstance(value, float) and not magnitude < _MOST_FIXED:
+        return f"{value:.3e}"
+    if decimals is not None and (value == 0 or magnitude >= 10.0 ** (2 - decimals)):
+        return f"{value:,.{decimals}f}"
+    if isinstance(value, int) or value == int(value):
+        return f"{int(value):,}"
     if magnitude >= 1000:
         return f"{value:,.1f}"
     if magnitude >= 1e-3:

@@ -35,3 +35,10 @@ def test_without_a_declared_unit_nothing_is_ranked(cli: Cli, folder: Path) -> No
 def test_entries_in_two_units_are_not_ranked_against_each_other(cli: Cli, folder: Path) -> None:
     measured(cli, folder, "lat:min", "apart")
     assert cli("status", "--json").data["best"] == []
+
+
+def test_a_number_beyond_what_a_float_can_count_is_short(cli: Cli) -> None:
+    assert cli("start", "loss", "--prefix", "LOSS", "--metric", "loss:min").code == 0
+    assert cli("run", "--", "echo", "METRIC loss=1e300").code == 0
+    [entry] = cli("list", "--json").data
+    assert entry["result"].endswith("1.000e+300")
