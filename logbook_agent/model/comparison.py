@@ -23,8 +23,9 @@ FEWEST_PAIRS = 8
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
 CODE_AXIS, CASE_AXIS = "code", "case"
-# Axes whose values are versions of the code.
-OF_CODE = (CODE_AXIS, "commit")
+# What names the code of a run. Axes whose values are versions of the code.
+COMMIT = "commit"
+OF_CODE = (CODE_AXIS, COMMIT)
 _CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.contract.campaign.ab_entry_support import Git
 from tests.contract.findings.kept import once
 from tests.stored import at
 
@@ -234,3 +235,18 @@ def test_every_reader_takes_the_median_of_the_same_runs(cli: Cli, folder: Path) 
     assert f"{of_table[0]:.3f}"[:4] in (folder / "note.md").read_text().partition(">")[2]
     cli("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "r")
     assert cli("baseline", "--json").data["baseline"]["numbers"][0]["metrics"]["tflops"] == pytest.approx(of_table[0])
+
+
+def test_code_as_the_axis_of_plain_runs_is_their_commit(bench: Cli, folder: Path, git: Git) -> None:
+    for text in (BENCH, f"{BENCH} # again"):
+        (folder / "bench.sh").write_text(text)
+        git("add", "-A")
+        git("commit", "-q", "-m", "A version")
+        measure(bench, "none", "--title" if text == BENCH else "--continues", "A" if text == BENCH else "MOE-000")
+    commits = [git("rev-parse", "--short=9", name).strip() for name in ("HEAD~1", "HEAD")]
+    for axis in ("code", "commit"):
+        shown = bench("compare", "MOE-000", "MOE-001", "--axis", axis)
+        assert f"to settle it: logbook ab --code {' '.join(commits)} --like MOE-000/1" in shown.out
+    refused = bench("compare", "MOE-000", "MOE-001", "--axis", "nope", "--json")
+    assert refused.error["hint"] == "choose one of them: --axis commit"
+    assert bench("compare", "MOE-000", "MOE-001", *refused.error["hint"].split()[-2:]).code == 0
