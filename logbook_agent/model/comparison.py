@@ -91,12 +91,6 @@ class Design:
         left = self.budget_pairs - block * BLOCK_PAIRS if self.fixed else BLOCK_PAIRS
         return block_orders(f"{self.seed}{copy} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
 
-    def finished_blocks(self, pairs: int) -> int:
-        """How many blocks so many pairs finish; a fixed number of pairs finishes all at once, when it is made."""
-        if self.fixed:
-            return -(-pairs // BLOCK_PAIRS) if pairs >= self.budget_pairs else 0
-        return pairs // BLOCK_PAIRS
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluator:
