@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator
 
 from logbook_agent.doctor.survey import DOCTOR_FIX, Survey
+from logbook_agent.findings.advice import ab_more, sweep_more
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
@@ -105,17 +106,17 @@ def check_detached(survey: Survey) -> Iterator[Trouble]:
         if series.is_held() or series.has(FINAL):
             continue
         with contextlib.suppress(StoreError):
-            again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
+            mend = f"to run the rest: {_again(book, entry_id)}; {DOCTOR_FIX} removes this folder with its messages"
             yield Trouble("warning", "series", series.folder, message, mend, survey.removing(series.folder))
 
 
 def _again(book: Book, entry_id: str) -> str:
     """The command that makes the remaining runs of a series."""
-    if book.entry(entry_id).recipe is not None:
-        return f"logbook sweep --id {entry_id} --detach"
-    return f"its command again, with --id {entry_id} --detach"
+    entry = book.entry(entry_id)
+    if entry.recipe is not None:
+        return sweep_more(entry_id, "--detach")
+    return f"{ab_more(entry_id)} --detach" if entry.comparison is not None else f"the same again, in {entry_id}"
 
 
 def _without_end(survey: Survey, spool: Spool) -> str:
