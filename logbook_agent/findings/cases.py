@@ -65,7 +65,7 @@ def cases(*records: Record) -> list[Case]:
     runs = [
         (record.id, status.discarded_as or status.state, status.run) for record in records for status in record.runs
     ]
-    names = code_names([run.code for *_, run in runs])
+    names = code_names([run for *_, run in runs])
     shuffled = {r.id for r in records if r.entry.recipe is not None and r.entry.recipe.seed is not None}
     accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
     return [
@@ -128,22 +128,34 @@ def without_mended(record: Record) -> Record:
     )
 
 
-def code_names(codes: Sequence[Code | None]) -> list[str | None]:
+def code_names(runs: Sequence[Run]) -> list[str | None]:
     """`3357f54a5`, or `3357f54a5+a1b2c3d` with the digest of uncommitted changes; one name for one code.
 
     Code is HEAD's tree and the diff, both without the logbook root, so that commits of entries alone do not
     change it. Untracked files stand apart: that a command names one makes it no other code. Where it does, the
-    tree is known by the commit alone. None: the code was not identified.
+    tree is known by the commit alone. Where code is compared, any file tells two sides apart. None: the code was not
+    identified.
     """
     found: dict[object, str] = {}
-    # Without untracked files the identity is that of tree and diff: these say which commits are alike.
-    for code in sorted((c for c in codes if c is not None), key=lambda c: bool(c.untracked)):
-        if code.key is not None and code.commit is not None:
-            place = (code.commit, code.diff_sha256)
-            name = found.get(code.key) or found.get(place) or _name(code.commit, code.diff_sha256)
-            found.setdefault(code.key, name)
-            found.setdefault(place, name)
-    return [None if code is None or code.key is None else found.get(code.key) for code in codes]
+    names: dict[int, str] = {}
+    # A commit that holds the code names it before changes that one did not hold yet. Without untracked files the
+    # identity is that of tree and diff: these say which commits are alike.
+    known = [run for run in runs if run.code is not None and run.code.key is not None]
+    for run in sorted(known, key=lambda run: _is_changed(run.code)):
+        code = run.code
+        if code is None or code.commit is None:
+            continue
+        is_side = run.part is not None and CODE_AXIS in run.config
+        same = [(code.commit, code.diff_sha256), ("identity", code.identity), *([] if is_side else [("key", code.key)])]
+        name = next(filter(None, map(found.get, same)), None) or _name(code.commit, code.diff_sha256)
+        names[id(run)] = name
+        for one in same:
+            found.setdefault(one, name)
+    return [names.get(id(run)) for run in runs]
+
+
+def _is_changed(code: Code | None) -> tuple[bool, bool]:
+    return code is None or bool(code.untracked), code is None or bool(code.diff_sha256)
 
 
 def _name(commit: str, diff_sha256: str | None) -> str:

@@ -102,8 +102,8 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     axis = asked.axis or _free_name(rows)
     if asked.axis is None:
         rows = _named(axis, asked.references, rows)
-    if axis == CODE_AXIS and not any(CODE_AXIS in case.row.config for side in rows for case in side):
-        # Rows that were not measured for an A/B of code name theirs by its commit.
+    if axis == CODE_AXIS and not all(CODE_AXIS in case.row.config for side in rows for case in side):
+        # Rows that no A/B of code measured name theirs by its commit.
         axis = COMMIT
     # A row that two references hold is one row.
     every = list({id(case): case for side in rows for case in side}.values())
