@@ -7,7 +7,6 @@ import functools
 from collections.abc import Iterator
 
 from logbook_agent.doctor.survey import DOCTOR_FIX, Survey
-from logbook_agent.findings.advice import ab_more, sweep_more
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
@@ -114,9 +113,9 @@ def check_detached(survey: Survey) -> Iterator[Trouble]:
 def _again(book: Book, entry_id: str) -> str:
     """The command that makes the remaining runs of a series."""
     entry = book.entry(entry_id)
-    if entry.recipe is not None:
-        return sweep_more(entry_id, "--detach")
-    return f"{ab_more(entry_id)} --detach" if entry.comparison is not None else f"the same again, in {entry_id}"
+    if entry.recipe is None and entry.comparison is None:
+        return f"its command again, in {entry_id}"
+    return f"logbook {'ab' if entry.recipe is None else 'sweep'} --id {entry_id} --detach"
 
 
 def _without_end(survey: Survey, spool: Spool) -> str:
