@@ -24,7 +24,7 @@ from logbook_agent.model.comparison import (
     code_hash,
     code_typed,
 )
-from logbook_agent.model.entry import entry_of, parse_id
+from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, Gate, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, is_own
 from logbook_agent.model.run import Exit, Run
@@ -52,32 +52,31 @@ def go_on(records: Records, answer: Answer) -> Continuation:
     """How to go on with a comparison, for every reader: what mends a side that failed, a decision on a label, or as
     many pairs as would probably do."""
     entry, lacks = records.entry(answer.entry), needed(answer)
-    recipe, stated = entry.recipe, entry.comparison
+    stated = entry.comparison
     if answer.failure is not None:
         return _retry(records, answer, answer.failure[0])
     what: str = lacks.what if lacks is not None else ""
-    if what == "decision" and lacks is not None:
+    if lacks is not None and what == "decision":
         command = _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
         return Continuation(command=command, lacks=what)
     # Before the first pair, the usual budget.
     pairs = BUDGET_PAIRS if lacks is None else int(lacks.pairs) if math.isfinite(lacks.pairs) else 0
-    if not pairs:
-        return Continuation(lacks=what)
-    if recipe is not None:
-        explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
-        if explored:
-            return Continuation(
-                command=sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}"), lacks=what, pairs=pairs
-            )
-        sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
-        command = sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
-        return Continuation(command=command, lacks=what, pairs=pairs)
-    if stated is None or not _has_command(stated):
+    if pairs and entry.recipe is not None:
+        return Continuation(command=_sweep_on(records, answer, entry.recipe, pairs), lacks=what, pairs=pairs)
+    if not pairs or stated is None or not _has_command(stated):
         return Continuation(lacks=what)
     left = stated.design.budget_pairs - answer.pairs
     is_over = stated.design.fixed and left <= 0
     command = ab_again(answer.entry, stated, None if lacks is None or pairs <= left else pairs, is_over=is_over)
     return Continuation(command=command, lacks="entry" if is_over else what, pairs=max(pairs, left))
+
+
+def _sweep_on(records: Records, answer: Answer, recipe: RecipeUse, pairs: int) -> str:
+    """What to type for more pairs of a sweep: of its best case, else of all cases in a sweep of its own."""
+    if any(run.label == COMPARISON for run in records.runs(answer.entry)):
+        return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
+    sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
+    return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
 
 
 def replicate(records: Records, answer: Answer, now: datetime) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import sentinels
 from logbook_agent.model.load import contention_of, is_busy
@@ -138,24 +137,15 @@ def code_names(runs: Sequence[Run]) -> list[str | None]:
     """
     found: dict[object, str] = {}
     names: dict[int, str] = {}
+    known = [(run, code, code.commit) for run in runs if (code := run.code) is not None and code.key and code.commit]
     # A commit that holds the code names it before changes that one did not hold yet. Without untracked files the
     # identity is that of tree and diff: these say which commits are alike.
-    known = [run for run in runs if run.code is not None and run.code.key is not None]
-    for run in sorted(known, key=lambda run: _is_changed(run.code)):
-        code = run.code
-        if code is None or code.commit is None:
-            continue
+    for run, code, commit in sorted(known, key=lambda one: (bool(one[1].untracked), bool(one[1].diff_sha256))):
         is_side = run.part is not None and CODE_AXIS in run.config
-        same = [(code.commit, code.diff_sha256), ("identity", code.identity), *([] if is_side else [("key", code.key)])]
-        name = next(filter(None, map(found.get, same)), None) or _name(code.commit, code.diff_sha256)
-        names[id(run)] = name
-        for one in same:
-            found.setdefault(one, name)
+        same = [(commit, code.diff_sha256), ("identity", code.identity), *([] if is_side else [("key", code.key)])]
+        names[id(run)] = next(filter(None, map(found.get, same)), None) or _name(commit, code.diff_sha256)
+        found = dict.fromkeys(same, names[id(run)]) | found
     return [names.get(id(run)) for run in runs]
-
-
-def _is_changed(code: Code | None) -> tuple[bool, bool]:
-    return code is None or bool(code.untracked), code is None or bool(code.diff_sha256)
 
 
 def _name(commit: str, diff_sha256: str | None) -> str:
