@@ -197,7 +197,8 @@ class PairJudge:
         """What is said where a request to stop, or a spent budget, ended it."""
         if self._series.is_interrupted and self.answer is not None and self.answer.is_settled:
             return f"interrupted after {counted(self.pairs, 'pair')}; the question is settled"
-        return self._series.rest(self.pairs, self._budget_text, self.way().command, what="pairs")
+        again = self.way().command or (ab_more(self._id) if self.stated.run is not None else "")
+        return self._series.rest(self.pairs, self._budget_text, again, what="pairs")
 
     def way(self) -> Continuation:
         """How to go on, as far as would settle it; nothing for `ci`, which measures afresh."""
