@@ -255,7 +255,7 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     assert (process.returncode, "Traceback" in err) == (130, False)
     first = out.splitlines()[0]
     assert first.startswith("MOE-000: 1 pair; stopped: interrupted ")
-    assert first.endswith(": logbook ab --id MOE-000")
+    assert first.endswith(": logbook ab --like MOE-000")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
     answer = ready("ab", "--id", "MOE-000", "--max-pairs", "9", "--json")
     assert answer.code == 0, answer.err
