@@ -114,13 +114,15 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
 
 
 def _warned(found: Findings, kept: str) -> list[str]:
-    """That the code of an entry is kept, though its comparison says that it is worse, or that it failed."""
+    """That the code of an entry is kept, though its comparison says that it is worse, that it failed, or nothing
+    yet."""
     answer = found.comparisons.answer_of(kept)
     if answer is None:
         return []
     worse = [sentence(answer, f) for f in answer.goals if f.outcome is Outcome.WORSE]
     failed = [f"{side} failed: {next(iter(why))}" for side, why in answer.failed.items() if why]
-    return [f"{kept} is kept, though {why}" for why in (*worse, *failed)[:1]]
+    unsettled = [] if answer.is_settled else answer.reasons
+    return [f"{kept} is kept, though {why}" for why in (*worse, *failed, *unsettled)[:1]]
 
 
 def _check(record: Record, request: DecisionRequest) -> None:

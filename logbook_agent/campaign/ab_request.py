@@ -28,6 +28,7 @@ from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.record import SETUP
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
+from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
@@ -97,9 +98,16 @@ class Sides:
 
 
 def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple[Command, ...]:
-    """The command of the shell that prepares the folder of a run, if there is one."""
+    """The command of the shell that prepares the folder of a run, if there is one. Raises UsageError where the run is
+    made elsewhere."""
     if request.setup is None:
         return ()
+    if run.on is not None and executor_named_by(workspace, run.on) is not None:
+        raise UsageError(
+            f"--setup and --on {run.on} cannot be used together",
+            cause=f"what a setup builds in a folder of this machine does not come along to {run.on}",
+            hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
+        )
     plain = dataclasses.replace(run, read=None, timeout_s=None, stall_s=None)
     return (prepared(workspace, plain, [request.setup], SETUP, shell=True),)  # noqa: S604 - as typed
 

@@ -64,6 +64,8 @@ def sides_of_codes(
             display.progress(f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}")
         sides = list(zip(codes, trees, facts, strict=True))
         known = _named_before(book, request)
+        if stated is None:
+            _say_moved(checkout, codes, known, display)
         labels = tuple(_label(checkout, code, tree.commit, found.code.identity, known) for code, tree, found in sides)
         labels = stated.question.values if stated is not None else labels
         configs = {label: {CODE_AXIS: label} for label in labels}
@@ -107,6 +109,18 @@ def _named_before(book: Book, request: AbRequest) -> dict[str, str]:
     like = _like(book, request)
     values = like.question.values if like is not None and like.question.axis == CODE_AXIS else ()
     return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
+
+
+def _say_moved(checkout: Checkout, codes: Sequence[str], known: Mapping[str, str], display: Display) -> None:
+    """Name the branches that are another commit now than the one that is compared again."""
+    names = [code_name(known.get(code, code)) for code in codes]
+    for code, name in zip(codes, names, strict=True):
+        now = checkout.commit_of(name) if code in known else None
+        if now is not None and not now.startswith(code):
+            typed = " ".join(names)
+            display.progress(
+                f"{name} has moved on; this compares {code}, as before; for {now[:COMMIT_CHARS]}: --code {typed}"
+            )
 
 
 def _label(checkout: Checkout, code: str, commit: str, identity: str | None, known: Mapping[str, str]) -> str:

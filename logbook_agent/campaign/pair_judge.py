@@ -9,15 +9,7 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import (
-    ab_afresh,
-    ab_more,
-    ab_retry,
-    is_commit,
-    other_evaluator,
-    other_setup,
-    pairs_to_add,
-)
+from logbook_agent.findings.advice import Continuation, ab_afresh, ab_more, go_on, is_commit, other_evaluator
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
@@ -26,7 +18,7 @@ from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
-from logbook_agent.model.record import SETUP, run_state
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
 from logbook_agent.running.run_budget import check_budget
@@ -122,7 +114,7 @@ class PairJudge:
             return None
         if time.monotonic() - self._began + median(self._durations_s) <= limit_s:
             return None
-        more = "" if answer.is_settled else self._to_continue()
+        more = "" if answer.is_settled else self._to_continue(answer)
         why = f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
         return PairsEnd(stop=Stop.TIME, why=why)
 
@@ -180,27 +172,24 @@ class PairJudge:
         checkout of its `side` has not, and git does not hold."""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
         tail = tail or tuple(filter(None, [run.last_words]))
-        stated = self.stated
-        is_typed = self._request.sweep is None and stated.run is not None and not stated.run.in_process
-        # The recorded code fails again: --id would return to it.
-        again = self.again()
-        if is_typed:
-            record = self._book.record(self._id)
-            again = ab_afresh(self._id, new=False) if self.pairs else ab_retry(record, stated)
-        more = [f"fix that, then continue: {again}"] if again else []
-        if is_typed and side and is_commit(stated, side):
+        way, stated = self.way(), self.stated
+        more = [f"fix that, then continue: {way.command}"] if way.command else []
+        if way.lacks == "report":
+            more = [f"{way.first}; what it prints: {way.command}"]
+        elif way.first and is_commit(stated, side):
             turned = other_evaluator(self._id, stated) if side == stated.question.base else ""
             more = [f"{side} is a commit, which fails again: compare another one"]
             more[0] += f", or measure both with the files of the other side: {turned}" if turned else ""
             more.append(f"to give it up: logbook discard {self._id} --why TEXT")
-        if is_typed and lacks:
+        elif way.first:
+            more = [way.first]
+        if lacks and self._request.sweep is None:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
-            built = ab_more(self._id) if self._request.run.entry_id is not None else again
+            is_by_id = self._request.run.entry_id is not None
+            built = ab_more(self._id) if is_by_id else ab_afresh(self._id, new=False)
             more = [f"{what}; if the command needs it: {built} --setup 'COMMAND THAT MAKES IT'", *more]
-        if which == SETUP:
-            more.append(f"or go on with a setup that works on every side: {other_setup(self._id)}")
         how = how or f"{run_state(run, self._book.life)}{_code(run)}"
         return "\n".join([f"run {run.run}, {which}: {how}", *(f"  {line}" for line in tail), *more])
 
@@ -208,27 +197,32 @@ class PairJudge:
         """What is said where a request to stop, or a spent budget, ended it."""
         if self._series.is_interrupted and self.answer is not None and self.answer.is_settled:
             return f"interrupted after {counted(self.pairs, 'pair')}; the question is settled"
-        return self._series.rest(self.pairs, self._budget_text, self.again(), what="pairs")
+        again = self.way().command or (ab_more(self._id) if self.stated.run is not None else "")
+        return self._series.rest(self.pairs, self._budget_text, again, what="pairs")
 
-    def again(self, more: int | None = None) -> str:
-        """What continues, with so many pairs `more`; empty for `ci`, which measures afresh."""
-        run = self.stated.run
-        if self._request.sweep is not None:
-            return self._request.sweep + (f" --set confirm={self.budget + more}" if more else "")
+    def way(self) -> Continuation:
+        """How to go on, as far as would settle it; nothing for `ci`, which measures afresh."""
+        run, answer = self.stated.run, self._comparisons.answer_with(self._book.record(self._id))
         if run is not None and run.in_process:
-            return "ab(book, ...) with the same functions"
-        return ab_more(self._id, more) if run is not None else ""
+            return Continuation(command="ab(book, ...) with the same functions")
+        if answer is None or (run is None and self._request.sweep is None):
+            return Continuation()
+        way = go_on(self._book, answer)
+        if self._request.sweep is None:
+            return way
+        more = f" --set confirm={self.budget + way.pairs}" if way.pairs and self.pairs >= self.budget else ""
+        return Continuation(command=self._request.sweep + more)
 
-    def _to_continue(self, answer: Answer | None = None) -> str:
-        """What goes on; with an open `answer`, as far as would settle it."""
-        goals = answer.goals if answer is not None else ()
-        if answer is not None and all(not words.is_practical(f) for f in goals if f.lacks_pairs):
+    def _to_continue(self, answer: Answer) -> str:
+        """What goes on; what the answer needs, where no practical number of pairs would do."""
+        goals = answer.goals
+        if all(not words.is_practical(f) for f in goals if f.lacks_pairs):
             return f"; it needs {next((words.to_settle(answer, f) for f in goals if not f.is_settled), '')}"
         try:
             check_budget(self._series.workspace, self._book)
         except BudgetSpent as error:
             return f"; {error.said}: {error.hint}"
-        again = self.again(pairs_to_add(answer) if answer is not None else None)
+        again = self.way().command
         return f"; to continue: {again}" if again else ""
 
     @property

@@ -123,7 +123,7 @@ class Pairs:
                     self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(run, how))
         except CodeChanged as error:
             self._leave_out(error.message)
-            why = error.message + (f"; {error.hint}" if judge.again() else "")
+            why = error.message + (f"; {error.hint}" if judge.way().command else "")
             self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=why)
         if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
             self._ended = PairsEnd(stop=Stop.INTERRUPTED, why=judge.rest())

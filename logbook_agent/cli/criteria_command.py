@@ -29,7 +29,7 @@ from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Computed
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import branch_of, repository_of
+from logbook_agent.store.repository import branch_of, commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
 
 _NONE = "no stop criteria; to add one: logbook criteria --help"
@@ -111,7 +111,7 @@ def criteria_command(
     book = space.book()
     change = replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
-    thread = read(space, book, naming(space, book))
+    thread = read(space, book, naming(space, book), partial(commit_of, space.cwd))
     stated, data = criteria(thread.header), criteria_data(book, thread)
     lines = [
         f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"

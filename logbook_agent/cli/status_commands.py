@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from logbook_agent.cli.declared import number, option
@@ -12,6 +13,7 @@ from logbook_agent.entries.overview import overview
 from logbook_agent.findings.opening import does
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.store.repository import commit_of
 from logbook_agent.store.workspace import naming
 
 
@@ -38,7 +40,7 @@ def status_command(
         from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
 
         summarise(space, book, summary)
-    found = read(space, book, naming(space, book))
+    found = read(space, book, naming(space, book), partial(commit_of, space.cwd))
 
     def size(answer: StatusAnswer) -> int:
         text = json_answer("status", answer, space.warnings) if common.as_json else clean(status_text(answer))

@@ -105,17 +105,17 @@ def check_detached(survey: Survey) -> Iterator[Trouble]:
         if series.is_held() or series.has(FINAL):
             continue
         with contextlib.suppress(StoreError):
-            again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
+            mend = f"to run the rest: {_again(book, entry_id)}; {DOCTOR_FIX} removes this folder with its messages"
             yield Trouble("warning", "series", series.folder, message, mend, survey.removing(series.folder))
 
 
 def _again(book: Book, entry_id: str) -> str:
     """The command that makes the remaining runs of a series."""
-    if book.entry(entry_id).recipe is not None:
-        return f"logbook sweep --id {entry_id} --detach"
-    return f"its command again, with --id {entry_id} --detach"
+    entry = book.entry(entry_id)
+    if entry.recipe is None and entry.comparison is None:
+        return f"its command again, in {entry_id}"
+    return f"logbook {'ab' if entry.recipe is None else 'sweep'} --id {entry_id} --detach"
 
 
 def _without_end(survey: Survey, spool: Spool) -> str:

@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from logbook_agent.findings.cases import typed_env
@@ -23,10 +24,10 @@ from logbook_agent.model.comparison import (
     code_hash,
     code_typed,
 )
-from logbook_agent.model.entry import entry_of, parse_id
-from logbook_agent.model.gates import SAME
-from logbook_agent.model.record import COMPARISON, SETUP, Record
-from logbook_agent.model.run import Exit
+from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
+from logbook_agent.model.gates import SAME, Gate, values_of
+from logbook_agent.model.record import COMPARISON, SETUP, Record, is_own
+from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
 from logbook_agent.text.lists import axis_option
@@ -34,33 +35,48 @@ from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, sweep_command
 
 
-def pairs_to_add(answer: Answer) -> int:
-    """How many more pairs of each case would probably settle a comparison; the usual budget before its first pair, 0
-    where no number would."""
-    lacks = needed(answer)
-    if lacks is None:
-        return BUDGET_PAIRS
-    return int(lacks.pairs) if math.isfinite(lacks.pairs) else 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """How to go on with a comparison: `command` is what to type, which makes up to so many `pairs`; empty where nothing
+    helps. `lacks` is the kind of what the comparison lacks: `Lacks.what`; `entry`: pairs of another entry, as those of
+    this one are judged once; `report`: a gate asks for what no run reports; `commit` or `run`: a side that passes.
+    `first` is what somebody has to do or to decide before."""
+
+    command: str = ""
+    lacks: str = ""
+    pairs: int = 0
+    first: str = ""
 
 
-def go_on(records: Records, answer: Answer) -> str:
-    """What to type to settle a comparison: pairs, as many as would probably do, or a decision on a label; empty where
-    neither would."""
-    lacks, pairs, entry = needed(answer), pairs_to_add(answer), records.entry(answer.entry)
-    recipe, stated = entry.recipe, entry.comparison
-    if lacks is not None and lacks.what == "decision":
-        return _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
-    if not pairs:
-        return ""
-    if recipe is not None:
-        explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
-        if explored:
-            return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
-        sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
-        return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
-    if stated is None or not _has_command(stated):
-        return ""
-    return ab_again(answer.entry, stated, pairs if lacks is not None else None)
+def go_on(records: Records, answer: Answer) -> Continuation:
+    """How to go on with a comparison, for every reader: what mends a side that failed, a decision on a label, or as
+    many pairs as would probably do."""
+    entry, lacks = records.entry(answer.entry), needed(answer)
+    stated = entry.comparison
+    if answer.failure is not None:
+        return _retry(records, answer, answer.failure[0])
+    what: str = lacks.what if lacks is not None else ""
+    if lacks is not None and what == "decision":
+        command = _line(f"logbook edit {answer.entry}", command_line(["--gate", f"{SAME} {lacks.name}"]))
+        return Continuation(command=command, lacks=what)
+    # Before the first pair, the usual budget.
+    pairs = BUDGET_PAIRS if lacks is None else int(lacks.pairs) if math.isfinite(lacks.pairs) else 0
+    if pairs and entry.recipe is not None:
+        return Continuation(command=_sweep_on(records, answer, entry.recipe, pairs), lacks=what, pairs=pairs)
+    if not pairs or stated is None or not _has_command(stated):
+        return Continuation(lacks=what)
+    left = stated.design.budget_pairs - answer.pairs
+    is_over = stated.design.fixed and left <= 0
+    command = ab_again(answer.entry, stated, None if lacks is None or pairs <= left else pairs, is_over=is_over)
+    return Continuation(command=command, lacks="entry" if is_over else what, pairs=max(pairs, left))
+
+
+def _sweep_on(records: Records, answer: Answer, recipe: RecipeUse, pairs: int) -> str:
+    """What to type for more pairs of a sweep: of its best case, else of all cases in a sweep of its own."""
+    if any(run.label == COMPARISON for run in records.runs(answer.entry)):
+        return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
+    sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
+    return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
 
 
 def replicate(records: Records, answer: Answer, now: datetime) -> str:
@@ -95,32 +111,57 @@ def measure(record: Record, *, times: int = 1) -> str:
     return _line(f"logbook run --id {entry.id}", repeat, label, "--shell" if last.shell else "", "--", command)
 
 
-def retry(records: Records, answer: Answer, side: str) -> str:
-    """What to type once the cause is mended for which a side failed: the question again, of the code as it is then. A
-    commit fails again: its output is shown; a setup of commits gives way to another one."""
-    entry, stated = records.entry(answer.entry), records.entry(answer.entry).comparison
-    if entry.recipe is not None:
-        return sweep_more(entry.id, "--retry-failed")
+def _retry(records: Records, answer: Answer, side: str) -> Continuation:
+    """How to go on where a side, or the setup, failed: the question again, of the code as it is then. A commit fails
+    again, and so does a gate on what no run reports: the output is shown."""
+    entry_id, record = answer.entry, records.record(answer.entry)
+    stated, own = record.entry.comparison, (s.run for s in record.runs if _is_of(s.run, side))
+    last = max((run.run for run in own), default=None)
+    output = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
+    turned = stated is not None and side == stated.question.base and other_evaluator(entry_id, stated)
+    if not turned and (gates := _unreported(record)):
+        return Continuation(command=output, lacks="report", first=_without(record, gates))
+    if record.entry.recipe is not None:
+        return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
-        return show(entry.id)
-    if side == SETUP and stated.question.axis == CODE_AXIS:
-        return other_setup(entry.id)
+        return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
-        last = max((run.run for run in records.runs(entry.id) if run.part and run.part.side == side), default=None)
-        return show(f"{entry.id}/{last} --log" if last is not None else entry.id)
-    return ab_retry(records.record(entry.id), stated)
-
-
-def ab_retry(record: Record, stated: Comparison) -> str:
-    """What to type to ask an A/B again, of the code as it is then; in a new entry where the pairs of this one were
-    made, and failed a gate: they would be judged with it."""
+        what = _A_SETUP.format(entry_id) if side == SETUP else _A_COMMIT
+        return Continuation(command=output, lacks="commit", first=what)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
-    return ab_afresh(record.id, new=made >= {*stated.question.values})
+    # Pairs that were made, and failed a gate, would be judged with those of the same entry.
+    return Continuation(
+        command=ab_afresh(entry_id, new=not answer.pairs and made >= {*stated.question.values}), lacks="run"
+    )
+
+
+_A_COMMIT = "a commit fails again: compare another one, or discard the entry"
+_A_SETUP = "it fails on these commits again: give ab --id {} another --setup, which works on both"
+
+
+def _is_of(run: Run, side: str) -> bool:
+    return is_own(run, SETUP) if side == SETUP else run.part is not None and run.part.side == side
+
+
+def _unreported(record: Record) -> list[Gate]:
+    """The gates on what no row of an entry reports, where it has rows."""
+    rows = [row for s in record.runs for row in s.run.rows]
+    return [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
+
+
+def _without(record: Record, gates: Sequence[Gate]) -> str:
+    """What to do about gates that no run can pass: those of the entry, else those of the logbook."""
+    own = [gate for gate in gates if str(gate) in record.entry.gates]
+    names = listed([gate.name for gate in gates], 3)
+    drop = [word for gate in own or gates for word in ("--drop", str(gate))]
+    edit = f"logbook edit {record.id}" if own else "logbook edit"
+    typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
+    return f"no run reports {names}: have the command print it and ask again, or drop the gate: `{edit} {typed}`"
 
 
 def is_commit(stated: Comparison, side: str) -> bool:
-    """Whether a side is a commit, which nobody can mend."""
-    return stated.question.axis == CODE_AXIS and "@" in side
+    """Whether a side is a commit, or the setup of some, which fails again whatever is mended here."""
+    return stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
 
 
 def show(entry_id: str) -> str:
@@ -138,15 +179,13 @@ def _has_command(stated: Comparison) -> bool:
     return stated.run is not None and not stated.run.in_process
 
 
-def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None) -> str:
-    """What to type to go on with an A/B by its entry. Where its pairs are judged once, a new entry takes them; where no
-    commit holds its code, the question is typed again, which is right for the code as it is then."""
-    if stated.design.fixed:
-        return ab_afresh(entry_id, pairs)
+def ab_again(entry_id: str, stated: Comparison, pairs: int | None = None, *, is_over: bool = False) -> str:
+    """What to type to go on with an A/B by its entry. Where its pairs are judged once, and are made (`is_over`), a new
+    entry takes more; where no commit holds its code, the question is typed again, which is right for the code as it is
+    then."""
     code = stated.code.get(stated.question.base)
-    if code is not None and code.commit is None and code.mark is not None:
-        return ab_afresh(entry_id, pairs, new=False)
-    return ab_more(entry_id, pairs)
+    is_lost = code is not None and code.commit is None and code.mark is not None
+    return ab_afresh(entry_id, pairs, new=is_over) if is_over or is_lost else ab_more(entry_id, pairs)
 
 
 def ab_more(entry_id: str, pairs: int | None = None) -> str:
@@ -160,11 +199,6 @@ def needed_setup(stated: Comparison | None) -> str:
     if run is None or not run.needs or run.setup is not None:
         return ""
     return f"on other code, add --setup COMMAND, which makes {listed(run.needs, 3)}: git does not hold it"
-
-
-def other_setup(entry_id: str) -> str:
-    """What to type to go on with an A/B after another setup than the one that failed."""
-    return f"{ab_more(entry_id)} --setup 'COMMAND'"
 
 
 def ab_afresh(entry_id: str, pairs: int | None = None, *, new: bool = True) -> str:

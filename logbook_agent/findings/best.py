@@ -291,8 +291,16 @@ class _Ranking:
                 if f.is_settled:
                     settled.setdefault(f"{_AGAINST[outcome]} {subject(answer, other)}", []).append(answer.entry)
         beside = self._beside_baseline(key)
+        kept = dict.fromkeys(by for tried in self._cases[key] for by in self._kept_by(*tried))
+        settled = settled or ({"kept": [*kept]} if kept else {})
         found = [f"{text} ({listed(entries, _SHOWN)})" for text, entries in [*settled.items()][:1]]
         return beside if beside == _ELSEWHERE else "; ".join(filter(None, [*found, beside]))
+
+    def _kept_by(self, summary: Summary, trial: Trial) -> tuple[str, ...]:
+        """The decisions that keep the code of what an entry measured, if it is not that of its base."""
+        base = (summary["comparison"] or {}).get("question", {}).get("base")
+        is_base = base is not None and trial["side"] == base
+        return () if is_base else self._thread.standing[summary["id"]].kept_by
 
     def _is_other(self, key: str, case: str, of: Mapping[str, str]) -> bool:
         """Whether a case with this config is the baseline, which the one of the key is not."""

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.gates import sentinels
 from logbook_agent.model.load import contention_of, is_busy
@@ -65,7 +64,7 @@ def cases(*records: Record) -> list[Case]:
     runs = [
         (record.id, status.discarded_as or status.state, status.run) for record in records for status in record.runs
     ]
-    names = code_names([run.code for *_, run in runs])
+    names = code_names([run for *_, run in runs])
     shuffled = {r.id for r in records if r.entry.recipe is not None and r.entry.recipe.seed is not None}
     accepted = {(record.id, run) for record in records for one in record.entry.accepted for run in one.runs}
     return [
@@ -128,22 +127,25 @@ def without_mended(record: Record) -> Record:
     )
 
 
-def code_names(codes: Sequence[Code | None]) -> list[str | None]:
+def code_names(runs: Sequence[Run]) -> list[str | None]:
     """`3357f54a5`, or `3357f54a5+a1b2c3d` with the digest of uncommitted changes; one name for one code.
 
     Code is HEAD's tree and the diff, both without the logbook root, so that commits of entries alone do not
     change it. Untracked files stand apart: that a command names one makes it no other code. Where it does, the
-    tree is known by the commit alone. None: the code was not identified.
+    tree is known by the commit alone. Where code is compared, any file tells two sides apart. None: the code was not
+    identified.
     """
     found: dict[object, str] = {}
-    # Without untracked files the identity is that of tree and diff: these say which commits are alike.
-    for code in sorted((c for c in codes if c is not None), key=lambda c: bool(c.untracked)):
-        if code.key is not None and code.commit is not None:
-            place = (code.commit, code.diff_sha256)
-            name = found.get(code.key) or found.get(place) or _name(code.commit, code.diff_sha256)
-            found.setdefault(code.key, name)
-            found.setdefault(place, name)
-    return [None if code is None or code.key is None else found.get(code.key) for code in codes]
+    names: dict[int, str] = {}
+    known = [(run, code, code.commit) for run in runs if (code := run.code) is not None and code.key and code.commit]
+    # A commit that holds the code names it before changes that one did not hold yet. Without untracked files the
+    # identity is that of tree and diff: these say which commits are alike.
+    for run, code, commit in sorted(known, key=lambda one: (bool(one[1].untracked), bool(one[1].diff_sha256))):
+        is_side = run.part is not None and CODE_AXIS in run.config
+        same = [(commit, code.diff_sha256), ("identity", code.identity), *([] if is_side else [("key", code.key)])]
+        names[id(run)] = next(filter(None, map(found.get, same)), None) or _name(commit, code.diff_sha256)
+        found = dict.fromkeys(same, names[id(run)]) | found
+    return [names.get(id(run)) for run in runs]
 
 
 def _name(commit: str, diff_sha256: str | None) -> str:

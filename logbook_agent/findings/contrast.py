@@ -15,6 +15,7 @@ from logbook_agent.findings.tables.axes import differing
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.comparison import CODE_AXIS, COMMIT
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
@@ -101,6 +102,9 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     axis = asked.axis or _free_name(rows)
     if asked.axis is None:
         rows = _named(axis, asked.references, rows)
+    if axis == CODE_AXIS and not all(CODE_AXIS in case.row.config for side in rows for case in side):
+        # Rows that no A/B of code measured name theirs by its commit.
+        axis = COMMIT
     # A row that two references hold is one row.
     every = list({id(case): case for side in rows for case in side}.values())
     # Rows of runs that did not finish stand for a side that has no others.
@@ -119,7 +123,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     is_reported = any(case.is_reported for case in found)
     commands = (
         ab_like(name, [show(item.place.get(name)) for item in firsts], firsts)
-        for name in ([asked.axis] if asked.axis else apart)
+        for name in ([axis] if asked.axis else apart)
         if not is_reported
     )
     return Contrasted(

@@ -171,7 +171,7 @@ def _assignments(env: Mapping[str, str]) -> str:
 def _code_lines(runs: Sequence[Run]) -> list[str]:
     """One line when all runs had one code; else what tells the codes apart. A file that only some commands
     name is no difference."""
-    names = code_names([r.code for r in runs])
+    names = code_names(runs)
     files = [{f.path: f.sha256 for f in r.code.untracked} if r.code is not None else {} for r in runs]
     paths = dict.fromkeys(path for found in files for path in found)
     changed = {path for path in paths if len({found[path] for found in files if path in found}) > 1}

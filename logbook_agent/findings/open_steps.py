@@ -81,6 +81,7 @@ _COMPARISON = {
     "decision": "Decide on the output of the open comparison {}",
     "entry": "Ask the open comparison {} again, in a new entry",
     "side": "Ask the open comparison {} the other way round",
+    "report": "Mend the gate of the comparison {}, or its command",
     "commit": "Look at what failed in the comparison {}",
     "run": "Mend what failed in the comparison {}, then ask it again",
 }

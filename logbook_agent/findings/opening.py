@@ -8,20 +8,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from logbook_agent.findings.advice import (
-    ab_like,
-    go_on,
-    is_commit,
-    other_evaluator,
-    pairs_to_add,
-    replicate,
-    retry,
-    show,
-)
+from logbook_agent.findings.advice import Continuation, ab_like, go_on, other_evaluator, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.comparison.answer import Answer, Lacks
+from logbook_agent.findings.comparison.answer import Answer, Lacks, Outcome
 from logbook_agent.findings.comparison.answers import needed, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.comparison.words import asked, is_practical, subject
@@ -49,8 +40,8 @@ SHOWN_FAILED = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
-    needs, `lacks` the kind of that (`Lacks.what`; `entry`: pairs of another entry, as those of this one are judged
-    once), and `command` what to type for it, which adds up to so many `pairs`.
+    needs, `lacks` the kind of that (`Continuation.lacks`), and `command` what to type for it, which adds up to so many
+    `pairs`.
     `is_hopeless`: no practical number of pairs would settle it. `replicate`: what to type for a second sitting, where
     one settled all."""
 
@@ -80,11 +71,18 @@ class Synopsis:
 
 def does(lacks: str, pairs: int) -> str:
     """What a command does for a comparison that lacks something."""
-    if lacks == "decision":
-        return "have it the same on both sides"
     if lacks == "entry":
         return f"ask it again, by up to {counted(pairs, 'pair')} of a new entry"
-    return "measure with the other side's files" if lacks == "side" else f"add up to {counted(pairs, 'pair')}"
+    return _DOES.get(lacks) or f"add up to {counted(pairs, 'pair')}"
+
+
+_DOES = {
+    "decision": "have it the same on both sides",
+    "side": "measure with the other side's files",
+    "run": "ask it again once what failed is mended",
+    "commit": "see how the commit failed",
+    "report": "see what its command prints",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,14 +152,16 @@ NO_ANSWERS = Opening(asked="")
 
 
 def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], now: datetime) -> tuple[Synopsis, ...]:
-    """What the comparisons of a thread settled and left open, with the commands that would settle the rest."""
-    open_ones = unsettled(answers)
-    found = settled(answers, [m.name for m in thread.header.metrics])
+    """What the comparisons of a thread settled and left open, with the commands that would settle the rest. Of those
+    that somebody took back or discarded, nothing is said."""
+    left = [a for a in answers if not thread.standing[a.entry].is_lost]
+    open_ones = unsettled(left)
+    found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     codes = {_codes(a) for a in answers}
-    # Nothing more is made for what somebody decided, or a later entry that counts asks again.
-    over = {a.entry: "" for a in answers if thread.is_given_up(a.entry)}
-    again = [a for a in answers if thread.standing[a.entry].counts]
+    # Nothing more is made for what somebody decided, or a later entry asks again: its decision is the question's.
+    over = {a.entry: "" for a in left if thread.is_given_up(a.entry)}
+    again = [a for a in answers if thread.standing[a.entry].withdrawn is None]
     over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
     made = (_synopsis(records, thread, a, now, codes, over=over.get(a.entry)) for a in in_order.values())
     # `Opening.failed` has those that failed in each pair.
@@ -188,27 +188,32 @@ def _synopsis(
     """The synopsis of a comparison, beside those that were `asked`: the codes of each. `over`: why nothing more is made
     for it, where that is to be said; None where something is."""
     lacks, stated = needed(answer), records.entry(answer.entry).comparison
-    is_left = lacks is not None and over is None
-    command = go_on(records, answer) if is_left else ""
-    if lacks == Lacks("side", name=answer.question.base) and stated is not None and is_left:
+    is_kept = bool(thread.standing[answer.entry].kept_by) and any(f.outcome is Outcome.BETTER for f in answer.goals)
+    way = go_on(records, answer) if lacks is not None and over is None else Continuation()
+    if lacks == Lacks("side", name=answer.question.base) and stated is not None and over is None:
         axis, *codes = _codes(answer)
-        command = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
-    what: str = lacks.what if lacks is not None else ""
-    if what == "pairs" and stated is not None and stated.design.fixed:
-        what = "entry"
+        turned = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
+        way = Continuation(command=turned, lacks="side")
+    elif answer.is_lost:
+        # `Opening.retries` has those of which a side failed in each pair.
+        way = Continuation(lacks=lacks.what if lacks is not None else "")
+    why = (over if lacks is not None else None) or why_open(answer)
+    if answer.stopped and way.command:
+        why = "; ".join(filter(None, [_how(answer, way), why]))
     return Synopsis(
         entry=answer.entry,
         title=thread.by_id[answer.entry]["title"],
         text=synopsis(answer),
         outcome=outcome(answer),
         is_settled=any(f.is_found for f in answer.findings),
-        lacks=what,
+        lacks=way.lacks or (lacks.what if lacks is not None else ""),
         confidence=answer.confidence,
-        why=(over if lacks is not None else None) or why_open(answer),
-        command=command,
-        pairs=pairs_to_add(answer) if command else 0,
+        why=why,
+        command=way.command,
+        pairs=way.pairs if way.command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
-        replicate="" if over is not None else replicate(records, answer, now),
+        # What was kept is worth a second sitting; what was decided otherwise is not.
+        replicate=replicate(records, answer, now) if over is None or (is_kept and not over) else "",
     )
 
 
@@ -222,23 +227,29 @@ def retries(
     for a in reversed(answers):
         stated = records.entry(a.entry).comparison
         is_left = thread.by_id[a.entry]["state"] not in GOING and not thread.is_given_up(a.entry)
-        if stated is not None and a.failure is not None and is_left and a.entry not in commands:
-            side, why = a.failure
-            if not any(_asks_again(other, stated) for other in later):
-                found.append(
-                    Synopsis(
-                        entry=a.entry,
-                        title=thread.by_id[a.entry]["title"],
-                        text=asked(a),
-                        outcome="open",
-                        is_settled=False,
-                        lacks="commit" if is_commit(stated, side) else "run",
-                        why=f"{subject(a, side)} failed: {why}" + (_A_COMMIT if is_commit(stated, side) else ""),
-                        command=retry(records, a, side),
-                    )
+        is_left = is_left and a.failure is not None and a.entry not in commands
+        if stated is not None and is_left and not any(_asks_again(other, stated) for other in later):
+            way = go_on(records, a)
+            found.append(
+                Synopsis(
+                    entry=a.entry,
+                    title=thread.by_id[a.entry]["title"],
+                    text=asked(a),
+                    outcome="open",
+                    is_settled=False,
+                    lacks=way.lacks,
+                    why=_how(a, way),
+                    command=way.command,
                 )
-        later += [stated] if stated is not None and thread.standing[a.entry].counts else []
+            )
+        later += [stated] if stated is not None and thread.standing[a.entry].withdrawn is None else []
     return tuple(found)
+
+
+def _how(answer: Answer, way: Continuation) -> str:
+    """How a comparison failed, and what to do before it goes on."""
+    failed = f"{subject(answer, answer.failure[0])} failed: {answer.failure[1]}" if answer.failure is not None else ""
+    return "; ".join(filter(None, [failed, way.first]))
 
 
 def _asks_again(later: Comparison, earlier: Comparison) -> bool:
@@ -249,8 +260,6 @@ def _asks_again(later: Comparison, earlier: Comparison) -> bool:
     return (one.axis, one.metrics, names[0], argv[0]) == (other.axis, other.metrics, names[1], argv[1])
 
 
-# What is left to do where a commit failed.
-_A_COMMIT = "; a commit fails again: compare another one, or discard the entry"
 # Of entries with several rows, where a command is looked for, and of rows of an entry that are looked at in pairs.
 _LOOKED_AT, _PAIRED_ROWS = 3, 12
 
@@ -260,10 +269,10 @@ def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer],
     if is_open:
         return "No comparison is settled yet.", ""
     if answers:
-        last = answers[-1]
+        last, way = answers[-1], go_on(records, answers[-1])
         why = f"No comparison is settled yet: {last.entry} has no pair that counts."
-        again = retry(records, last, last.failure[0]) if last.failure is not None else ""
-        return why, again or go_on(records, last) or show(last.entry)
+        first = f" {way.first[:1].upper()}{way.first[1:]}." if way.first else ""
+        return why + first, way.command or show(last.entry)
     if any(s["rows"] for s in thread.counted):
         why = "No two cases were compared in pairs, so no difference between them is settled."
     elif any(s["rows"] for s in thread.summaries):

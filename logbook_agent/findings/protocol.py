@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
@@ -13,6 +13,10 @@ from logbook_agent.model.run import Run
 
 if TYPE_CHECKING:
     from logbook_agent.model.summary import Summary
+
+
+# The commit that a name has, None where it names none.
+CommitOf: TypeAlias = Callable[[str], str | None]
 
 
 class Records(Protocol):

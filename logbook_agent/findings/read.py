@@ -29,7 +29,7 @@ from logbook_agent.findings.opening import (
     of_comparisons,
     retries,
 )
-from logbook_agent.findings.protocol import Clock, Records
+from logbook_agent.findings.protocol import Clock, CommitOf, Records
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
@@ -41,22 +41,33 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries, spent
 from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.text.markdown import escape
+from logbook_agent.text.phrases import counted
 
 
-def read(clock: Clock, records: Records, naming: Sequence[str] = ()) -> Findings:
-    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it."""
+def read(
+    clock: Clock, records: Records, naming: Sequence[str] = (), commit_of: CommitOf = lambda name: None
+) -> Findings:
+    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it; `commit_of`
+    tells the commit that a name has here and now, for commands that name codes."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
-    return Findings(records.outgoing(), clock.now, naming)
+    return Findings(records.outgoing(), clock.now, naming, commit_of)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table` and `criteria` have in common. Secrets
     are taken out of what they say."""
 
-    def __init__(self, records: Records, now: Callable[[], datetime], naming: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        records: Records,
+        now: Callable[[], datetime],
+        naming: Sequence[str] = (),
+        commit_of: CommitOf = lambda name: None,
+    ) -> None:
         self.records = records
         self.naming = naming
+        self._commit_of = commit_of
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
@@ -76,6 +87,7 @@ class Findings:
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
+            facts = dataclasses.replace(facts, commit_of=self._commit_of)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
@@ -197,14 +209,25 @@ class Findings:
     def synopses(self) -> tuple[Synopsis, ...]:
         """The comparisons in a sentence each. The state of the criteria, which takes all records, is not needed."""
         thread = Thread(self.records.header, self.summaries)
-        return of_comparisons(self.records, thread, self.answers, self._now()) if self.answers else ()
+        found = of_comparisons(self.records, thread, self.comparisons.answers, self._now()) if self.answers else ()
+        return tuple(map(self._within_budget, found))
+
+    def _within_budget(self, one: Synopsis) -> Synopsis:
+        """A synopsis; of a command that makes more runs than the budget leaves, that says so."""
+        most, answer = self.records.header.limits.runs, self.comparisons.answer_of(one.entry)
+        if most is None or answer is None or not one.command:
+            return one
+        left = most - spent(self.contents.records, self._now())[0]
+        if not 0 < left < one.pairs * len(answer.question.values):
+            return one
+        return dataclasses.replace(one, why=f"{one.why}; the budget leaves {counted(left, 'run')}")
 
     def _opening(self, answers: tuple[Synopsis, ...]) -> Opening:
         """What comparisons say, with what was asked, what failed, and what comes next."""
         header, thread = self.records.header, self.thread
         stated = {s["id"]: s["negative"] for s in self._summarised.entries}
         failed, negative = failures(thread, stated, {one.entry for one in answers if one.is_settled})
-        again = retries(self.records, thread, self.answers, {one.entry for one in answers if one.command})
+        again = retries(self.records, thread, self.comparisons.answers, {one.entry for one in answers if one.command})
         next_of, step = next_step(thread, (*answers, *again))
         return Opening(
             asked=header.goal or header.title,
@@ -222,7 +245,9 @@ class Findings:
         found, thread = self.answered if self.answered.answers else self._opening(()), self.thread
         not_settled, command, best = "", "", None
         if not found.found:
-            not_settled, command = nothing_settled(self.records, thread, self.answers, is_open=bool(found.left))
+            retried = {one.entry for one in found.retries}
+            asked = [a for a in self.answers if a.failure is None or a.entry in retried]
+            not_settled, command = nothing_settled(self.records, thread, asked, is_open=bool(found.left))
             best = best_of(thread, self.answers)
         return dataclasses.replace(
             found,

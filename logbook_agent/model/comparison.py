@@ -23,8 +23,9 @@ FEWEST_PAIRS = 8
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
 CODE_AXIS, CASE_AXIS = "code", "case"
-# Axes whose values are versions of the code.
-OF_CODE = (CODE_AXIS, "commit")
+# What names the code of a run. Axes whose values are versions of the code.
+COMMIT = "commit"
+OF_CODE = (CODE_AXIS, COMMIT)
 _CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 
 
@@ -89,12 +90,6 @@ class Design:
         block, place = divmod(pair - 1, BLOCK_PAIRS)
         left = self.budget_pairs - block * BLOCK_PAIRS if self.fixed else BLOCK_PAIRS
         return block_orders(f"{self.seed}{copy} {case} {block}", sides, max(place + 1, min(left, BLOCK_PAIRS)))[place]
-
-    def finished_blocks(self, pairs: int) -> int:
-        """How many blocks so many pairs finish; a fixed number of pairs finishes all at once, when it is made."""
-        if self.fixed:
-            return -(-pairs // BLOCK_PAIRS) if pairs >= self.budget_pairs else 0
-        return pairs // BLOCK_PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

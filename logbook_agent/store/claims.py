@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PlannedCommand, sorted_ids
@@ -147,16 +148,17 @@ class Claims:
             yield
 
     def of(self, entry_id: str) -> PlanState:
-        """The state of one plan, as noted."""
+        """The state of one plan, as noted; without what was executed in a worktree that was removed since."""
         path = self._files.at(entry_id)
         if not self._files.has(entry_id):
             return PlanState()
         try:
-            return decode(PlanState, parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path))
+            noted = decode(PlanState, parse_json(self._files.text(entry_id, limit=SETTINGS_BYTES), path))
         except CodecError as error:
             raise StoreError(
                 f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
             ) from error
+        return replace(noted, executed={key: at for key, at in noted.executed.items() if Path(at.root).is_dir()})
 
     def _write(self, entry_id: str, state: PlanState) -> None:
         if state == PlanState():

@@ -40,6 +40,19 @@ def branch_of(repository: Repository) -> str | None:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else None
 
 
+def commit_of(place: Path, branch: str) -> str | None:
+    """The commit that a branch of the repository of a place ends in; None where there is no such branch."""
+    found, ref = repository_of(place), f"refs/heads/{branch}"
+    if found is None or ".." in branch:
+        return None
+    try:
+        packed = (found.common_dir / "packed-refs").read_text(errors="replace").splitlines()
+    except OSError:
+        packed = []
+    named = (line.partition(" ") for line in packed)
+    return _first_line(found.common_dir / ref) or next((sha for sha, _, name in named if name == ref), None)
+
+
 def _git_dir(entry: Path) -> Path | None:
     if entry.is_dir():
         return entry if (entry / "HEAD").is_file() else None

@@ -125,8 +125,9 @@ class Answer:
     """The answer to the question of an `entry`. `earlier` entries asked the same; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
     else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
-    another side has otherwise, `alone` has the side and the reason of a failure before the first pair, `apart` is what
-    is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name and the reason.
+    another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made, `apart`
+    is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name and the
+    reason.
     `is_typed`: `ab --id` makes further pairs. `code` labels the code of each side, `times` are when each pair began and
     ended. Findings of goals come first, in the order of the metrics."""
 
@@ -145,7 +146,7 @@ class Answer:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     evaluator: tuple[str, ...] = ()
-    alone: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     apart: tuple[Apart, ...] = ()
     failed: Mapping[str, Counter[str]] = field(default_factory=dict)
@@ -189,9 +190,9 @@ class Answer:
 
     @property
     def failure(self) -> tuple[str, str] | None:
-        """The side that failed, or `setup`, and why, where no pair counts because of that."""
-        if self.alone and not self.findings:
-            return self.alone[0], self.alone[1]
+        """The side that failed, or `setup`, and why, where that stopped the pairs, or leaves none that counts."""
+        if self.stopped and not self.is_settled:
+            return self.stopped[0], self.stopped[1]
         if not self.is_lost or not self.failed:
             return None
         side = next(side for side in (self.question.base, *self.question.sides) if side in self.failed)
@@ -257,7 +258,7 @@ class EntryPairs:
     of the question with its command, which other entries that ask the same share, of any code; empty without a pair.
     `code` labels the code of each side in its latest pair. `known` names what a gate mentions, or what may differ
     between the sides; `evaluator` the files of the base that measured both sides, and that another side has otherwise.
-    `alone` has the side, or `setup`, and the reason of a failure without which no pair was made."""
+    `stopped` has the side, or `setup`, and the reason of a failure after which no pair was made."""
 
     entry: str
     question: Question
@@ -268,7 +269,7 @@ class EntryPairs:
     code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
     evaluator: list[str] = field(default_factory=list)
-    alone: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
     series: list[EntrySeries]
 
     def data(self) -> dict[str, object]:

@@ -53,7 +53,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         apart=apart,
         failed=failed,
         evaluator=tuple(one.evaluator),
-        alone=tuple(one.alone),
+        stopped=tuple(one.stopped),
         notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
     )
 

@@ -28,10 +28,10 @@ from logbook_agent.findings.comparison.conditions import (
 )
 from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
 from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
+from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
-from logbook_agent.model.gates import SAME, fails
-from logbook_agent.model.record import SETUP, WARM_UP, Record, RunStatus, is_own
+from logbook_agent.model.gates import GATE, SAME, fails
+from logbook_agent.model.record import SETUP, WARM_UP, Record, RunStatus, ended_badly, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import counted, listed
@@ -78,7 +78,6 @@ def tried(record: Record) -> EntryPairs | None:
     for of in series:
         of.cautions += _late_gates(record, of, question, bases) if of.metric else _cautions(record, bases)
     said = [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]
-    said = [(one.case, one.base) for one in pairs if one.why != _OTHER_COMMAND]
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({pair.case for pair in pairs}) > 1:
         for of in series:
@@ -93,18 +92,19 @@ def tried(record: Record) -> EntryPairs | None:
         code=table.code,
         known=[*record.free, *(gate.name for gate in record.gates)],
         evaluator=[one.path for one in stated.evaluator if one.differed],
-        alone=[] if pairs else _alone(record, question),
+        stopped=_stopped(record, question, is_begun=bool(pairs)) if stated.run is not None or not pairs else [],
         series=series,
     )
 
 
-def _alone(record: Record, question: Question) -> list[str]:
-    """The side and the reason of the last run, of a pair or to warm up, that failed before its partner was run, or
-    `setup` where that failed; empty where none did, or a later one of that name finished."""
+def _stopped(record: Record, question: Question, *, is_begun: bool) -> list[str]:
+    """The side and the reason of the last run, of a pair or to warm up, that failed, or `setup` where that failed;
+    empty where none did, or a later one of that name finished. Once pairs are `is_begun`, a broken gate stops none."""
     last: dict[str, str] = {}
     for status in record.runs:
         why, name = _failure(status), _side(status, question)
-        if name and (why or status.state == "finished"):
+        why = "" if is_begun and not ended_badly(status.run) else why
+        if name and (why or status.state in ("finished", "failed")):
             last.pop(name, None)
             last[name] = why
     return next(([name, why] for name, why in reversed(last.items()) if why), [])
@@ -252,25 +252,26 @@ def _blocks(record: Record, stated: Comparison) -> tuple[dict[tuple[str, int], i
     """The place of each block, and how many are finished: those come first, in the order of their first runs. Each
     working copy has blocks of its own."""
     began: dict[tuple[str, int], str] = {}
-    ended: dict[str, list[Part]] = {}
+    ran: dict[tuple[str, int], set[tuple[int, str, str]]] = {}
     for s in record.runs:
-        if (part := s.run.part) is not None and s.counts and s.state in ("finished", *_ENDED_BADLY):
+        if (part := s.run.part) is not None and s.counts and _is_made(s):
             began[part.block] = min(began.get(part.block, s.run.started), s.run.started)
-            ended.setdefault(part.copy, []).append(part)
-    done = {copy: stated.design.finished_blocks(_made(parts, stated.question)) for copy, parts in ended.items()}
-    order = sorted(began, key=lambda block: (block[1] >= done[block[0]], began[block], block[1]))
-    return {block: at for at, block in enumerate(order)}, sum(number < done[copy] for copy, number in order)
+            ran.setdefault(part.block, set()).add((part.pair, part.case, part.side))
+    cases = {case for parts in ran.values() for _, case, _ in parts}
+    a_pair = len(cases) * len(stated.question.values)
+    made = {at: sum(n == a_pair for n in Counter(pair for pair, _, _ in of).values()) for at, of in ran.items()}
+    design = stated.design
+    is_whole = design.fixed and sum(made.values()) >= design.budget_pairs
+    done = {at for at, pairs in made.items() if is_whole or (not design.fixed and pairs == BLOCK_PAIRS)}
+    order = sorted(began, key=lambda block: (block not in done, began[block], block[1]))
+    return {block: at for at, block in enumerate(order)}, len(done)
 
 
-def _made(run: Sequence[Part], question: Question) -> int:
-    """How many pairs were made: the number of the last one of which every side of every case was
-    run."""
-    ended: dict[tuple[int, str], set[str]] = {}
-    for part in run:
-        ended.setdefault((part.pair, part.case), set()).add(part.side)
-    parts = {at for at, sides in ended.items() if {*question.values} <= sides}
-    cases = {case for _, case in ended}
-    return max((pair for pair, _ in parts if all((pair, case) in parts for case in cases)), default=0)
+def _is_made(status: RunStatus) -> bool:
+    """Whether the run of a side is not made again: it finished, also where it broke a gate."""
+    failure = fails(status.run)
+    is_judged = failure is not None and failure.reason.startswith(GATE) and not ended_badly(status.run)
+    return status.state == "finished" or is_judged
 
 
 def _failure(status: RunStatus) -> str:

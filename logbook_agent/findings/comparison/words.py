@@ -112,7 +112,7 @@ def unmeasured(answer: Answer) -> list[str]:
     """That no pair has a number, and which side failed, or the setup."""
     if answer.findings or answer.is_void:
         return []
-    failed = f": {subject(answer, answer.alone[0])} failed: {answer.alone[1]}" if answer.alone else ""
+    failed = f": {subject(answer, answer.stopped[0])} failed: {answer.stopped[1]}" if answer.stopped else ""
     return [f"no pair has a number yet{failed}"]
 
 
@@ -165,7 +165,7 @@ def data(answer: Answer) -> dict[str, object]:
         "left_out": list(answer.left_out),
         "notes": list(answer.notes),
         "evaluator": list(answer.evaluator),
-        "alone": list(answer.alone),
+        "stopped": list(answer.stopped),
         "first": first_words(answer),
         "failed": {side: dict(reasons) for side, reasons in answer.failed.items()},
         "findings": [_finding(answer, f) for f in answer.findings],

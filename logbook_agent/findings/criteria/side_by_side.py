@@ -11,7 +11,7 @@ from typing import TypeAlias
 from logbook_agent.findings.advice import ab_like, ab_with
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.words import SHORTLY, first_words, sentence
+from logbook_agent.findings.comparison.words import SHORTLY, first_words, label, sentence
 from logbook_agent.findings.criteria.evidence import MET, Facts, every, met, unmet
 from logbook_agent.findings.criteria.predicate import Config, SideBySide
 from logbook_agent.findings.identity import identity, residue
@@ -124,7 +124,11 @@ def _outcome(answer: Answer, finding: Finding, minimum_effect: float) -> Outcome
 
 
 def _said(found: Found) -> str:
-    return f"{found[0].entry}: {'; '.join([*first_words(found[0], SHORTLY), sentence(*found)])}"
+    """The answer in a sentence; of codes that it calls by a name that moves on, with their commits."""
+    answer, finding = found
+    codes = [code for code in (answer.question.base, finding.side) if answer.question.axis == CODE_AXIS and "@" in code]
+    named = [f"{name} was {code_hash(code)}" for code in codes if (name := label(answer, code)) == code_name(code)]
+    return f"{answer.entry}: {'; '.join([*first_words(answer, SHORTLY), sentence(*found), *named])}"
 
 
 def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric: str | None) -> tuple[str, str]:
@@ -140,6 +144,9 @@ def _missing(asked: SideBySide, facts: Facts, base: Config, side: Config, metric
             why = f": {entry} compared changes on {side[axis]}; once they are committed: logbook keep {entry}"
             return f"no comparison of {sides}{at}{why}", ""
     values = [show(value) for value in ((base[axis], side[axis]) if asked.controls else asked.values)]
+    commits = {facts.commit_of(show(value)) for value in (base[axis], side[axis])} if axis in OF_CODE else set()
+    if len(commits) == 1 and None not in commits:
+        return f"no comparison of {sides}{at}: both are the same code, commit {commits.pop() or ''}", ""
     questions = {answer.entry: answer.question for answer in facts.answers}
 
     def having(where: Config) -> list[Item]:

@@ -105,7 +105,9 @@ class Frame:
 
     def check(self, names: Iterable[str], *, option: str) -> None:
         """Raise UsageError for a name that is no axis of these rows."""
-        known = self.axes()
+        origins = self.pseudo.values()
+        # The hint names one in which the rows differ.
+        known = sorted(self.axes(), key=lambda name: (not varies(self.items, name), name in origins))
         for name in names:
             if name not in known:
                 raise unknown("axis", name, known, option=option, value="=VALUE" if option == "--where" else "")

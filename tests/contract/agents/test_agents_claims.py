@@ -170,3 +170,15 @@ def test_release_of_what_nobody_claims(cli: Cli) -> None:
     assert cli("note", "--plan", "--release", "moe-0").out.startswith("nobody claims MOE-000\n")
     assert cli("note", "--plan", "Three", "--release", "MOE-000").code == 2
     assert cli("note", "--release", "MOE-001").code == 2
+
+
+def test_what_a_removed_worktree_executed_is_left_to_do(trees: tuple[Path, Path], within: In) -> None:
+    first, second = trees
+    (first / "job.py").write_text(JOB.replace("time.sleep(float(sys.argv[2]))", "None"))
+    assert within(second, "run", "--id", "MOE-000").code == 0
+    [step] = within(first, "next", "--json").data["steps"]
+    assert ("command" in step, "executed" in step) == (False, True)
+    git(first, "worktree", "remove", "--force", str(second))
+    [step] = within(first, "next", "--json").data["steps"]
+    assert (step.get("command"), "executed" in step) == ("logbook run --id MOE-000", False)
+    assert within(first, "run", "--id", "MOE-000").code == 0

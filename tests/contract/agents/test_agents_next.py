@@ -90,7 +90,13 @@ def test_open_pairs_come_before_prose_and_a_second_sitting_last(
         ("next action", "MOE-001", None),
         ("replication", "MOE-001", "logbook ab --id MOE-001 --max-pairs 10"),
     ]
+    # What is kept is worth a second sitting; what is discarded is not.
     assert thread("keep", "MOE-001").code == 0
+    assert [(one["kind"], one["id"]) for one in steps(thread)] == [
+        ("comparison", "MOE-002"),
+        ("replication", "MOE-001"),
+    ]
+    assert thread("discard", "MOE-001", "--why", "too complex").code == 0
     assert [one["kind"] for one in steps(thread)] == ["comparison"]
     # What a later entry asks again is left to it.
     again = thread("ab", "--new", "--axis", "mode=a,b", "--max-pairs", "3", "--json", "--", *bench("a", 2))

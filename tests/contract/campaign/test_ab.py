@@ -139,12 +139,12 @@ def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:
     assert (answer.data["pairs"], answer.data["ran"], answer.data["stopped"]["by"]) == (2, 4, "pairs")
     assert (found["outcome"], found["interval"]) == ("open", None)
     assert found["to_settle"] == "at least 8 more pairs"
-    assert answer.data["stopped"]["why"] == "2 pairs made; to continue: logbook ab --id MOE-000 --max-pairs 8"
+    assert answer.data["stopped"]["why"] == "2 pairs made; to continue: logbook ab --like MOE-000 --max-pairs 8"
     timed = ready("ab", "--id", "MOE-000", "--max-time", "1ms")
     first = timed.out.splitlines()[0]
     assert first.startswith("MOE-000: 3 pairs; stopped: ")
     assert "--max-time" in first
-    assert first.endswith("; to continue: logbook ab --id MOE-000")
+    assert first.endswith("; to continue: logbook ab --like MOE-000")
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     assert (process.returncode, "Traceback" in err) == (130, False)
     first = out.splitlines()[0]
     assert first.startswith("MOE-000: 1 pair; stopped: interrupted ")
-    assert first.endswith(": logbook ab --id MOE-000")
+    assert first.endswith(": logbook ab --like MOE-000")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
     answer = ready("ab", "--id", "MOE-000", "--max-pairs", "9", "--json")
     assert answer.code == 0, answer.err
@@ -320,7 +320,7 @@ def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready
     answer = ready(*AB, *SEED, "--max-pairs", "10", "--json", *COMMAND)
     assert (answer.data["pairs"], answer.data["stopped"]["by"]) == (10, "pairs")
     # One block is no ground for a forecast.
-    assert answer.data["stopped"]["why"].endswith("to continue: logbook ab --id MOE-000 --max-pairs 10")
+    assert answer.data["stopped"]["why"].endswith("to continue: logbook ab --like MOE-000 --max-pairs 10")
     lines = answer.err.splitlines()
     assert ["needs" in line for line in lines[:10]] == [False] * 9 + [True]
     assert lines[9].endswith(f"; needs {finding(answer)['to_settle']}")

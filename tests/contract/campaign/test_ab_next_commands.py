@@ -88,6 +88,25 @@ def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, fol
     assert "MOE-000" not in ready("next").out
 
 
+def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Path) -> None:
+    git("branch", "-M", "main")
+    git("checkout", "-q", "-b", "idea")
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster")
+    then = git("rev-parse", "--short=9", "HEAD")
+    ask = ("--max-pairs", "1", "--json")
+    added(ready("ab", "--code", "main", "idea", *ask, "--", "sh", "bench.sh"), 1)
+    assert "moved on" not in ready("ab", "--like", "MOE-000", *ask).err
+    (folder / "lib.sh").write_text("speed=120\n")
+    commit(git, "Faster still")
+    now = git("rev-parse", "--short=9", "HEAD")
+    again = ready("ab", "--like", "MOE-000", *ask)
+    assert f"idea has moved on; this compares {then}, as before; for {now}: --code main idea" in again.err
+    assert added(again, 3)["id"] == "MOE-000"
+    newer = added(ready("ab", "--like", "MOE-000", "--code", "main", "idea", *ask), 1)
+    assert (newer["id"], newer["values"][1]) == ("MOE-001", f"idea@{now}")
+
+
 def test_a_program_that_the_setup_builds(ready: Cli, git: Git, folder: Path) -> None:
     (folder / ".gitignore").write_text("prog\n")
     commit(git, "Faster")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.contract.campaign.ab_entry_support import Git
 from tests.contract.findings.kept import once
 from tests.stored import at
 
@@ -234,3 +235,45 @@ def test_every_reader_takes_the_median_of_the_same_runs(cli: Cli, folder: Path) 
     assert f"{of_table[0]:.3f}"[:4] in (folder / "note.md").read_text().partition(">")[2]
     cli("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "r")
     assert cli("baseline", "--json").data["baseline"]["numbers"][0]["metrics"]["tflops"] == pytest.approx(of_table[0])
+
+
+def test_code_as_the_axis_of_plain_runs_is_their_commit(bench: Cli, folder: Path, git: Git) -> None:
+    for text in (BENCH, f"{BENCH} # again"):
+        (folder / "bench.sh").write_text(text)
+        git("add", "-A")
+        git("commit", "-q", "-m", "A version")
+        measure(bench, "none", "--title" if text == BENCH else "--continues", "A" if text == BENCH else "MOE-000")
+    commits = [git("rev-parse", "--short=9", name).strip() for name in ("HEAD~1", "HEAD")]
+    for axis in ("code", "commit"):
+        shown = bench("compare", "MOE-000", "MOE-001", "--axis", axis)
+        assert f"to settle it: logbook ab --code {' '.join(commits)} --like MOE-000/1" in shown.out
+    refused = bench("compare", "MOE-000", "MOE-001", "--axis", "nope", "--json")
+    assert refused.error["hint"] == "choose one of them: --axis commit"
+    assert bench("compare", "MOE-000", "MOE-001", *refused.error["hint"].split()[-2:]).code == 0
+
+
+def test_each_side_of_code_has_its_own_commit(bench: Cli, folder: Path, git: Git) -> None:
+    # The second commit differs in a file that is no code by its suffix.
+    for name in ("bench.sh", "fast"):
+        (folder / name).touch()
+        git("add", "-A")
+        git("commit", "-q", "-m", f"With {name}")
+    commits = [git("rev-parse", "--short=9", name) for name in ("HEAD~1", "HEAD")]
+    command = ("--", *COMMAND, "none")
+    assert bench("ab", "--code", "HEAD~1", "HEAD", "--max-pairs", "1", *command).code == 0
+    measure(bench, "none", runs=1)
+    (folder / "bench.sh").write_text(f"{BENCH} # other code")
+    git("commit", "-q", "-a", "-m", "Other code")
+    measure(bench, "none", "--continues", "MOE-001", runs=1)
+    rows = [line.split("|") for line in bench("table").out.splitlines() if "MOE-00" in line]
+    found = {(row[1].strip(), name) for row in rows for name in commits if any(name == cell.strip() for cell in row)}
+    assert found == {("MOE-000", commits[0]), ("MOE-000", commits[1]), ("MOE-001", commits[1])}
+    [*_, head] = bench("compare", "MOE-001", "MOE-000", "--axis", "code").out.partition("| ---")[0].splitlines()
+    assert all(f"tflops @ {name} " in head for name in commits)
+
+
+def test_the_code_that_was_kept_is_no_unsettled_best(bench: Cli) -> None:
+    ab(bench, "none", "int8", pairs=2, options=("--metric", "tflops"))
+    assert "no comparison settles whether it is better" in bench("status").out
+    assert bench("keep", "MOE-000", "--why", "simpler").code == 0
+    assert "mode=int8: kept (MOE-001)" in bench("status").out

@@ -115,3 +115,33 @@ def test_a_branch_against_its_own_changes_is_asked_of_its_commit(
     words = shlex.split(refused.error["hint"].rpartition("logbook ")[2])
     assert f"[{commit}, {branch}]" in words[-1]
     assert thread(*words).code == 0
+
+
+def test_what_met_a_criterion_is_named_by_its_commit_when_a_branch_moves_on(
+    thread: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    git("branch", "base", "HEAD~1")
+    git("checkout", "-q", "-b", "idea")
+    ask(thread, "base", "idea")
+    assert thread("ab", "--code", "base", "idea", "--", "sh", "bench.sh").code == 0
+    commits = [git("rev-parse", "--short=9", name) for name in ("base", "idea")]
+    (folder / "speed.sh").write_text("1500")
+    git("commit", "-q", "-a", "-m", "slower")
+    assert computed(thread)["state"] == "met"
+    for text in (computed(thread)["reason"], (folder / "logbooks/t.md").read_text()):
+        assert f"base was {commits[0]}; idea was {commits[1]}" in text
+
+
+def test_two_branches_of_one_commit_are_the_same_code(thread: Cli, git: Callable[..., str], folder: Path) -> None:
+    assert thread("run", "--", "sh", "bench.sh").code == 0
+    git("branch", "base")
+    git("branch", "idea")
+    ask(thread, "base", "idea")
+    assert computed(thread)["reason"].endswith(f"both are the same code, commit {git('rev-parse', 'HEAD')}")
+    for question in ("criteria", "next", "status"):
+        assert "logbook ab --code" not in thread(question).out
+    git("checkout", "-q", "idea")
+    (folder / "speed.sh").write_text("800")
+    git("commit", "-q", "-a", "-m", "faster")
+    assert thread(*shlex.split(computed(thread)["command"])[1:]).code == 0
+    assert computed(thread)["state"] == "met"

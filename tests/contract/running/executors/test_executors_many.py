@@ -75,3 +75,11 @@ def test_the_sides_of_a_pair_are_sent_together_and_made_in_turn(pool: Place, fol
     assert (failed.code, failed.data["pairs"], failed.data["stopped"]["by"]) == (3, 0, "failed"), failed.err
     more = pool.cli("ab", "--id", failed.data["id"], "--max-pairs", "1", "--json")
     assert (more.code, more.data["pairs"], more.data["ran"]) == (0, 1, 1), more.err
+
+
+def test_what_a_setup_builds_here_is_not_there(pool: Place, folder: Path) -> None:
+    (folder / "bench.sh").write_text(BENCH)
+    ask = ("ab", "--on", "far", "--axis", "mode=1,2", "--setup", "make", "--json")
+    refused = pool.cli(*ask, "--", "bash", "bench.sh", "{axis}")
+    assert (refused.code, refused.error["message"]) == (2, "--setup and --on far cannot be used together")
+    assert pool.cli("list", "--json").data == []
