@@ -75,9 +75,9 @@ def killed(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def in_tutorial() -> list[str]:
-    """The calls that the tutorial shows."""
-    text = (REPOSITORY / "docs/tutorial.md").read_text(encoding="utf-8")
+def documented() -> list[str]:
+    """The calls that the page about agents shows."""
+    text = (REPOSITORY / "docs/how-to/agents.md").read_text(encoding="utf-8")
     found = re.search(r"```text calls\n(.*?)```", text, re.DOTALL)
     assert found is not None
     return re.sub(r"\n +", " ", found[1]).splitlines()
@@ -105,7 +105,7 @@ def test_an_agent_that_is_killed_after_each_step_ends_where_another_does(
     assert whole.returncode == 0, out[-2000:]
     # (A run may have ended before anybody waits for it.)
     made, shown = (
-        [call for call in calls if "wait" not in call] for calls in (transcript(out.splitlines()), in_tutorial())
+        [call for call in calls if "wait" not in call] for calls in (transcript(out.splitlines()), documented())
     )
     assert made == shown
     wanted = told(cli)
