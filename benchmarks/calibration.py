@@ -7,8 +7,8 @@ counts; cells.py lists what is measured, and the limits. The five cells with the
 with new trials.
 
 With --save the figures go to a JSON file, cell by cell. A run that was cut off goes on: what the file holds of the same
-seed and trials is not measured again. Remove the file after a change to the rule. With --document the tables go to the
-place for them in a document. Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1: each core measures cells of its own.
+seed and trials is not measured again. Remove the file after a change to the rule. All tables are printed.
+Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1: each core measures cells of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import json
 import multiprocessing
 import os
 import platform
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -28,7 +27,6 @@ from calibration_tables import document
 from cells import SEED, again, cells
 from simulation import Cell, Tally, run_cell
 
-_PLACE = re.compile(r"(<!-- calibrate -->\n).*?(<!-- /calibrate -->)", re.DOTALL)
 # A cell by its name and seed, so that new trials of the same cell are another.
 Done = dict[tuple[str, int], Tally]
 
@@ -69,17 +67,12 @@ def main() -> None:
     )
     parser.add_argument("--only", action="append", default=[], help="cells whose name holds this; repeatable")
     parser.add_argument("--save", type=Path)
-    parser.add_argument("--document", type=Path)
     options = parser.parse_args()
     wanted = [c for c in cells() if not options.only or any(word in c.name for word in options.only)]
     done = kept(options.save, options.part) if options.save is not None and options.save.exists() else {}
 
     found = measured([replace(c, trials=c.trials // options.part) for c in wanted], done, options.save, options.part)
-    text = f"Seed {SEED}. {document(found, measured(again(found), done, options.save, options.part))}\n"
-    print(text)
-    if options.document is not None:
-        page = options.document.read_text(encoding="utf-8")
-        options.document.write_text(_PLACE.sub(lambda m: f"{m[1]}{text}{m[2]}", page), encoding="utf-8")
+    print(f"Seed {SEED}. {document(found, measured(again(found), done, options.save, options.part))}")
 
 
 if __name__ == "__main__":

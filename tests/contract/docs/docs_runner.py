@@ -7,6 +7,7 @@ into a document: `python tests/contract/docs/docs_runner.py docs/tutorial.md`; w
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import shlex
@@ -28,6 +29,8 @@ ENGINES = frozenset({"fakes", "ssh", "slurm", "ray"})
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
 _TITLE = re.compile(r"\btitle=(\S+)")
+# A block that needs a library which is not installed is left out.
+_NEEDS = re.compile(r"\bneeds=(\w+)")
 _MARK = "===== end of command"
 # Compared by their shape: times, dates, durations, digests.
 _SHAPES = (
@@ -44,8 +47,10 @@ _SHAPES = (
     (re.compile(r"(?<![.,])\b\d{9}\b(?![.,]\d)"), "HASH"),
     (re.compile(r"\b(check=|book=[A-Z0-9-]+\.)[0-9a-f]{8}\b"), r"\1HASH"),
 )
-# In a block marked `measured`, every number with a decimal point or thousands separators as well.
-_MEASURED = re.compile(r"[-+]?\b(?:\d[\d,]*\.\d+|\d{1,3}(?:,\d{3})+)(?:e[-+]?\d+)?")
+# In a block marked `measured`, as well: every number with a decimal point, thousands separators, a sign or a %.
+_MEASURED = re.compile(
+    r"[-+]?\b(?:\d[\d,]*\.\d+|\d{1,3}(?:,\d{3})+)(?:e[-+]?\d+)?|(?<!\w)[-+]\d+\b(?![.,]\d)|(?<![\w.,])\d+(?=%)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +95,17 @@ def blocks(text: str) -> Iterator[tuple[str, int, list[str]]]:
         at += 1
 
 
+def missing_libraries(text: str) -> list[str]:
+    """The libraries that blocks need (`needs=NAME`) and that are not installed here."""
+    return sorted(name for name in {*_NEEDS.findall(text)} if importlib.util.find_spec(name) is None)
+
+
 def steps(text: str, engine: str = "fakes") -> list[File | Command]:
     """What a document does with an engine, in order; blocks that name no engine are for all of them."""
     found: list[File | Command] = []
     for info, first, lines in blocks(text):
+        if missing_libraries(info):
+            continue
         needed = ENGINES.intersection(info.split())
         if needed and engine not in needed:
             continue

@@ -6,13 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.docs.docs_runner import REPOSITORY, agrees, disagreements, documents, steps
+from tests.contract.docs.docs_runner import (
+    REPOSITORY,
+    agrees,
+    disagreements,
+    documents,
+    missing_libraries,
+    steps,
+)
 
-# Many runs of the benchmark, or many commands. `first-steps.md` runs it in every `make test`.
+# Many runs of the benchmark, or many commands. `README.md` asks a question in every `make test`.
 _WIDE = {
     *("tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
     *("repair.md", "tried.md", "templates.md"),
-    *("agents.md", "results.md", "detached.md", "ci.md", "clusters.md", "report.md"),
+    *("agents.md", "examples.md", "results.md", "detached.md", "ci.md", "clusters.md", "report.md"),
 }
 
 
@@ -34,6 +41,14 @@ def test_commands_print_what_the_document_says(path: Path, tmp_path: Path) -> No
     assert not wrong, "\n\n".join(wrong)
 
 
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_a_page_needs_no_library_that_is_missing(path: Path) -> None:
+    """Else the blocks that need it were not run."""
+    missing = missing_libraries(path.read_text(encoding="utf-8"))
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
 @pytest.mark.parametrize(
     ("expected", "actual", "measured", "same"),
     [
@@ -46,6 +61,8 @@ def test_commands_print_what_the_document_says(path: Path, tmp_path: Path) -> No
         ("time_s 0.5", "time_s 0.6", False, False),
         ("time_s 0.5 by 2", "time_s 12.25 by 2", True, True),
         ("time_s 0.5 by 2", "time_s 0.5 by 3", True, False),
+        ("95%: -10.5 to -9.37%", "95%: -11 to -9%", True, True),
+        ("95%: -10.5 to -9.37%", "95%: -11 to -9%", False, False),
         ("commit 3f2a9c01d", "commit 84ab19c0e", False, True),
     ],
 )
