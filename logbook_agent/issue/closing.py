@@ -10,9 +10,9 @@ from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, Text, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import read
-from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
-from logbook_agent.issue.destination import SendOptions
-from logbook_agent.issue.sync import SyncResult, sync_after
+from logbook_agent.issue.book_sync import SyncResult, sync_after
+from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
@@ -58,7 +58,7 @@ class CloseResult:
 
 def close(
     workspace: Workspace,
-    wire: SendOptions,
+    pace: Pace,
     *,
     conclusion: str | None = None,
     limitations: Sequence[str] = (),
@@ -94,7 +94,7 @@ def close(
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None
     if not local and header.issue is not None:
-        synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
+        synced = sync_after(workspace, pace, f"{book.topic} is {'open again' if reopen else 'closed'} here")
     return CloseResult(book=book, header=header, left=left, synced=synced)
 
 
@@ -199,7 +199,7 @@ def close_command(
     with warned(space):
         result = close(
             space,
-            wire(common, max_wait_s),
+            pace_of(common, space, max_wait_s),
             conclusion=conclusion,
             limitations=limitations,
             next_steps=next_steps,

@@ -13,7 +13,7 @@ from pathlib import Path
 from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
-from logbook_agent.issue.destination import SendOptions, connect, default_repository
+from logbook_agent.issue.destination import connect, default_repository
 from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
 from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
@@ -27,6 +27,7 @@ from logbook_agent.issue.gate.pull_request import (
     without_keys,
 )
 from logbook_agent.issue.gate.verdict import GateFinding
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import HeaderParts
@@ -104,7 +105,7 @@ class _Gate:
         return self.request.number or (self.pull.number if self.pull is not None else None)
 
 
-def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions) -> CiResult:
+def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> CiResult:
     """Measure base and head in turns, and comment on the pull request. Raises UsageError or StoreError; nothing is
     posted then."""
     actions = actions_of(space.environ)
@@ -141,7 +142,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
         Folder(root).write(_COMMENT_FILE, text)
         if finding.measured.interrupted:
             return dataclasses.replace(result, why="interrupted")
-    result = _commented(gate, result, wire)
+    result = _commented(gate, result, pace)
     _write_outputs(gate, result)
     return result
 
@@ -188,14 +189,14 @@ def _book(gate: _Gate) -> Book:
 # -- the comment ------------------------------------------------------------------------------------------
 
 
-def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+def _commented(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
     if gate.request.dry_run:
         return dataclasses.replace(result, why="--dry-run")
     if result.number is None:
         return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
     try:
-        placed = _place(gate, result, wire)
+        placed = _place(gate, result, pace)
     except (RemoteError, UsageError) as error:
         why = f"{error.message} ({error.cause})" if error.cause else error.message
         if gate.pull is not None and gate.pull.is_fork:
@@ -205,15 +206,15 @@ def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     return placed
 
 
-def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+def _place(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
     space, actions = gate.space, gate.actions
     with_token = alike(space, environ=with_host(space.environ, actions))
     repository = actions.repository if actions is not None else default_repository(with_token)
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-    calls = connect(with_token, repository, wire)
+    remote = connect(with_token, repository, pace)
     placing = Placing(
-        calls=calls,
+        remote=remote,
         number=result.number,
         key=key_of(result.finding.name),
         text=result.text,

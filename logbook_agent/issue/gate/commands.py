@@ -11,7 +11,7 @@ from logbook_agent.cli.options import Common, duration, minimum_effect_of
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.stated import parse_metric
-from logbook_agent.issue.commands import MAX_WAIT, wire
+from logbook_agent.issue.commands import MAX_WAIT, pace_of
 from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci
 from logbook_agent.issue.gate.job import JobRequest
 from logbook_agent.issue.gate.measure import PairTerms
@@ -83,7 +83,7 @@ def ci_command(
     space = common.space_without_logbook("ci")
     check_count("--max-pairs", terms.max_pairs)
     job = replace(job, is_command="--" in common.words or len(job.words) > 1)
-    result = ci(space, replace(asked, job=job, terms=terms), LineDisplay(), wire(common, max_wait_s))
+    result = ci(space, replace(asked, job=job, terms=terms), LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
     return result.exit_status
 

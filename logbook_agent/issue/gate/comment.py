@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from logbook_agent.campaign.code_guard import OUTSIDE
 from logbook_agent.findings.comparison import words
@@ -14,13 +15,16 @@ from logbook_agent.issue import marking, neutral
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
 from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
-from logbook_agent.issue.pace import Calls, IssueComments
-from logbook_agent.issue.steps import Comment
+from logbook_agent.issue.pace import Stale
+from logbook_agent.issue.values import Comment
 from logbook_agent.model.errors import Unreachable
 from logbook_agent.text import markdown as md
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
 from logbook_agent.text.shell_words import assignments
+
+if TYPE_CHECKING:
+    from logbook_agent.issue.github import GitHub
 
 # GitHub's limit is 65,536; the marker takes some.
 LIMIT_BYTES = 60_000
@@ -202,20 +206,17 @@ class PlacedComment:
 class Placing:
     """One comment of a job. `key` tells the comments of several jobs on a pull request apart."""
 
-    calls: Calls
+    remote: GitHub
     number: int
     key: str
     text: str
     run: tuple[int, int] | None = None
     _sent: bool = False
 
-    def __post_init__(self) -> None:
-        self._comments = IssueComments(calls=self.calls, number=self.number)
-
     def place(self) -> PlacedComment:
         """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
-        login = self.calls.safely(lambda: self.calls.reading(self.calls.remote.login))
-        return self.calls.safely(lambda: self._place(login))
+        login = self.remote.login()
+        return self.remote.pace.safely(lambda: self._place(login))
 
     @property
     def _body(self) -> str:
@@ -226,35 +227,31 @@ class Placing:
         ours = self._ours(login)
         if not ours:
             self._sent = True
-            self._comments.post(self._body)
+            self.remote.post_comment(self.number, self._body)
             # Somebody may have posted at the same moment.
             ours = self._ours(login)
         if not ours:
-            raise Unreachable("the comment that was just posted is not there", cause="somebody removed it at once")
+            cause = "somebody removed it at once"
+            raise Stale(Unreachable("the comment that was just posted is not there", cause=cause))
         first, *others = ours
-        placed = self._bring_up_to_date(first)
-        for comment in others:
-            self._comments.delete(comment.id)
+        placed = self._bring_up_to_date(*first)
+        for comment, _ in others:
+            self.remote.delete_comment(comment.id)
         return placed
 
-    def _ours(self, login: str) -> list[Comment]:
-        """Ours, the oldest first."""
-        return sorted((c for c in self._comments.read() if self._is_ours(c, login)), key=lambda c: c.id)
+    def _ours(self, login: str) -> list[tuple[Comment, marking.Marked]]:
+        """Ours with their markers, the oldest first."""
+        by_us = [c for c in self.remote.comments(self.number) if c.author.casefold() == login.casefold()]
+        marked = [(comment, marking.read_comment(comment.body, self.key)) for comment in by_us]
+        return [(comment, mark) for comment, mark in marked if mark is not None and mark.kind == KIND]
 
-    def _is_ours(self, comment: Comment, login: str) -> bool:
-        if comment.author.casefold() != login.casefold():
-            return False
-        marked = marking.read_comment(comment.body, self.key)
-        return marked is not None and marked.kind == KIND
-
-    def _bring_up_to_date(self, comment: Comment) -> PlacedComment:
-        marked = marking.read_comment(comment.body, self.key)
-        before = run_of(marked.fields.get("run", "")) if marked is not None else None
+    def _bring_up_to_date(self, comment: Comment, marked: marking.Marked) -> PlacedComment:
+        before = run_of(marked.fields.get("run", ""))
         if before is not None and self.run is not None and before > self.run:
             return PlacedComment(written=Written.OVERTAKEN, url=comment.url)
         if marking.normalised(comment.body) == marking.normalised(self._body):
             return PlacedComment(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
-        edited = self._comments.edit(comment.id, old=comment.body, new=self._body)
+        edited = self.remote.edit_comment(comment.id, old=comment.body, new=self._body)
         return PlacedComment(written=Written.UPDATED, url=edited.url)
 
 
