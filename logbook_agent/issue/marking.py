@@ -5,7 +5,7 @@ A marker is one line, the first of a comment or one around the managed block:
     <!-- logbook:update 2 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.k3x9q,... digest=... text=... check=... -->
 
 `2` is the version: the first had a digest for each entry. `book` names the logbook, `digest` is that of the records of
-the entries, `text` that of what follows the marker, `check` that of the marker itself: a marker that was edited is none.
+the entries, `text` that of what follows the marker, and `check` that of the marker itself: one that was edited is none.
 Its values hold no `>`, no quotes and no spaces.
 """
 
