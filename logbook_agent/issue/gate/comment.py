@@ -129,44 +129,31 @@ def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
 
 
 def _sentences(finding: GateFinding) -> list[str]:
-    """A line for each difference, and for each question that is open, with how often such pairs find a change; then
-    why pairs do not count."""
+    """A line for each difference and each open question, with what that needs; then why pairs do not count."""
     answer = finding.answer
     if answer is None:
         return []
     lines = []
-    found = zip(answer.findings, finding.power, strict=True)
-    for f, chance in sorted(found, key=lambda one: _ORDER.index(one[0].outcome))[:_SHOWN_ROWS]:
+    for f in sorted(answer.findings, key=lambda f: _ORDER.index(f.outcome))[:_SHOWN_ROWS]:
         beside = [*f.left_out, *f.notes]
-        if f.outcome is Outcome.OPEN and chance is not None:
-            beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
+        if f.outcome is Outcome.OPEN and (needs := words.to_settle(answer, f)):
+            beside.append(f"it needs {needs}")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
     lines += [f"- {md.escape(text)}" for text in (*words.failures(answer), *answer.left_out)]
     return ["\n".join(lines)] if lines else []
 
 
-def _seen(finding: GateFinding) -> str:
-    return f"a change of {100 * finding.seen_effect:.3g}%"
-
-
-def _tenths(part: float) -> str:
-    return f"{round(10 * part)} of 10"
-
-
 def _details(finding: GateFinding, actions: Actions | None) -> str:
     """How it was measured, and the command that repeats it; folded."""
     made, commits = finding.measured, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
-    chances = [chance for chance in finding.power if chance is not None]
-    if made is not None and chances:
+    if made is not None and any(f.pairs for f in finding.findings):
         ended = f"; ended: {md.escape(made.why)}" if made.why else ""
         least = f"{100 * finding.minimum_effect:.3g}%"
         lines += [
             f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
             f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
-            f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
-            f" {_tenths(min(chances))} measurements",
         ]
     if made is not None and made.entry is not None:
         where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""

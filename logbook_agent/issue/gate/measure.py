@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
@@ -36,6 +37,7 @@ from logbook_agent.store.workspace import Workspace
 
 _AXIS = AbAxis(name=CODE_AXIS, values=(BASE, HEAD))
 _TAIL_LINES = 20
+_NO_ENV: Mapping[str, str] = {}
 # Why the pairs ended, without the options of `logbook ab`.
 _ENDED = {
     Stop.SETTLED: "every answer is settled",
@@ -56,7 +58,7 @@ class PairTerms:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
     """`answer`: what the pairs answer; None without a pair. `stop`: why no further pair was run, `why` in words.
-    `power_pairs`: how many pairs could be made of a question that stays open. `changed`: which tree no longer held the
+    `changed`: which tree no longer held the
     files of its commit; that pair is left out, and no pair was run after it."""
 
     book: Book
@@ -66,7 +68,6 @@ class GateMeasured:
     stop: Stop | None = None
     why: str = ""
     pairs: int = 0
-    power_pairs: int = 0
     interrupted: bool = False
     changed: str | None = None
 
@@ -109,7 +110,6 @@ class Measuring:
             stop=found.stop if found is not None else None,
             why=_ENDED.get(found.stop, found.why) if found is not None else "",
             pairs=found.pairs if found is not None else 0,
-            power_pairs=_power_pairs(found) if found is not None else 0,
             interrupted=made.is_interrupted,
             changed=self._changed or None,
         )
@@ -140,18 +140,13 @@ class Measuring:
     def _orders(
         self, made: RunSeries, label: str, commands: Sequence[PlannedCommand], tree: Tree
     ) -> Iterator[tuple[str, RunPlan]]:
-        for command in commands:
-            ready = prepare(
-                self._space,
-                command.argv,
-                env=self._path_of(tree),
-                cwd=str(tree.folder),
-                shell=command.shell,
-                label=f"{label}: {tree.name}",
+        for one in commands:
+            command = self._ready(tree, one.argv, shell=one.shell, label=f"{label}: {tree.name}")
+            is_last = label == TEARDOWN
+            yield (
+                f"{label} on {tree.name}",
+                RunPlan(command=command, entry_id=made.entry.id, config={}, until=one.until, always=is_last),
             )
-            order = RunPlan(command=ready, entry_id=made.entry.id, config={}, until=command.until)
-            order = dataclasses.replace(order, always=label == TEARDOWN)
-            yield f"{label} on {tree.name}", order
 
     def _able(self, made: RunSeries) -> list[JobCase]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
@@ -198,16 +193,15 @@ class Measuring:
         return None
 
     def _command(self, case: JobCase, tree: Tree) -> Command:
-        env = {**case.env, **self._path_of(tree)}
-        folder = str(tree.folder)
-        return prepare(self._space, case.argv, env=env, cwd=folder, shell=case.shell, label=case.label, read=case.read)
+        return self._ready(tree, case.argv, env=case.env, shell=case.shell, label=case.label, read=case.read)
 
-    def _path_of(self, tree: Tree) -> dict[str, str]:
-        """A virtual environment that the setup of a side has made comes first on its search path."""
+    def _ready(self, tree: Tree, argv: Sequence[str], *, env: Mapping[str, str] = _NO_ENV, **how: Any) -> Command:
+        """A command in the tree of a side. A virtual environment that its setup has made comes first on its path."""
         programs = tree.environment / "bin"
-        if not programs.is_dir():
-            return {}
-        return {"PATH": f"{programs}{os.pathsep}{self._space.environ.get('PATH', os.defpath)}"}
+        path = f"{programs}{os.pathsep}{self._space.environ.get('PATH', os.defpath)}"
+        return prepare(
+            self._space, argv, env={**env, **({"PATH": path} if programs.is_dir() else {})}, cwd=str(tree.folder), **how
+        )
 
     # -- pairs ------------------------------------------------------------------------------------------
 
@@ -251,12 +245,6 @@ class Measuring:
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
         draft = dataclasses.replace(draft, comparison=stated, fields=(*fields, *draft.fields))
         return create_entry(space, self._book, draft)
-
-
-def _power_pairs(found: AbResult) -> int:
-    """The whole budget, unless time or a failure cut it short."""
-    is_whole = found.stop in (Stop.SETTLED, Stop.PAIRS)
-    return found.stated.design.budget_pairs if is_whole else found.pairs
 
 
 def _unmeasured(case: str, side: str, what: str, run: Run) -> Unmeasured:
