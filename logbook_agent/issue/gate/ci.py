@@ -14,7 +14,7 @@ from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.destination import connect, default_repository
-from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
+from logbook_agent.issue.gate.comment import comment_of, place
 from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
 from logbook_agent.issue.gate.pull_request import (
@@ -69,18 +69,9 @@ class CiResult:
     url: str | None = None
     why: str | None = None
 
-    @property
-    def exit_status(self) -> int:
-        return self.finding.exit_code
-
     def data(self) -> dict[str, object]:
         comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
-        return {
-            **self.finding.data(),
-            "root": str(self.root),
-            "pull_request": self.number,
-            "comment": comment,
-        }
+        return {**self.finding.data(), "root": str(self.root), "pull_request": self.number, "comment": comment}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +88,9 @@ class _Gate:
     job: AskedOfBoth
 
     @property
-    def pull(self) -> PullRequest | None:
-        return _pull(self.actions)
-
-    @property
     def number(self) -> int | None:
-        return self.request.number or (self.pull.number if self.pull is not None else None)
+        pull = _pull(self.actions)
+        return self.request.number or (pull.number if pull is not None else None)
 
 
 def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> CiResult:
@@ -195,33 +183,21 @@ def _commented(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
         return dataclasses.replace(result, why="--dry-run")
     if result.number is None:
         return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+    actions, pull = gate.actions, _pull(gate.actions)
     try:
-        placed = _place(gate, result, pace)
+        with_token = alike(gate.space, environ=with_host(gate.space.environ, actions))
+        repository = actions.repository if actions is not None else default_repository(with_token)
+        if repository is None:
+            raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
+        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else None
+        written, url = place(remote, result.number, result.finding.name, result.text, run)
     except (RemoteError, UsageError) as error:
         why = f"{error.message} ({error.cause})" if error.cause else error.message
-        if gate.pull is not None and gate.pull.is_fork:
+        if pull is not None and pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
         gate.space.warnings.append(f"the comment was not written: {why}")
         return dataclasses.replace(result, why=why)
-    return placed
-
-
-def _place(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
-    space, actions = gate.space, gate.actions
-    with_token = alike(space, environ=with_host(space.environ, actions))
-    repository = actions.repository if actions is not None else default_repository(with_token)
-    if repository is None or result.number is None:
-        raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-    remote = connect(with_token, repository, pace)
-    placing = Placing(
-        remote=remote,
-        number=result.number,
-        key=key_of(result.finding.name),
-        text=result.text,
-        run=actions.run if actions is not None else None,
-    )
-    placed = placing.place()
-    return dataclasses.replace(result, written=placed.written.value, url=placed.url)
+    return dataclasses.replace(result, written=written.value, url=url)
 
 
 def _write_outputs(gate: _Gate, result: CiResult) -> None:

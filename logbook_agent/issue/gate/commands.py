@@ -85,7 +85,7 @@ def ci_command(
     job = replace(job, is_command="--" in common.words or len(job.words) > 1)
     result = ci(space, replace(asked, job=job, terms=terms), LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
-    return result.exit_status
+    return result.finding.exit_code
 
 
 def _text(result: CiResult) -> str:

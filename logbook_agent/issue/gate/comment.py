@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -175,71 +174,49 @@ KIND = "ci"
 
 
 class Written(StrEnum):
+    """What became of the comment. `overtaken`: a later run of the workflow has written it."""
+
     POSTED = "posted"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     OVERTAKEN = "overtaken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedComment:
-    """What became of the comment. `overtaken`: a later run of the workflow has written it."""
+def place(remote: GitHub, number: int, name: str, text: str, run: tuple[int, int] | None) -> tuple[Written, str]:
+    """Write the one comment of a job, whose `name` tells it from those of other jobs; what became of it, and where it
+    is. Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
+    login, key, sent = remote.login(), key_of(name), False
+    body = marking.stamped(KIND, key, {} if run is None else {"run": run_text(run)}, text)
 
-    written: Written
-    url: str
-
-
-@dataclass(kw_only=True)
-class Placing:
-    """One comment of a job. `key` tells the comments of several jobs on a pull request apart."""
-
-    remote: GitHub
-    number: int
-    key: str
-    text: str
-    run: tuple[int, int] | None = None
-    _sent: bool = False
-
-    def place(self) -> PlacedComment:
-        """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
-        login = self.remote.login()
-        return self.remote.pace.safely(lambda: self._place(login))
-
-    @property
-    def _body(self) -> str:
-        fields = {} if self.run is None else {"run": run_text(self.run)}
-        return marking.stamped(KIND, self.key, fields, self.text)
-
-    def _place(self, login: str) -> PlacedComment:
-        ours = self._ours(login)
-        if not ours:
-            self._sent = True
-            self.remote.post_comment(self.number, self._body)
-            # Somebody may have posted at the same moment.
-            ours = self._ours(login)
-        if not ours:
-            cause = "somebody removed it at once"
-            raise Stale(Unreachable("the comment that was just posted is not there", cause=cause))
-        first, *others = ours
-        placed = self._bring_up_to_date(*first)
-        for comment, _ in others:
-            self.remote.delete_comment(comment.id)
-        return placed
-
-    def _ours(self, login: str) -> list[tuple[Comment, marking.Marked]]:
+    def ours() -> list[tuple[Comment, marking.Marked]]:
         """Ours with their markers, the oldest first."""
-        by_us = [c for c in self.remote.comments(self.number) if c.author.casefold() == login.casefold()]
-        marked = [(comment, marking.read_comment(comment.body, self.key)) for comment in by_us]
+        by_us = [c for c in remote.comments(number) if c.author.casefold() == login.casefold()]
+        marked = [(comment, marking.read_comment(comment.body, key)) for comment in by_us]
         return [(comment, mark) for comment, mark in marked if mark is not None and mark.kind == KIND]
 
-    def _bring_up_to_date(self, comment: Comment, marked: marking.Marked) -> PlacedComment:
-        before = run_of(marked.fields.get("run", ""))
-        if before is not None and self.run is not None and before > self.run:
-            return PlacedComment(written=Written.OVERTAKEN, url=comment.url)
-        if marking.normalised(comment.body) == marking.normalised(self._body):
-            return PlacedComment(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
-        edited = self.remote.edit_comment(comment.id, old=comment.body, new=self._body)
-        return PlacedComment(written=Written.UPDATED, url=edited.url)
+    def placed() -> tuple[Written, str]:
+        nonlocal sent
+        if not (there := ours()):
+            sent = True
+            remote.post_comment(number, body)
+            # Somebody may have posted at the same moment.
+            there = ours()
+        if not there:
+            cause = "somebody removed it at once"
+            raise Stale(Unreachable("the comment that was just posted is not there", cause=cause))
+        (first, marked), *others = there
+        before, written = run_of(marked.fields.get("run", "")), Written.UPDATED
+        if before is not None and run is not None and before > run:
+            written = Written.OVERTAKEN
+        elif marking.normalised(first.body) == marking.normalised(body):
+            written = Written.POSTED if sent else Written.UNCHANGED
+        else:
+            remote.edit_comment(first.id, old=first.body, new=body)
+        for comment, _ in others:
+            remote.delete_comment(comment.id)
+        return written, first.url
+
+    return remote.pace.safely(placed)
 
 
 def key_of(name: str) -> str:
