@@ -4,7 +4,7 @@ texts."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.best import bests
@@ -142,13 +142,18 @@ class BookTexts(IssueDocuments):
     later: Later
     findings: Findings
     plots: Mapping[str, Sequence[NamedPlot]]
+    # A plan is made several times in a sync, with the same texts.
+    _updates: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
 
     @property
     def links(self) -> Links:
         return self.values.links
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
-        return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+        key = (tuple(entry_ids), room)
+        if key not in self._updates:
+            self._updates[key] = self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+        return self._updates[key]
 
     def _updated(self, entry_id: str) -> UpdatedEntry:
         record = self._cited(self.findings.records.record(entry_id))

@@ -181,23 +181,12 @@ def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFi
 class LeftFile(Protocol):
     """A file that a run left, of the feature that keeps them. `path` is its copy in the folder of the logbook."""
 
-    @property
-    def run(self) -> int: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def about(self) -> str: ...
-
-    @property
-    def digest(self) -> str: ...
-
-    @property
-    def path(self) -> str | None: ...
-
-    @property
-    def is_picture(self) -> bool: ...
+    run: int
+    name: str
+    about: str
+    digest: str
+    path: str | None
+    is_picture: bool
 
 
 def files(links: Links, found: Sequence[LeftFile]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.destination import connect, default_repository, links_of
 from logbook_agent.issue.pace import Pace
-from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.permalinks import dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.pages.views import changing
@@ -41,21 +40,17 @@ class SnapshotRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotResult:
-    """`created`: the tag was not there before. `synced`: None where no issue is linked."""
-
-    snapshot: Snapshot
-    created: bool
-    synced: SyncResult | None
-
-
-def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> SnapshotResult:
-    """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
-    _check_form(request.name)
+def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> tuple[Snapshot, bool, SyncResult | None]:
+    """Tag HEAD and update the issue, where there is one; the snapshot, and whether the tag was not there before. Raises
+    UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
+    if not _NAME.fullmatch(request.name):
+        raise UsageError(
+            f"{request.name!r} cannot be the name of a tag",
+            cause="use letters, digits and . _ - + /, with a letter or digit first",
+            hint="logbook snapshot moe-int8-20260210",
+        )
     book = workspace.book(request.entries[0] if request.entries else None)
-    commit, remote = _pushed_head(workspace)
-    repository = _tagged_repository(workspace, remote)
+    commit, repository = _pushed_head(workspace)
     made = Snapshot(
         name=request.name,
         commit=commit,
@@ -71,30 +66,20 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> Snap
     _check_no_secret(workspace, request.name)
     tagging = _Tagging(host, made, workspace.redactor.text(request.message or f"Snapshot {made.name}"))
     if request.dry_run:
-        return SnapshotResult(snapshot=made, created=tagging.is_needed(), synced=None)
+        return made, tagging.is_needed(), None
     created, synced = pace.safely(tagging.tag), None
+
+    def changed(header: Header) -> Header:
+        known = _recorded(header, made) is not None
+        return header if known else dataclasses.replace(header, snapshots=(*header.snapshots, made))
+
     with changing(workspace, book):
-        book.change_header(functools.partial(_with_snapshot, made=made))
+        book.change_header(changed)
     if book.header.issue is None:
         workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {made.name}")
     else:
         synced = sync_after(workspace, pace, f"the tag {made.name} is set")
-    return SnapshotResult(snapshot=made, created=created, synced=synced)
-
-
-def _with_snapshot(header: Header, made: Snapshot) -> Header:
-    if _recorded(header, made) is not None:
-        return header
-    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
-
-
-def _check_form(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a tag",
-            cause="use letters, digits and . _ - + /, with a letter or digit first",
-            hint="logbook snapshot moe-int8-20260210",
-        )
+    return made, created, synced
 
 
 def _check_no_secret(workspace: Workspace, name: str) -> None:
@@ -107,8 +92,8 @@ def _check_no_secret(workspace: Workspace, name: str) -> None:
         )
 
 
-def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
-    """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
+def _pushed_head(workspace: Workspace) -> tuple[str, RepositoryAddress]:
+    """HEAD's commit and the repository that it was pushed to. Raises UsageError that says how to get there."""
     root, environ = workspace.root, workspace.environ
     commit = head_commit(root, environ)
     remote = remote_of(root, environ, workspace.config.github.remote)
@@ -132,19 +117,14 @@ def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
             cause="a tag must name a commit that others can fetch",
             hint=f"git push {remote.name} HEAD; then take the snapshot again",
         )
-    return commit, remote
-
-
-def _tagged_repository(workspace: Workspace, remote: GitRemote) -> RepositoryAddress:
-    """Where the tag is set: where the commit was pushed to."""
-    found = parse_remote(remote.url) or default_repository(workspace)
-    if found is None:
+    repository = parse_remote(remote.url) or default_repository(workspace)
+    if repository is None:
         raise UsageError(
             f"the git remote {remote.name} does not point to a repository on the web",
             cause="a tag is set through the API of the repository's host",
             hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
-    return found
+    return commit, repository
 
 
 def _recorded(header: Header, made: Snapshot) -> Snapshot | None:
@@ -240,18 +220,16 @@ def snapshot_command(
     """
     space = common.space()
     with warned(space):
-        result = snapshot(space, request, pace_of(common, space, max_wait_s))
-    made = result.snapshot
+        made, created, synced = snapshot(space, request, pace_of(common, space, max_wait_s))
     data = {
         "name": made.name,
         "commit": made.commit,
         "url": made.url,
-        "created": result.created,
+        "created": created,
         "dry_run": request.dry_run,
-        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+        "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
-    done = ("would be created" if request.dry_run else "created") if result.created else "already exists"
+    done = ("would be created" if request.dry_run else "created") if created else "already exists"
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
-    if result.synced is not None:
-        lines.append(sync_text(result.synced, dry_run=False))
+    lines += [sync_text(synced, dry_run=False)] if synced is not None else []
     common.emit("snapshot", data, "\n".join(lines))

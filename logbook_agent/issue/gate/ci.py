@@ -7,7 +7,7 @@ import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.checkouts import Tree, side_by_side
@@ -15,8 +15,8 @@ from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.destination import connect, default_repository
 from logbook_agent.issue.gate.comment import comment_of, place
-from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
-from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
+from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, CiRequest, alike, asked_of, check_words
+from logbook_agent.issue.gate.measure import GateMeasured, Measuring
 from logbook_agent.issue.gate.pull_request import (
     Actions,
     Commits,
@@ -39,22 +39,6 @@ from logbook_agent.store.workspace import Workspace
 
 TOPIC, PREFIX = "ci", "CI"
 _COMMENT_FILE = "comment.md"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiRequest:
-    """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
-    `number` is a pull request where no event names one."""
-
-    job: JobRequest = field(default_factory=JobRequest)
-    terms: PairTerms = field(default_factory=PairTerms)
-    base: str | None = None
-    head: str | None = None
-    fetch: bool = False
-    dry_run: bool = False
-    name: str | None = None
-    number: int | None = None
-    artifact: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +82,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
     posted then."""
     actions = actions_of(space.environ)
     checkout = checkout_of(space.cwd, space.environ)
-    check_words(request.job)
+    check_words(request)
     commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
     if request.head is None and checkout.has_changes():
         space.warnings.append("uncommitted changes are not measured: the head is the last commit")
@@ -108,7 +92,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
             sides = {BASE: commits.base, HEAD: commits.head}
             trees = stack.enter_context(side_by_side(checkout, sides, display))
         # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
-        asked = asked_of(space, checkout, trees, request.job)
+        asked = asked_of(space, checkout, trees, request)
         root = _root(space)
         inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
@@ -120,7 +104,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> Ci
             commits=commits,
             again=_again(gate, commits),
             measured=_measured(gate, trees) if trees else None,
-            minimum_effect=request.terms.minimum_effect,
+            minimum_effect=request.minimum_effect,
             artifact=request.artifact,
             differences=asked.differences,
         )
@@ -153,7 +137,7 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
     book = _book(gate)
     if gate.job.no_base is not None:
         return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
-    return Measuring(gate.inner, book, gate.job.job, trees, gate.request.terms, gate.display).carry_out()
+    return Measuring(gate.inner, book, gate.job.job, trees, gate.request, gate.display).carry_out()
 
 
 def _book(gate: _Gate) -> Book:
@@ -222,17 +206,16 @@ def _write_outputs(gate: _Gate, result: CiResult) -> None:
 
 def _again(gate: _Gate, commits: Commits) -> str:
     """What anybody may type in a clone to measure the same once more."""
-    request, terms = gate.request, gate.request.terms
-    job = request.job
+    job = gate.request
     words = ["logbook", "ci", "--base", commits.base, "--head", commits.head]
     words += [word for text in job.setup for word in ("--setup", text)]
     words += ["--scale", job.scale] if job.scale is not None else []
     words += [word for text in job.sets for word in ("--set", text)]
     words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
     words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
-    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect != MINIMUM_EFFECT else []
+    words += ["--min-effect", f"{job.minimum_effect:g}"] if job.minimum_effect != MINIMUM_EFFECT else []
     words += ["--read", job.read] if job.read is not None else []
-    words += ["--max-pairs", str(terms.max_pairs)]
+    words += ["--max-pairs", str(job.max_pairs)]
     words += ["--", *job.words] if job.is_command else [*job.words]
     command = gate.inner.redactor.text(shlex.join(words))
     if commits.tip is None or gate.number is None:

@@ -20,8 +20,8 @@ from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, Unmeasured
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, GateJob, Unmeasured
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.gates import judged, parse_gate
@@ -41,15 +41,6 @@ _ENDED = {
     Stop.PAIRS: "--max-pairs is reached",
     Stop.TIME: "--max-time is reached",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairTerms:
-    """How many pairs, for how long, and from which effect on."""
-
-    max_pairs: int = BUDGET_PAIRS
-    max_time_s: float | None = None
-    minimum_effect: float = MINIMUM_EFFECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +69,11 @@ class Measuring:
         book: Book,
         job: GateJob,
         trees: Sequence[Tree],
-        terms: PairTerms,
+        request: CiRequest,
         display: Display,
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
-        self._trees, self._terms, self._display = tuple(trees), terms, display
+        self._trees, self._asked, self._display = tuple(trees), request, display
         self._changed = ""
         self._unmeasured: list[Unmeasured] = []
 
@@ -203,9 +194,9 @@ class Measuring:
         return AbRequest(
             axis=_AXIS.option,
             run=RunRequest(timeout_s=first.timeout_s),
-            max_pairs=self._terms.max_pairs,
-            max_time_s=self._terms.max_time_s,
-            minimum_effect=self._terms.minimum_effect,
+            max_pairs=self._asked.max_pairs,
+            max_time_s=self._asked.max_time_s,
+            minimum_effect=self._asked.minimum_effect,
             metrics=tuple(metric.name for metric in self._job.metrics),
         )
 
