@@ -67,7 +67,8 @@ class _Ours:
 
     @property
     def shown(self) -> int:
-        return int(self.marked.fields.get("shown", "0"))
+        text = self.marked.fields.get("shown", "")
+        return int(text) if text.isdecimal() else 0
 
 
 def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
