@@ -6,7 +6,7 @@ sends a POST again whose answer was lost, which leaves two comments, and waits f
 
 Methods return what the server holds now, or raise: `AnswerLost` when a write was sent and its fate is unknown,
 `RateLimited` when waiting for a limit would take too long, `Unreachable` when a read failed for good, else the
-RemoteError that names the trouble. This is the only module that loads PyGithub; it is loaded when a request is made.
+RemoteError that names the trouble. This module and `answers.py` load PyGithub; they are loaded when a request is made.
 """
 
 from __future__ import annotations
@@ -21,15 +21,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from github import Auth, Github, GithubException
-from github.GithubObject import GithubObject
-from github.Issue import Issue as GithubIssue
 from github.IssueComment import IssueComment
-from github.PaginatedList import PaginatedList
-from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from requests.utils import get_environ_proxies, select_proxy
-from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 from urllib3.util import Retry
 
+from logbook_agent.issue.answers import LOGIN, all_of, broken, comment_of, issue_of, message_of, text_of
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.pace import Pace, Stale
 from logbook_agent.issue.refusals import Request, moved, no_answer, one_line, refusal
@@ -37,18 +33,13 @@ from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
 PER_PAGE = 100
-# GitHub takes 2,500 comments on an issue. A list with more pages than this has no end: they link to one another.
-MOST_PAGES = 300
 # No wait is silent for five seconds.
 SAY_EVERY_S = 4.5
 # Reads are asked three times at most; between the second and the third passes this time, twice.
 READ_BACKOFF_S = 0.5
 TIMEOUT_S = 30
-_LOGIN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?"
-_URL = r"https?://[!-~]{1,2000}"
 
 T = TypeVar("T")
-L = TypeVar("L", bound=GithubObject)
 H = TypeVar("H", Issue, Comment)
 
 
@@ -96,14 +87,14 @@ class GitHub:
         if self._token is None:
             return ""
         try:
-            return self._read("say", "whose token this is", lambda: _text(self._github.get_user().login, _LOGIN))
+            return self._read("say", "whose token this is", lambda: text_of(self._github.get_user().login, LOGIN))
         except (Forbidden, IssueMissing):
             # An app or a workflow has no user; GraphQL names it all the same.
             return self._read("say", "whose token this is", self._viewer)
 
     def _viewer(self) -> str:
         _, answer = self._github.requester.graphql_query("query { viewer { login } }", {})
-        return _text(answer["data"]["viewer"]["login"], _LOGIN)
+        return text_of(answer["data"]["viewer"]["login"], LOGIN)
 
     def check_name(self) -> None:
         """Raises IssueMoved where the repository has another name by now."""
@@ -119,7 +110,7 @@ class GitHub:
         """All comments, ascending by ID."""
 
         def listed() -> list[Comment]:
-            return [_comment(c) for c in _all(self._repository.get_issue(number).get_comments())]
+            return [comment_of(c) for c in all_of(self._repository.get_issue(number).get_comments())]
 
         found = self._read("list the comments of", self._named(number), listed)
         return tuple(sorted({c.id: c for c in found}.values(), key=lambda c: c.id))
@@ -131,7 +122,7 @@ class GitHub:
 
         def listed() -> list[Issue]:
             # A pull request is listed as an issue too.
-            return [_issue(i) for i in _all(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
+            return [issue_of(i) for i in all_of(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
 
         found = self._read("list the issues of", self._about, listed)
         return tuple(sorted({i.number: i for i in found}.values(), key=lambda i: i.number))
@@ -143,7 +134,7 @@ class GitHub:
             found = self._repository.get_git_ref(f"tags/{name}").object
             while found.type == "tag":
                 found = self._repository.get_git_tag(found.sha).object
-            return _text(found.sha)
+            return text_of(found.sha)
 
         try:
             return self._read("read", f"tag {name} in {self._slug}", read)
@@ -162,7 +153,7 @@ class GitHub:
 
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
         def create() -> Issue:
-            return self._stored(body, _issue(self._repository.create_issue(title, body, labels=list(labels))))
+            return self._stored(body, issue_of(self._repository.create_issue(title, body, labels=list(labels))))
 
         return self._write("open an issue in", self._about, create)
 
@@ -174,7 +165,7 @@ class GitHub:
             body = change(self._issue(number).body)
             there = self._repository.get_issue(number)
             there.edit(body=body)
-            return self._stored(body, self._same_place(_issue(there), number))
+            return self._stored(body, self._same_place(issue_of(there), number))
 
         return self._write("change", self._named(number), edit)
 
@@ -184,7 +175,7 @@ class GitHub:
         def close() -> Issue:
             there = self._repository.get_issue(number)
             there.edit(state="closed", state_reason="completed")
-            found = self._same_place(_issue(there), number)
+            found = self._same_place(issue_of(there), number)
             if found.state != "closed":
                 raise _NotStored("it should be closed, but is open")
             return found
@@ -193,7 +184,7 @@ class GitHub:
 
     def post_comment(self, number: int, body: str) -> Comment:
         def post() -> Comment:
-            return self._stored(body, _comment(self._repository.get_issue(number).create_comment(body)))
+            return self._stored(body, comment_of(self._repository.get_issue(number).create_comment(body)))
 
         return self._write("comment on", self._named(number), post)
 
@@ -207,11 +198,11 @@ class GitHub:
 
         def edit() -> Comment:
             there = self._at(comment_id)
-            if normalised(_comment(there).body) != normalised(old):
+            if normalised(comment_of(there).body) != normalised(old):
                 cause = "somebody else edited it"
                 raise Stale(Unreachable(f"comment {comment_id} was edited while it was synced", cause=cause))
             there.edit(new)
-            return self._stored(new, _comment(there))
+            return self._stored(new, comment_of(there))
 
         try:
             return self._write("edit", about, edit)
@@ -231,7 +222,7 @@ class GitHub:
 
         def create() -> None:
             made = self._repository.create_git_tag(name, message, commit, "commit")
-            self._repository.create_git_ref(f"refs/tags/{name}", _text(made.sha))
+            self._repository.create_git_ref(f"refs/tags/{name}", text_of(made.sha))
 
         self._write(f"make the tag {name} in", self._about, create)
 
@@ -249,7 +240,7 @@ class GitHub:
         return self._repository.get_issue(0).get_comment(comment_id)
 
     def _issue(self, number: int) -> Issue:
-        return self._same_place(_issue(self._repository.get_issue(number)), number)
+        return self._same_place(issue_of(self._repository.get_issue(number)), number)
 
     def _same_place(self, issue: Issue, number: int) -> Issue:
         """The issue. Raises IssueMoved for one of another repository or number: reads follow a moved issue."""
@@ -297,13 +288,13 @@ class GitHub:
             )
             return Rejected(message, cause=str(error), hint=f"look at the issue, then: {call.again}")
         except GithubException as error:
-            said = _message(error.data)
+            said = message_of(error.data)
             if self._token is not None:
                 # A page of some server in between may hold the request it is about.
                 said = said.replace(self._token, "[token]")
             return refusal(error.status, error.headers or {}, one_line(said), call)
         except OSError as error:
-            return _broken(call, error)
+            return broken(call, error, TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's
             if "server redirected from" in str(error):
                 return no_answer(call, "it redirects to another host, and a token goes only to its own")
@@ -330,85 +321,3 @@ class GitHub:
 
 class _NotStored(Exception):
     """The host holds something else than what it was sent."""
-
-
-def _broken(call: Request, error: OSError) -> RemoteError:
-    """The network, or TLS, gave up."""
-    reason = getattr(error.args[0] if error.args else None, "reason", None)
-    if isinstance(error, SSLError):
-        found = re.search(r"certificate verify failed: ([^(]+)", str(error))
-        return Unreachable(
-            f"{call.host} could not prove its identity",
-            cause=f"its certificate was not accepted: {one_line(found[1]) if found else 'TLS failed'}",
-            hint=f"if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then: {call.again}",
-        )
-    if isinstance(error, ConnectTimeout | ProxyError) or isinstance(reason, NewConnectionError):
-        cause = "no connection: the host is down, its name or port is wrong, or the network is down"
-        return Unreachable(f"{call.host} cannot be reached", cause=cause, hint=f"try again later: {call.again}")
-    is_timeout = isinstance(error, Timeout) or isinstance(reason, ReadTimeoutError)
-    return no_answer(call, f"none came within {TIMEOUT_S:g} s" if is_timeout else "the connection broke")
-
-
-def _all(listed: PaginatedList[L]) -> Iterator[L]:
-    """The items of all pages. Raises ValueError for a list without an end, which PyGithub would follow for ever."""
-    for _ in range(MOST_PAGES):
-        if not listed._couldGrow():
-            return
-        yield from listed._grow()
-    raise ValueError("a list without an end")
-
-
-# What PyGithub holds, as the plan takes it. These raise ValueError or TypeError for data that is not GitHub's.
-
-
-def _issue(found: GithubIssue) -> Issue:
-    return Issue(
-        number=_whole(found.number),
-        url=_text(found.html_url, _URL),
-        title=_text(found.title),
-        body=_text(found.body or ""),
-        author=_author(found),
-        state="closed" if found.state == "closed" else "open",
-        locked=bool(found.locked),
-    )
-
-
-def _comment(found: IssueComment) -> Comment:
-    return Comment(
-        id=_whole(found.id),
-        url=_text(found.html_url, _URL),
-        author=_author(found),
-        body=_text(found.body or ""),
-        association=_text(found.author_association or ""),
-    )
-
-
-def _author(found: GithubIssue | IssueComment) -> str:
-    # An account that was deleted leaves its texts to this one.
-    return "ghost" if found.user is None else _text(found.user.login, _LOGIN)
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError("no number")
-    return value
-
-
-def _text(value: object, form: str = "") -> str:
-    """A text of this form. Raises ValueError also for text that is no Unicode: it could not be sent back as it was."""
-    if not isinstance(value, str) or (form and not re.fullmatch(form, value)):
-        raise ValueError("no text of this form")
-    value.encode()
-    return value
-
-
-def _message(data: Any) -> str:
-    """What the server says; "" when it says nothing that can be read."""
-    if not isinstance(data, dict):
-        return ""
-    errors = data.get("errors")
-    parts = [data.get("message")]
-    for error in errors if isinstance(errors, list) else []:
-        words = error.get("message") if isinstance(error, dict) else error
-        parts.append(words or " ".join(str(error.get(key, "")) for key in ("resource", "field", "code")))
-    return "; ".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
