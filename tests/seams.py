@@ -183,8 +183,8 @@ def set_github_pace(
 ) -> None:
     """How long a sync waits between tries of a read, between writes, and for an answer."""
     monkeypatch.setattr("logbook_agent.issue.github.READ_BACKOFF_S", backoff_s)
-    monkeypatch.setattr("logbook_agent.issue.destination.PAUSE_S", pause_s)
-    monkeypatch.setattr("logbook_agent.issue.destination.TIMEOUT_S", timeout_s)
+    monkeypatch.setattr("logbook_agent.issue.pace.PAUSE_S", pause_s)
+    monkeypatch.setattr("logbook_agent.issue.github.TIMEOUT_S", timeout_s)
 
 
 # -- sizes ---------------------------------------------------------------------------------------------
@@ -193,10 +193,10 @@ _SIZES = {
     "age of files that are remembered, ns": "logbook_agent.store.cache.RACY_NS",
     "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
     "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
-    "pages of a list of GitHub's": "logbook_agent.issue.github.MOST_PAGES",
+    "pages of a list of GitHub's": "logbook_agent.issue.answers.MOST_PAGES",
     "silence while GitHub does not answer, s": "logbook_agent.issue.github.SAY_EVERY_S",
     "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
-    "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
+    "entries of an update": "logbook_agent.issue.plan.UPDATE_ENTRIES",
     "pause between views of a series, s": "logbook_agent.campaign.series._REFRESH_S",
     "wait for news from another machine, s": "logbook_agent.cluster.remote._LOOK_S",
     "age of a job for each second between looks": "logbook_agent.cluster.submitter._PER_AGE",
@@ -334,7 +334,7 @@ def issue_block(store: Store, body: str) -> Facts | None:
 
 def forged(store: Store, kind: str = "update", *entries: str) -> str:
     """A comment that is marked as one of this logbook's are, written by nobody's sync."""
-    fields = {"entries": ",".join(f"{entry}:{'0' * 16}:l" for entry in entries)} if entries else {"closing": "0" * 16}
+    fields = {"entries": ",".join(entries), "digest": "0" * 16} if entries else {"closing": "0" * 16}
     return marking.stamped(kind, _book_key(store), fields, "Forged.")
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 from logbook_agent.cli.declared import flag, option
-from logbook_agent.cli.options import Common, Text, prose, prose_options
+from logbook_agent.cli.options import Common, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
 from logbook_agent.findings.read import read
-from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
-from logbook_agent.issue.destination import SendOptions
-from logbook_agent.issue.sync import SyncResult, sync_after
+from logbook_agent.issue.book_sync import SyncResult, sync_after
+from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.model.record import GOING
@@ -33,79 +34,67 @@ class NotMet(LogbookError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """The loose ends of a thread: numbers of stop criteria that are not met, entries that run or are not finished, the
-    comparisons that `next` calls open, and entries whose next action nothing took up. `warnings`: all of it as
-    sentences, the criteria first."""
+class CloseRequest:
+    """The options of `close`. Without a conclusion what was said before stands, and so do the limitations and next
+    steps that are not given."""
 
-    unmet: tuple[int, ...] = ()
-    running: tuple[str, ...] = ()
-    unfinished: tuple[str, ...] = ()
-    comparisons: tuple[str, ...] = ()
-    next_actions: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    conclusion: str | None = None
+    limitations: Sequence[str] = ()
+    next_steps: Sequence[str] = ()
+    reopen: bool = False
+    unmet: bool = False
+    local: bool = False
+    dry_run: bool = False
+
+
+# The loose ends of a thread, by their names in JSON: numbers of stop criteria that are not met, else IDs of entries.
+Left: TypeAlias = Mapping[str, Sequence[int | str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseResult:
     """`synced`: None where the issue was not updated."""
 
-    book: Book
     header: Header
     left: Left
-    synced: SyncResult | None
+    synced: SyncResult | None = None
 
 
-def close(
-    workspace: Workspace,
-    wire: SendOptions,
-    *,
-    conclusion: str | None = None,
-    limitations: Sequence[str] = (),
-    next_steps: Sequence[str] = (),
-    reopen: bool = False,
-    local: bool = False,
-    dry_run: bool = False,
-    unmet: bool = False,
-) -> CloseResult:
-    """Write the end into the header, warn about what is left, and tell the issue, unless it is `local`.
-
-    Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
-    `reopen` takes the closing back. `dry_run`: nothing is written or sent. Raises NotMet, before anything is written,
-    where an open thread has a stop criterion that is not met, unless `unmet` allows that.
-    """
+def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> CloseResult:
+    """Write the end into the header, or take it back, warn about what is left, and update the issue, unless it is
+    `local`. Raises NotMet, before anything is written, where an open thread has a stop criterion that is not met,
+    unless `unmet` allows that."""
     book = workspace.book()
     before = book.header.closing
-    closing = None if reopen else _closing(workspace, before, conclusion or "", limitations, next_steps)
-    left = Left() if closing is None else _left(workspace, book)
-    if left.unmet and before is None and not (unmet or dry_run):
+    closing = None if request.reopen else _closing(workspace, before, request)
+    left, warnings = _left(workspace, book) if closing is not None else ({}, [])
+    unmet = left.get("unmet_criteria", ())
+    if unmet and before is None and not (request.unmet or request.dry_run):
         raise NotMet(
-            "; ".join(left.warnings[: len(left.unmet)]),
+            "; ".join(warnings[: len(unmet)]),
             cause="the thread ends when its stop criteria are met; nothing was closed",
-            hint=f"if it is met: logbook criteria --met {left.unmet[0]} --evidence ID; to close the thread all"
+            hint=f"if it is met: logbook criteria --met {unmet[0]} --evidence ID; to close the thread all"
             " the same, add --unmet",
         )
-    workspace.warnings += left.warnings
-    if reopen and book.header.closing is not None and book.header.issue is not None:
+    workspace.warnings += warnings
+    if request.reopen and before is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
-    if dry_run:
-        return CloseResult(book=book, header=_changed(book.header, closing), left=left, synced=None)
+    if request.dry_run:
+        return CloseResult(header=_changed(book.header, closing), left=left)
     with changing(workspace, book):
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None
-    if not local and header.issue is not None:
-        synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
-    return CloseResult(book=book, header=header, left=left, synced=synced)
+    if not request.local and header.issue is not None:
+        synced = sync_after(workspace, pace, f"{book.topic} is {_state(header)} here")
+    return CloseResult(header=header, left=left, synced=synced)
 
 
-def _closing(
-    workspace: Workspace,
-    closed: Closing | None,
-    conclusion: str,
-    limitations: Sequence[str],
-    next_steps: Sequence[str],
-) -> Closing:
-    said = clean(conclusion).strip("\n")
+def _state(header: Header) -> str:
+    return "closed" if header.closing is not None else "open again"
+
+
+def _closing(workspace: Workspace, closed: Closing | None, request: CloseRequest) -> Closing:
+    said = clean(request.conclusion or "").strip("\n")
     before = closed if not said.strip() else None
     if before is not None:
         said = before.conclusion
@@ -118,8 +107,8 @@ def _closing(
     return Closing(
         at=workspace.stamp(),
         conclusion=said,
-        limitations=_items(limitations) or (before.limitations if before is not None else ()),
-        next_steps=_items(next_steps) or (before.next_steps if before is not None else ()),
+        limitations=_items(request.limitations) or (before.limitations if before is not None else ()),
+        next_steps=_items(request.next_steps) or (before.next_steps if before is not None else ()),
     )
 
 
@@ -134,8 +123,8 @@ def _changed(header: Header, closing: Closing | None) -> Header:
     return dataclasses.replace(header, closing=closing)
 
 
-def _left(workspace: Workspace, book: Book) -> Left:
-    """The loose ends of a thread."""
+def _left(workspace: Workspace, book: Book) -> tuple[Left, list[str]]:
+    """The loose ends of a thread, and all of it as sentences, the criteria first."""
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.
@@ -156,14 +145,14 @@ def _left(workspace: Workspace, book: Book) -> Left:
     warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
     warnings += _counted(comparisons, "comparison is open", "comparisons are open")
     warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
-    return Left(
-        unmet=tuple(unmet),
-        running=running,
-        unfinished=unfinished,
-        comparisons=comparisons,
-        next_actions=actions,
-        warnings=tuple(warnings),
-    )
+    loose: Left = {
+        "unmet_criteria": [*unmet],
+        "running": running,
+        "not_finished": unfinished,
+        "open_comparisons": comparisons,
+        "next_actions": actions,
+    }
+    return loose, warnings
 
 
 def _counted(ids: Sequence[str], what: str, several: str) -> list[str]:
@@ -172,18 +161,23 @@ def _counted(ids: Sequence[str], what: str, several: str) -> list[str]:
 
 # -- the command --------------------------------------------------------------------------------------
 
+_LEFT = ("unmet_criteria", "running", "not_finished", "open_comparisons", "next_actions")
+
+
+class CloseOptions:
+    """How a thread ends: a `CloseRequest`."""
+
+    conclusion = option("--conclusion TEXT", "What was found. Text, @FILE, or -.", read=prose)
+    limitations = prose_options("--limitation TEXT", "What it does not show; may be repeated.")
+    next_steps = prose_options("--next TEXT", "What should come next; may be repeated.")
+    reopen = flag("--reopen", "Reopen the thread, and remove its closing words.")
+    unmet = flag("--unmet", "Close the thread although a stop criterion is not met.")
+    local = flag("--local", "Leave the issue to the next sync.")
+    dry_run = DRY_RUN
+
 
 def close_command(
-    *,
-    conclusion: Text = option("--conclusion TEXT", "What was found. Text, @FILE, or -.", read=prose),
-    limitations: Sequence[str] = prose_options("--limitation TEXT", "What it does not show; may be repeated."),
-    next_steps: Sequence[str] = prose_options("--next TEXT", "What should come next; may be repeated."),
-    reopen: bool = flag("--reopen", "Reopen the thread, and remove its closing words."),
-    unmet: bool = flag("--unmet", "Close the thread although a stop criterion is not met."),
-    local: bool = flag("--local", "Leave the issue to the next sync."),
-    dry_run: bool = DRY_RUN,
-    max_wait_s: float = MAX_WAIT,
-    common: Common,
+    *, request: Annotated[CloseRequest, CloseOptions], max_wait_s: float = MAX_WAIT, common: Common
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
@@ -192,50 +186,24 @@ def close_command(
     Example: logbook close --conclusion @conclusion.md
     """
     space = common.space()
-    if reopen and (conclusion or limitations or next_steps):
+    if request.reopen and (request.conclusion or request.limitations or request.next_steps):
         raise UsageError(
             "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
         )
     with warned(space):
-        result = close(
-            space,
-            wire(common, max_wait_s),
-            conclusion=conclusion,
-            limitations=limitations,
-            next_steps=next_steps,
-            reopen=reopen,
-            local=local,
-            dry_run=dry_run,
-            unmet=unmet,
-        )
-    closing = result.header.closing
+        result = close(space, request, pace_of(common, space, max_wait_s))
+    header, synced = result.header, result.synced
     data = {
-        "logbook": result.book.topic,
-        "closed": closing.at if closing is not None else None,
-        "unmet_criteria": list(result.left.unmet),
-        "running": list(result.left.running),
-        "not_finished": list(result.left.unfinished),
-        "open_comparisons": list(result.left.comparisons),
-        "next_actions": list(result.left.next_actions),
-        "dry_run": dry_run,
-        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+        "logbook": header.topic,
+        "closed": header.closing.at if header.closing is not None else None,
+        **{name: list(result.left.get(name, ())) for name in _LEFT},
+        "dry_run": request.dry_run,
+        "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
-    text = _text(result, dry_run=dry_run, local=local)
-    common.emit("close", data, text)
-
-
-def _text(result: CloseResult, *, dry_run: bool, local: bool) -> str:
-    header = result.header
-    lines = [_closed(header, now=not dry_run)]
-    if dry_run and header.closing is not None:
+    lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}"]
+    if request.dry_run and header.closing is not None:
         lines.append(header.closing.conclusion.strip())
-    if dry_run and header.issue is not None and not local:
+    if request.dry_run and header.issue is not None and not request.local:
         lines.append(f"and {header.issue.url} would be updated")
-    if result.synced is not None:
-        lines.append(sync_text(result.synced, dry_run=False))
-    return "\n".join(lines)
-
-
-def _closed(header: Header, *, now: bool) -> str:
-    state = "closed" if header.closing is not None else "open again"
-    return f"{header.topic} {'is' if now else 'would be'} {state}"
+    lines += [sync_text(synced, dry_run=False)] if synced is not None else []
+    common.emit("close", data, "\n".join(lines))

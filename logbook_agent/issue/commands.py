@@ -10,12 +10,10 @@ from typing import Annotated
 from logbook_agent.cli.declared import argument, flag, option, repeated
 from logbook_agent.cli.options import Common, Text, duration
 from logbook_agent.cli.output import say
-from logbook_agent.issue.creation import write_offline
-from logbook_agent.issue.destination import SendOptions
+from logbook_agent.issue.book_sync import SyncRequest, SyncResult, sync
 from logbook_agent.issue.linked_issues import link
-from logbook_agent.issue.planned_sync import plan_digest, sync_planned
-from logbook_agent.issue.steps import step_diff, step_values
-from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue.opening import write_offline
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.errors import LogbookError, exclusive
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
@@ -35,12 +33,12 @@ class SyncOptions:
     entries = repeated("--entry ID", "Post only the update of this entry, finished or not; repeatable.")
     dry_run = DRY_RUN
     new_block = flag("--new-block", "Add the block to the issue's body again if it was removed.")
+    digest = option("--digest DIGEST", "Write only the plan that --dry-run --json gave this digest.")
 
 
 def sync_command(
     *,
     request: Annotated[SyncRequest, SyncOptions],
-    digest: Text = option("--digest DIGEST", "Write only the plan that --dry-run --json gave this digest."),
     offline: Text = option("--offline DIR", "Write what would be sent to files in this folder, and send nothing."),
     max_wait_s: float = MAX_WAIT,
     common: Common,
@@ -62,17 +60,16 @@ def sync_command(
         common.emit("sync", {"logbook": book.topic, "files": files}, "\n".join(files))
         return
     with warned(space):
-        sending = wire(common, max_wait_s)
-        result = sync_planned(space, request, sending, digest) if digest else sync(space, request, sending)
+        result = sync(space, request, pace_of(common, space, max_wait_s))
     dry_run = request.dry_run
     common.emit("sync", sync_data(result, dry_run=dry_run), sync_text(result, dry_run=dry_run))
 
 
-def wire(common: Common, max_wait_s: float) -> SendOptions:
-    """How a command that talks to a host tells the user what it does, and how long it may wait."""
+def pace_of(common: Common, space: Workspace, max_wait_s: float) -> Pace:
+    """The pace of a command that talks to a host; it tells the user what it waits for."""
     # By the forms of secrets alone: settings need not be readable yet, and errors pass their redactor.
     typed = join(("logbook", *by_shape().argv(common.words)))
-    return SendOptions(say=say, max_wait_s=max_wait_s, again=typed)
+    return Pace(say=lambda text: say(space.redactor.text(text)), again=typed, max_wait_s=max_wait_s, **space.timing)
 
 
 @contextlib.contextmanager
@@ -87,13 +84,13 @@ def warned(space: Workspace) -> Iterator[None]:
 
 
 def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
-    """A sync as plain data. A dry run has the lines of what each step changes, and the digest of the plan."""
-    planned = {"digest": plan_digest(result)} if dry_run else {}
+    """A sync as plain data. A dry run has the lines of what each write changes, and the digest of the plan."""
+    planned = {"digest": result.digest} if dry_run else {}
     return {
         "logbook": result.book.topic,
         "issue": result.issue,
         "dry_run": dry_run,
-        "steps": [step_values(step) | ({"diff": step_diff(step)} if dry_run else {}) for step in result.steps],
+        "steps": [write.data() | ({"diff": write.diff()} if dry_run else {}) for write in result.writes],
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
@@ -103,16 +100,16 @@ def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
 
 def sync_text(result: SyncResult, *, dry_run: bool) -> str:
     lines = [f"issue: {result.issue}"] if result.issue is not None else []
-    if not result.steps:
+    if not result.writes:
         lines.append("already up to date")
     elif dry_run:
-        lines.append(_counted(len(result.steps), "would be written"))
-        for step in result.steps:
+        lines.append(_counted(len(result.writes), "would be written"))
+        for write in result.writes:
             # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
-            lines += [f"- {step}", *(f"    {clean(line)}".rstrip() for line in step_diff(step))]
+            lines += [f"- {write.what}", *(f"    {clean(line)}".rstrip() for line in write.diff())]
     else:
-        lines.append(_counted(len(result.steps), "written"))
-        lines += [f"- {step}" for step in result.steps]
+        lines.append(_counted(len(result.writes), "written"))
+        lines += [f"- {write.what}" for write in result.writes]
     if result.waiting:
         lines.append(f"not finished, so not posted: {listed(result.waiting, 5)}")
     if result.links.commit is None:

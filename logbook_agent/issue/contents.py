@@ -4,7 +4,7 @@ texts."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.best import bests
@@ -15,8 +15,8 @@ from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.issue.update_text import UpdatedEntry
+from logbook_agent.issue.values import SyncedEntry, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
@@ -41,7 +41,7 @@ def gather(
     *,
     chosen: Sequence[str] = (),
     new_block: bool = False,
-) -> BookDocuments:
+) -> BookTexts:
     """The content of the issue, read from the logbook. Entries that cannot be read are warned about
     and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
     links = links_of(workspace, book, issue)
@@ -61,7 +61,6 @@ def gather(
         snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
         final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
         final_of=_final_of(found, recorded, digests) if recorded.closing is not None else "",
-        managed=header.issue is not None and header.issue.managed,
         new_block=new_block,
         unreadable=tuple(i for i in found.order if i not in digests),
     )
@@ -73,7 +72,7 @@ def gather(
         best_cases=bests(found.thread, found.answers),
         plots=named_plots(book, found, None),
     )
-    return BookDocuments(
+    return BookTexts(
         wanted=wanted,
         templates=templates_of(workspace),
         values=values,
@@ -91,18 +90,16 @@ def _entry(
     links: Links,
     plots: Sequence[NamedPlot],
     files: Sequence[LeftFile],
-) -> EntryWanted:
+) -> SyncedEntry:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    return EntryWanted(
+    return SyncedEntry(
         id=entry_id,
         name=summary["name"],
         # Without entries that refer to it, the digest is that of its own record.
         digest=digest(summary["digest"], *refers) if refers else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
-        linked=links.entry(entry_id) is not None,
-        pictured=all_pictured(links, plots, files),
-        supersedes=summary["supersedes"],
+        shown=0 if links.entry(entry_id) is None else 2 if all_pictured(links, plots, files) else 1,
     )
 
 
@@ -136,7 +133,7 @@ def _files_of(record: Record) -> Sequence[LeftFile]:
 
 
 @dataclass(kw_only=True)
-class BookDocuments(IssueDocuments):
+class BookTexts(IssueDocuments):
     """The texts of the issue, from the records, without secrets; `wanted` is what a plan is made from."""
 
     wanted: Wanted
@@ -145,9 +142,18 @@ class BookDocuments(IssueDocuments):
     later: Later
     findings: Findings
     plots: Mapping[str, Sequence[NamedPlot]]
+    # A plan is made several times in a sync, with the same texts.
+    _updates: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
+
+    @property
+    def links(self) -> Links:
+        return self.values.links
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
-        return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+        key = (tuple(entry_ids), room)
+        if key not in self._updates:
+            self._updates[key] = self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+        return self._updates[key]
 
     def _updated(self, entry_id: str) -> UpdatedEntry:
         record = self._cited(self.findings.records.record(entry_id))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from logbook_agent.issue.links import Links
-from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
+from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.permalinks import published, remote_of
-from logbook_agent.issue.refusals import IssueHost
 from logbook_agent.issue.token import is_named, token_for
 from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
@@ -23,22 +21,8 @@ from logbook_agent.text.address import (
     parse_repository,
 )
 
-# Seconds between the starts of two writes, as GitHub asks; and for one answer.
-PAUSE_S, TIMEOUT_S = 1.0, 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendOptions:
-    """How a command talks to a host: how it tells the user (`say`), and how long it waits at most.
-
-    `paces`: one for each host, whatever repositories of it one command writes to. `again`: the command as typed, which
-    hints repeat.
-    """
-
-    say: Callable[[str], None]
-    max_wait_s: float = MAX_WAIT_S
-    paces: dict[str, Pace] = field(default_factory=dict)
-    again: str = "logbook sync"
+if TYPE_CHECKING:
+    from logbook_agent.issue.github import GitHub
 
 
 def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
@@ -89,33 +73,16 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
     )
 
 
-def connect(
-    workspace: Workspace, repository: RepositoryAddress, wire: SendOptions, *, read_only: bool = False
-) -> Calls:
+def connect(workspace: Workspace, repository: RepositoryAddress, pace: Pace, *, read_only: bool = False) -> GitHub:
     """The way to a repository, with the token of its host and of no other.
 
     `read_only`: without a token it is read as anybody may read it. Raises NoToken.
     """
-    value = _token_of(workspace, repository, read_only=read_only)
+    token = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github import GitHub
 
-    def say(text: str) -> None:
-        wire.say(workspace.redactor.text(text))
-
-    if repository.host not in wire.paces:
-        wire.paces[repository.host] = Pace(
-            say=say, max_wait_s=wire.max_wait_s, pause_s=PAUSE_S, again=wire.again, **workspace.timing
-        )
-    remote = GitHub(
-        api=repository.api,
-        token=value,
-        repository=repository.slug,
-        timeout_s=TIMEOUT_S,
-        say=say,
-        host=IssueHost(again=wire.again),
-    )
-    return Calls(remote=remote, pace=wire.paces[repository.host], say=say)
+    return GitHub(api=repository.api, token=token, repository=repository.slug, pace=pace)
 
 
 def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only: bool) -> str | None:

@@ -1,22 +1,20 @@
 """The documents that an issue shows: title, body, updates, snapshots, final summary.
 
-Each is the text of a template, made inert as a whole, then cut to its room. The same logbook and links give the same
-bytes, whenever they are rendered.
+Each is the text of a template, made inert as a whole. Its texts and lists have fixed caps; where it is longer than its
+room with the largest, the next is taken, and at last it is cut. The same logbook and links give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
-from logbook_agent.issue.excerpts import is_address, share, shown
+from logbook_agent.issue.excerpts import CAPS, is_address
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
-from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import table_text
 from logbook_agent.pages.templating.templates import Templates
@@ -25,8 +23,6 @@ from logbook_agent.text import markdown as md
 
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
-# What a template of a title gets to see of a value.
-_TITLE_VALUE_BYTES = 1024
 
 
 @dataclass(kw_only=True)
@@ -42,11 +38,21 @@ class IssueDocuments:
     @cached_property
     def declared(self) -> frozenset[str]:
         """The addresses that stay live."""
-        return _declared(self.values.header, self.values.links)
+        header, links = self.values.header, self.values.links
+        found = [
+            header.issue.url if header.issue is not None else None,
+            *(link.url for link in header.links),
+            *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
+            *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
+            links.view,
+            *links.entries.values(),
+            *links.plots.values(),
+        ]
+        return frozenset(url for url in found if url is not None and is_address(url))
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
-        scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
+        scope = replace(self.values, cap=CAPS[1]).scope() | {"title": md.one_line(self.values.header.title)}
         text = md.one_line_code(self.templates.render("issue_title.j2", {"logbook": scope}))
         room = TITLE_UNITS
         while _units(title := self._plain(md.cut_line(text, room))) > TITLE_UNITS:
@@ -55,46 +61,60 @@ class IssueDocuments:
 
     def block(self, room: int) -> str:
         """The text of the managed block in the issue's body."""
-        values = {"issue": self.values.body(), "logbook": self.values.scope()}
-        return self._rendered("issue_body.md.j2", values, room)
+        return self._rendered("issue_body.md.j2", room, lambda values: {"issue": values.body()})
 
     def update(self, entries: Sequence[UpdatedEntry], room: int) -> str:
         """One comment about some entries."""
-        metrics, render = self.values.header.metrics, partial(table_text, self.templates)
-        told = [entry_values(self.values, e, said_of(e.record, metrics, render)) for e in entries]
-        values = {"update": {"entries": told, "logbook": self.values.logbook}}
-        return self._rendered("issue_update.md.j2", values, room)
+        render = partial(table_text, self.templates)
+
+        def shown(values: IssueValues) -> dict[str, object]:
+            told = [entry_values(values, entry, render) for entry in entries]
+            return {"update": {"entries": told, "logbook": values.logbook}}
+
+        return self._rendered("issue_update.md.j2", room, shown)
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
         covers."""
         urls = frozenset(u for u in (snapshot.url, commit_url(snapshot)) if u is not None and is_address(u))
-        values = {"snapshot": snapshot_values(self.values, snapshot, records)}
-        return self._rendered("issue_snapshot.md.j2", values, room, self.declared | urls)
+
+        def shown(values: IssueValues) -> dict[str, object]:
+            return {"snapshot": snapshot_values(values, snapshot, records)}
+
+        return self._rendered("issue_snapshot.md.j2", room, shown, self.declared | urls)
 
     def final(self, room: int) -> str:
-        """The comment that closes the thread. Raises ValueError when the thread is open."""
-        values, closing = self.values, self.values.closing()
-        if closing is None:
-            raise ValueError("the thread is not closed")
-        said = {
-            **closing,
-            "opening": values.opening(),
-            "best": values.best,
-            "criteria": values.criteria(),
-            "snapshots": values.snapshots(),
-            "logbook": values.logbook,
-        }
-        return self._rendered("issue_final.md.j2", {"final": said}, room)
+        """The comment that closes the thread."""
+
+        def shown(values: IssueValues) -> dict[str, object]:
+            names = ("opening", "best", "criteria", "snapshots")
+            return {
+                "final": {
+                    **(values.closing() or {}),
+                    **{name: getattr(values, name)() for name in names},
+                    "logbook": values.logbook,
+                }
+            }
+
+        return self._rendered("issue_final.md.j2", room, shown)
 
     def _rendered(
-        self, template: str, values: Mapping[str, object], room: int, declared: frozenset[str] | None = None
+        self,
+        template: str,
+        room: int,
+        shown: Callable[[IssueValues], Mapping[str, object]],
+        declared: frozenset[str] | None = None,
     ) -> str:
-        """A document of at most `room` bytes. What no document of ours shows of the logbook takes no room in it."""
-        given = shown({"logbook": self.values.scope(), **values}, share(values, room))
-        text = neutral.document(self.templates.render(template, given).strip("\n"), declared or self.declared)
-        # A secret may stand there only once it is put together.
-        return fit.cut(self.templates.redact(text), room)
+        """A document of at most `room` bytes."""
+        text = ""
+        for cap in CAPS:
+            values = replace(self.values, cap=cap)
+            text = self.templates.render(template, {"logbook": values.scope(), **shown(values)}).strip("\n")
+            # A secret may stand there only once it is put together.
+            text = self.templates.redact(neutral.document(text, declared or self.declared))
+            if fit.size(text) <= room:
+                break
+        return fit.cut(text, room)
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
@@ -103,16 +123,3 @@ class IssueDocuments:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _declared(header: Header, links: Links) -> frozenset[str]:
-    found = [
-        header.issue.url if header.issue is not None else None,
-        *(link.url for link in header.links),
-        *(url for snapshot in header.snapshots for url in (snapshot.url, commit_url(snapshot))),
-        *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
-        links.view,
-        *links.entries.values(),
-        *links.plots.values(),
-    ]
-    return frozenset(url for url in found if url is not None and is_address(url))

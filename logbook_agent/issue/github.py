@@ -5,85 +5,65 @@ sends a POST again whose answer was lost, which leaves two comments, and waits f
 `pace.py` keeps to the limits instead. `lazy=True`: an object fetches nothing until its attributes are read.
 
 Methods return what the server holds now, or raise: `AnswerLost` when a write was sent and its fate is unknown,
-`RateLimited` when it was refused for now, `Unreachable` when a read failed for good, else the RemoteError that names
-the trouble. This is the only module that loads PyGithub; it is loaded when a request is made.
+`RateLimited` when waiting for a limit would take too long, `Unreachable` when a read failed for good, else the
+RemoteError that names the trouble. This module and `answers.py` load PyGithub; they are loaded when a request is made.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from github import Auth, Github, GithubException
-from github.GithubObject import GithubObject
-from github.Issue import Issue as GithubIssue
 from github.IssueComment import IssueComment
-from github.PaginatedList import PaginatedList
-from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from requests.utils import get_environ_proxies, select_proxy
-from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 from urllib3.util import Retry
 
+from logbook_agent.issue.answers import LOGIN, all_of, broken, comment_of, issue_of, message_of, text_of
 from logbook_agent.issue.marking import normalised
-from logbook_agent.issue.refusals import Call, IssueHost, moved, no_answer, one_line, refusal
-from logbook_agent.issue.steps import LOGIN, Comment, Issue, IssueState
+from logbook_agent.issue.pace import Pace, Stale
+from logbook_agent.issue.refusals import Request, moved, no_answer, one_line, refusal
+from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
 PER_PAGE = 100
-# GitHub takes 2,500 comments on an issue. A list with more pages than this has no end: they link to one another.
-MOST_PAGES = 300
 # No wait is silent for five seconds.
 SAY_EVERY_S = 4.5
 # Reads are asked three times at most; between the second and the third passes this time, twice.
 READ_BACKOFF_S = 0.5
-# An account that was deleted leaves its texts to this one.
-_GHOST = "ghost"
+TIMEOUT_S = 30
 
 T = TypeVar("T")
-L = TypeVar("L", bound=GithubObject)
+H = TypeVar("H", Issue, Comment)
 
 
 class GitHub:
-    """One repository on one host, with one token.
+    """One repository on one host, with one token, at the pace of one command.
 
-    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait
-    for an answer, in whole seconds, rounded up; `say` is told what is being waited for; `host` has what
-    errors tell the user to type. Raises UsageError where the token would leave this machine in clear text.
+    `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. Raises UsageError where the
+    token would leave this machine in clear text.
     """
 
-    def __init__(
-        self,
-        *,
-        api: str,
-        token: str | None,
-        repository: str,
-        say: Callable[[str], None],
-        timeout_s: float = 15.0,
-        host: IssueHost | None = None,
-    ) -> None:
+    def __init__(self, *, api: str, token: str | None, repository: str, pace: Pace) -> None:
         root = urlsplit(api)
-        name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = replace(host or IssueHost(), name=name, has_token=token is not None)
+        self._host = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
         if token is not None and root.scheme == "http" and select_proxy(api, get_environ_proxies(api, no_proxy=None)):
             raise UsageError(
                 f"{api} would be reached through a proxy, with the token in clear text",
                 cause="http_proxy or all_proxy is set; without TLS, only this machine may be reached",
                 hint="set NO_PROXY=127.0.0.1,localhost",
             )
-        self._slug, self._token, self._say = repository, token, say
-        self._timeout_s = max(1, math.ceil(timeout_s))
+        self._slug, self._token, self.pace = repository, token, pace
         self._github = Github(
             auth=Auth.Token(token) if token is not None else None,
             base_url=api,
-            timeout=self._timeout_s,
+            timeout=TIMEOUT_S,
             user_agent="logbook-agent",
             per_page=PER_PAGE,
             retry=Retry(
@@ -94,7 +74,6 @@ class GitHub:
                 raise_on_status=False,
                 respect_retry_after_header=False,
             ),
-            # The pace is kept by who calls.
             seconds_between_requests=None,
             seconds_between_writes=None,
             lazy=True,
@@ -107,38 +86,34 @@ class GitHub:
         """The account of the token; "" without a token."""
         if self._token is None:
             return ""
-        call = Call(doing="say whose token this is", about="account of this token")
         try:
-            return self._ask(call, lambda: _login(self._github.get_user().login))
+            return self._read("say", "whose token this is", lambda: text_of(self._github.get_user().login, LOGIN))
         except (Forbidden, IssueMissing):
             # An app or a workflow has no user; GraphQL names it all the same.
-            return self._ask(call, self._viewer)
+            return self._read("say", "whose token this is", self._viewer)
 
     def _viewer(self) -> str:
         _, answer = self._github.requester.graphql_query("query { viewer { login } }", {})
-        return _login(answer["data"]["viewer"]["login"])
+        return text_of(answer["data"]["viewer"]["login"], LOGIN)
 
     def check_name(self) -> None:
         """Raises IssueMoved where the repository has another name by now."""
-        call = Call(doing=f"read {self._about}", about=self._about)
-        found = self._ask(call, lambda: self._github.get_repo(self._slug).complete().full_name)
+        found = self._read("read", self._about, lambda: self._github.get_repo(self._slug).complete().full_name)
         if found.casefold() != self._slug.casefold():
-            raise moved(call, self._host, None)
+            raise moved(self._request("read", self._about), None)
 
     def issue(self, number: int) -> Issue:
         """Raises IssueMissing or IssueMoved. A locked issue is returned as such."""
-        call = self._call("read", self._named(number))
-        return self._same_place(call, self._ask(call, lambda: _issue(self._repository.get_issue(number))), number)
+        return self._read("read", self._named(number), lambda: self._issue(number))
 
     def comments(self, number: int) -> tuple[Comment, ...]:
         """All comments, ascending by ID."""
-        call = self._call("list the comments of", self._named(number))
-        listed = self._ask(call, lambda: [_comment(c) for c in _all(self._repository.get_issue(number).get_comments())])
-        return tuple(sorted({c.id: c for c in listed}.values(), key=lambda c: c.id))
 
-    def comment(self, comment_id: int) -> Comment:
-        """Raises IssueMissing."""
-        return self._ask(self._call("read", self._told(comment_id)), lambda: _comment(self._at(comment_id)))
+        def listed() -> list[Comment]:
+            return [comment_of(c) for c in all_of(self._repository.get_issue(number).get_comments())]
+
+        found = self._read("list the comments of", self._named(number), listed)
+        return tuple(sorted({c.id: c for c in found}.values(), key=lambda c: c.id))
 
     def issues_by(self, author: str, since: datetime | None) -> tuple[Issue, ...]:
         """Issues (no pull requests), open and closed, that changed since then, ascending by number."""
@@ -147,9 +122,9 @@ class GitHub:
 
         def listed() -> list[Issue]:
             # A pull request is listed as an issue too.
-            return [_issue(i) for i in _all(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
+            return [issue_of(i) for i in all_of(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
 
-        found = self._ask(self._call("list the issues of", self._about), listed)
+        found = self._read("list the issues of", self._about, listed)
         return tuple(sorted({i.number: i for i in found}.values(), key=lambda i: i.number))
 
     def tagged_commit(self, name: str) -> str | None:
@@ -159,70 +134,86 @@ class GitHub:
             found = self._repository.get_git_ref(f"tags/{name}").object
             while found.type == "tag":
                 found = self._repository.get_git_tag(found.sha).object
-            return _text(found.sha)
+            return text_of(found.sha)
 
         try:
-            return self._ask(self._call("read", f"tag {name} in {self._slug}"), read)
+            return self._read("read", f"tag {name} in {self._slug}", read)
         except IssueMissing:
             return None
 
     def has_commit(self, commit: str) -> bool:
-        call = self._call("look for", f"commit {commit} in {self._slug}")
         try:
-            self._ask(call, lambda: self._repository.get_git_commit(commit).sha)
+            about = f"commit {commit} in {self._slug}"
+            return bool(self._read("look for", about, lambda: self._repository.get_git_commit(commit).sha))
         except (IssueMissing, Rejected):
             # 422: it is no SHA; 409: there are no commits yet.
             return False
-        return True
 
     # -- writing ---------------------------------------------------------------------------------------
 
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
-        call = self._call("open an issue in", self._about, is_write=True)
-        made = self._ask(call, lambda: _issue(self._repository.create_issue(title, body, labels=list(labels))))
-        self._check_stored(call, body, made.body)
-        return made
+        def create() -> Issue:
+            return self._stored(body, issue_of(self._repository.create_issue(title, body, labels=list(labels))))
 
-    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
-        """Changes what is given and nothing else. A closed issue is closed as completed."""
-        changes: dict[str, Any] = {"body": body} if body is not None else {}
-        if state is not None:
-            changes |= {"state": state, "state_reason": "completed" if state == "closed" else "reopened"}
+        return self._write("open an issue in", self._about, create)
+
+    def edit_body(self, number: int, change: Callable[[str], str]) -> Issue:
+        """The issue with its body changed. The body is read right before it is written, so that nothing that people
+        wrote meanwhile is lost."""
 
         def edit() -> Issue:
+            body = change(self._issue(number).body)
             there = self._repository.get_issue(number)
-            there.edit(**changes)
-            return _issue(there)
+            there.edit(body=body)
+            return self._stored(body, self._same_place(issue_of(there), number))
 
-        call = self._call("change", self._named(number), is_write=True)
-        issue = self._same_place(call, self._ask(call, edit), number)
-        if body is not None:
-            self._check_stored(call, body, issue.body)
-        if state is not None and issue.state != state:
-            self._not_stored(call, f"it should be {state}, but is {issue.state}")
-        return issue
+        return self._write("change", self._named(number), edit)
+
+    def close_issue(self, number: int) -> Issue:
+        """The issue, closed as completed."""
+
+        def close() -> Issue:
+            there = self._repository.get_issue(number)
+            there.edit(state="closed", state_reason="completed")
+            found = self._same_place(issue_of(there), number)
+            if found.state != "closed":
+                raise _NotStored("it should be closed, but is open")
+            return found
+
+        return self._write("close", self._named(number), close)
 
     def post_comment(self, number: int, body: str) -> Comment:
-        call = self._call("comment on", self._named(number), is_write=True)
-        made = self._ask(call, lambda: _comment(self._repository.get_issue(number).create_comment(body)))
-        self._check_stored(call, body, made.body)
-        return made
+        def post() -> Comment:
+            return self._stored(body, comment_of(self._repository.get_issue(number).create_comment(body)))
 
-    def edit_comment(self, comment_id: int, body: str) -> Comment:
+        return self._write("comment on", self._named(number), post)
+
+    def edit_comment(self, comment_id: int, *, old: str, new: str) -> Comment:
+        """The comment with another text. Raises Stale when it is not `old` any more, or not there.
+
+        GitHub has no write that is refused when the text has changed since it was read. So it is read again right
+        before it is written, after all waits; one request is left to lose an edit in.
+        """
+        about = f"comment {comment_id} in {self._slug}"
+
         def edit() -> Comment:
             there = self._at(comment_id)
-            there.edit(body)
-            return _comment(there)
+            if normalised(comment_of(there).body) != normalised(old):
+                cause = "somebody else edited it"
+                raise Stale(Unreachable(f"comment {comment_id} was edited while it was synced", cause=cause))
+            there.edit(new)
+            return self._stored(new, comment_of(there))
 
-        call = self._call("edit", self._told(comment_id), is_write=True)
-        comment = self._ask(call, edit)
-        self._check_stored(call, body, comment.body)
-        return comment
+        try:
+            return self._write("edit", about, edit)
+        except IssueMissing as error:
+            error.hint = f"check that the token may edit this comment, then: {self.pace.again}"
+            raise Stale(error) from None
 
     def delete_comment(self, comment_id: int) -> None:
         """One that is gone already is no error."""
         try:
-            self._ask(self._call("delete", self._told(comment_id), is_write=True), self._at(comment_id).delete)
+            self._write("delete", f"comment {comment_id} in {self._slug}", self._at(comment_id).delete)
         except IssueMissing:
             return
 
@@ -231,9 +222,9 @@ class GitHub:
 
         def create() -> None:
             made = self._repository.create_git_tag(name, message, commit, "commit")
-            self._repository.create_git_ref(f"refs/tags/{name}", _text(made.sha))
+            self._repository.create_git_ref(f"refs/tags/{name}", text_of(made.sha))
 
-        self._ask(self._call(f"make the tag {name} in", self._about, is_write=True), create)
+        self._write(f"make the tag {name} in", self._about, create)
 
     # -- what they have in common ----------------------------------------------------------------------
 
@@ -244,75 +235,80 @@ class GitHub:
     def _named(self, number: int) -> str:
         return f"issue {self._slug}#{number}"
 
-    def _told(self, comment_id: int) -> str:
-        return f"comment {comment_id} in {self._slug}"
-
     def _at(self, comment_id: int) -> IssueComment:
         # (The address of a comment does not name its issue.)
         return self._repository.get_issue(0).get_comment(comment_id)
 
-    def _call(self, verb: str, about: str, *, is_write: bool = False) -> Call:
-        return Call(doing=f"{verb} {about}", about=about, is_write=is_write)
+    def _issue(self, number: int) -> Issue:
+        return self._same_place(issue_of(self._repository.get_issue(number)), number)
 
-    def _ask(self, call: Call, do: Callable[[], T]) -> T:
+    def _same_place(self, issue: Issue, number: int) -> Issue:
+        """The issue. Raises IssueMoved for one of another repository or number: reads follow a moved issue."""
+        found = re.search(r"/([^/]+/[^/]+)/(?:issues|pull)/(\d+)$", urlsplit(issue.url).path)
+        if found is None or (found[1].casefold(), int(found[2])) != (self._slug.casefold(), number):
+            raise moved(self._request("read", self._named(number)), issue.url)
+        return issue
+
+    def _stored(self, sent: str, found: H) -> H:
+        """What the host holds, if that is what was sent: too long a text is said to be answered with the old one."""
+        if normalised(sent) != normalised(found.body):
+            here, there = (len(text.encode("utf-8", "replace")) for text in (sent, found.body))
+            raise _NotStored(f"{here} bytes were sent, but {there} different bytes are stored")
+        return found
+
+    def _request(self, verb: str, about: str, *, is_write: bool = False) -> Request:
+        doing, has_token = f"{verb} {about}", self._token is not None
+        return Request(
+            doing=doing, about=about, host=self._host, again=self.pace.again, has_token=has_token, is_write=is_write
+        )
+
+    def _read(self, verb: str, about: str, do: Callable[[], T]) -> T:
+        return self.pace.reading(lambda: self._ask(self._request(verb, about), do))
+
+    def _write(self, verb: str, about: str, do: Callable[[], T]) -> T:
+        return self.pace.writing(lambda: self._ask(self._request(verb, about, is_write=True), do))
+
+    def _ask(self, call: Request, do: Callable[[], T]) -> T:
         """What `do` answers; raises what an answer that is no success means."""
         with self._patience(call):
             outcome = self._outcome(call, do)
         # Raised here and not where an exception of the library is at hand: that one knows the token.
-        if isinstance(outcome, RemoteError):
+        if isinstance(outcome, RemoteError | Stale):
             raise outcome
         return outcome
 
-    def _outcome(self, call: Call, do: Callable[[], T]) -> T | RemoteError:
+    def _outcome(self, call: Request, do: Callable[[], T]) -> T | RemoteError | Stale:
         try:
             return do()
+        except (RemoteError, Stale) as error:
+            return error
+        except _NotStored as error:
+            message = (
+                f"not stored as sent: {self._host} accepted the request to {call.doing}, but stored something else"
+            )
+            return Rejected(message, cause=str(error), hint=f"look at the issue, then: {call.again}")
         except GithubException as error:
-            said = _message(error.data)
+            said = message_of(error.data)
             if self._token is not None:
                 # A page of some server in between may hold the request it is about.
                 said = said.replace(self._token, "[token]")
-            return refusal(error.status, error.headers or {}, one_line(said), call, self._host)
+            return refusal(error.status, error.headers or {}, one_line(said), call)
         except OSError as error:
-            return self._broken(call, error)
-        except EndlessList:
-            return no_answer(call, self._host, f"its list does not end: there are more than {MOST_PAGES} pages")
+            return broken(call, error, TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's
             if "server redirected from" in str(error):
-                return no_answer(call, self._host, "it redirects to another host, and a token goes only to its own")
-            return no_answer(call, self._host, "its answer cannot be read: is this the address of the API?")
-
-    def _broken(self, call: Call, error: OSError) -> RemoteError:
-        """The network, or TLS, gave up."""
-        reason = getattr(error.args[0] if error.args else None, "reason", None)
-        if isinstance(error, SSLError):
-            found = re.search(r"certificate verify failed: ([^(]+)", str(error))
-            return Unreachable(
-                f"{self._host.name} could not prove its identity",
-                cause=f"its certificate was not accepted: {one_line(found[1]) if found else 'TLS failed'}",
-                hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
-                f" {self._host.again}",
-            )
-        if isinstance(error, ConnectTimeout | ProxyError) or isinstance(reason, NewConnectionError):
-            cause = "no connection: the host is down, its name or port is wrong, or the network is down"
-            return Unreachable(
-                f"{self._host.name} cannot be reached", cause=cause, hint=f"try again later: {self._host.again}"
-            )
-        timed_out = isinstance(error, Timeout) or isinstance(reason, ReadTimeoutError)
-        return no_answer(
-            call, self._host, f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
-        )
+                return no_answer(call, "it redirects to another host, and a token goes only to its own")
+            return no_answer(call, "its answer cannot be read: is this the address of the API?")
 
     @contextmanager
-    def _patience(self, call: Call) -> Iterator[None]:
+    def _patience(self, call: Request) -> Iterator[None]:
         """Says what is being waited for, from time to time, while it lasts."""
         done, began = threading.Event(), time.monotonic()
 
         def speak() -> None:
             while not done.wait(SAY_EVERY_S):
-                self._say(
-                    f"waiting for {self._host.name} to {call.doing}: {time.monotonic() - began:.0f} s so far, "
-                    f"at most {self._timeout_s:g} s for each answer"
-                )
+                so_far = f"{time.monotonic() - began:.0f} s so far, at most {TIMEOUT_S:g} s for each answer"
+                self.pace.say(f"waiting for {self._host} to {call.doing}: {so_far}")
 
         speaker = threading.Thread(target=speak, daemon=True)
         speaker.start()
@@ -322,104 +318,6 @@ class GitHub:
             done.set()
             speaker.join()
 
-    def _check_stored(self, call: Call, sent: str, stored: str) -> None:
-        if normalised(sent) != normalised(stored):
-            here, there = (len(text.encode("utf-8", "replace")) for text in (sent, stored))
-            self._not_stored(call, f"{here} bytes were sent, but {there} different bytes are stored")
 
-    def _not_stored(self, call: Call, cause: str) -> NoReturn:
-        message = (
-            f"not stored as sent: {self._host.name} accepted the request to {call.doing}, but stored something else"
-        )
-        raise Rejected(message, cause=cause, hint=f"look at the issue, then: {self._host.again}")
-
-    def _same_place(self, call: Call, issue: Issue, number: int) -> Issue:
-        """The issue. Raises IssueMoved for one of another repository or number: reads follow a moved issue."""
-        found = re.search(r"/([^/]+/[^/]+)/(?:issues|pull)/(\d+)$", urlsplit(issue.url).path)
-        if found is None or (found[1].casefold(), int(found[2])) != (self._slug.casefold(), number):
-            raise moved(call, self._host, issue.url)
-        return issue
-
-
-class EndlessList(Exception):
-    """A list with more pages than there can be."""
-
-
-def _all(listed: PaginatedList[L]) -> Iterator[L]:
-    """The items of all pages. Raises EndlessList, where PyGithub would follow the pages for ever."""
-    for _ in range(MOST_PAGES):
-        if not listed._couldGrow():
-            return
-        yield from listed._grow()
-    raise EndlessList
-
-
-# What PyGithub holds, as the plan takes it. These raise ValueError or TypeError for data that is not GitHub's.
-
-
-def _issue(found: GithubIssue) -> Issue:
-    return Issue(
-        number=_whole(found.number),
-        url=_address(found.html_url),
-        title=_text(found.title),
-        body=_text(found.body or ""),
-        author=_author(found),
-        state="closed" if found.state == "closed" else "open",
-        locked=bool(found.locked),
-    )
-
-
-def _comment(found: IssueComment) -> Comment:
-    return Comment(
-        id=_whole(found.id),
-        url=_address(found.html_url),
-        author=_author(found),
-        body=_text(found.body or ""),
-        association=_text(found.author_association or ""),
-    )
-
-
-def _author(found: GithubIssue | IssueComment) -> str:
-    return _GHOST if found.user is None else _login(found.user.login)
-
-
-def _login(value: object) -> str:
-    """The name of an account; it is shown."""
-    name = _text(value)
-    if not LOGIN.fullmatch(name):
-        raise ValueError("no login")
-    return name
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError("no number")
-    return value
-
-
-def _text(value: object) -> str:
-    """Raises ValueError for text that is no Unicode: it could not be sent back as it was."""
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    value.encode()
-    return value
-
-
-def _address(value: object) -> str:
-    """An address with nothing in it that a terminal obeys."""
-    found = _text(value)
-    if not re.fullmatch(r"https?://[!-~]{1,2000}", found):
-        raise ValueError("no address")
-    return found
-
-
-def _message(data: Any) -> str:
-    """What the server says; "" when it says nothing that can be read."""
-    if not isinstance(data, dict):
-        return ""
-    errors = data.get("errors")
-    parts = [data.get("message")]
-    for error in errors if isinstance(errors, list) else []:
-        words = error.get("message") if isinstance(error, dict) else error
-        parts.append(words or " ".join(str(error.get(key, "")) for key in ("resource", "field", "code")))
-    return "; ".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
+class _NotStored(Exception):
+    """The host holds something else than what it was sent."""

@@ -12,38 +12,33 @@ from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import (
-    Piece,
+    CAPS,
+    TITLE_BYTES,
     entry_link,
     escape,
     is_address,
     left_out,
     line,
     link,
-    newest,
-    one_line,
+    most,
     prose,
     words,
 )
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
-from logbook_agent.model.header import Computed, Criterion, Header
+from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
-from logbook_agent.pages.blocks import HeaderValues, header_values, opening_values
+from logbook_agent.pages.blocks import header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
-from logbook_agent.text.fit import size
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.times import minute
-
-_TITLE_BYTES = 200
-_CASE_BYTES = 300
-_TEXT_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
     """A logbook as an issue shows it. `summaries` are in order, the newest last; `first` are the first lines of the
-    thread, `best_cases` those of its problems; `plots` are those that the header names."""
+    thread, `best_cases` those of its problems; `plots` are those that the header names; `cap`: the bytes of a text."""
 
     header: Header
     links: Links
@@ -51,14 +46,11 @@ class IssueValues:
     first: Opening
     best_cases: Sequence[BestCase] = ()
     plots: Sequence[NamedPlot] = ()
+    cap: int = CAPS[0]
 
     @cached_property
     def thread(self) -> Thread:
         return Thread(self.header, self.summaries)
-
-    @cached_property
-    def _plain(self) -> HeaderValues:
-        return header_values(self.header)
 
     @cached_property
     def logbook(self) -> dict[str, object]:
@@ -71,77 +63,73 @@ class IssueValues:
     def id_link(self, entry_id: str) -> str:
         return entry_link(self.links, entry_id)
 
+    def line(self, text: str | None) -> str:
+        return line(text, self.cap)
+
+    def prose(self, text: str | None) -> str:
+        return prose(text, self.cap)
+
     # -- parts of several documents ----------------------------------------------------------------
 
     def scope(self) -> dict[str, object]:
-        plain = self._plain
+        plain = header_values(self.header)
+        lists = {key: plain[key] for key in ("metrics", "secondary_metrics", "constraints")}
         return {
-            "topic": plain["topic"],
-            "prefix": plain["prefix"],
-            "zone": plain["zone"],
-            "title": one_line(self.header.title),
+            **{key: plain[key] for key in ("topic", "prefix", "zone")},
+            "title": self.line(self.header.title),
             "opened": md.one_line(plain["opened"]),
-            "goal": prose(plain["goal"]),
-            "metrics": list(map(one_line, plain["metrics"])),
-            "secondary_metrics": list(map(one_line, plain["secondary_metrics"])),
+            "goal": self.prose(plain["goal"]),
+            **{key: bounded([*map(self.line, texts)], most(self.cap)) for key, texts in lists.items()},
             "gates": list(map(escape, plain["gates"])),
-            "constraints": list(map(one_line, plain["constraints"])),
         }
 
     def baseline(self) -> dict[str, object] | None:
-        plain = self._plain["baseline"]
-        if plain is None:
+        plain = header_values(self.header)
+        baseline = plain["baseline"]
+        if baseline is None:
             return None
+        standing = self.thread.standing.get(baseline["entry"] or "")
         return {
-            "date": one_line(plain["date"]),
-            "source": one_line(plain["source"]),
-            "confidence": one_line(plain["confidence"]),
-            "case": words(plain["case"], _CASE_BYTES),
+            **{key: self.line(baseline[key]) for key in ("date", "source", "confidence")},
+            "case": self.words(baseline["case"]),
             "numbers": [
-                {"case": words(n["case"], _CASE_BYTES), "metrics": list(map(escape, n["metrics"]))}
-                for n in plain["numbers"]
+                {"case": self.words(n["case"]), "metrics": list(map(escape, n["metrics"]))} for n in baseline["numbers"]
             ],
-            "code_refs": [words(ref, _CASE_BYTES) for ref in plain["code_refs"]],
-            "entry": self.id_link(plain["entry"]) if plain["entry"] else "",
-            "doubt": escape(self._uncounted(plain["entry"])),
-            "text": prose(plain["text"]),
+            "code_refs": list(map(self.words, baseline["code_refs"])),
+            "entry": self.id_link(baseline["entry"]) if baseline["entry"] else "",
+            "doubt": escape(standing.why) if standing is not None else "",
+            "text": self.prose(baseline["text"]),
             "moves": [
-                {
-                    "at": md.one_line(move["at"]),
-                    "reason": one_line(move["reason"]),
-                    "before": words(move["before"], _CASE_BYTES),
-                }
-                for move in self._plain["baseline_moves"]
+                {"at": md.one_line(m["at"]), "reason": self.line(m["reason"]), "before": self.words(m["before"])}
+                for m in plain["baseline_moves"]
             ],
         }
 
-    def _uncounted(self, entry_id: str | None) -> str:
-        """Why an entry does not count."""
-        standing = self.thread.standing.get(entry_id or "")
-        return standing.why if standing is not None else ""
+    @staticmethod
+    def words(text: str) -> str:
+        return words(text, 300)
 
     def criteria(self) -> list[dict[str, object]]:
         return [self._criterion(c) for c in self.header.stop_criteria]
 
     def _criterion(self, criterion: Criterion) -> dict[str, object]:
-        judged = criterion.judgement
+        judged, computed = criterion.judgement, criterion.computed
         return {
-            "text": one_line(criterion.text),
+            "text": self.line(criterion.text),
             "met": criterion.met,
             "judged": judged is not None,
-            "computed": _computed(criterion.computed),
-            "evidence": self._evidence(judged.evidence) if judged is not None else "",
-            "by": escape(words(judged.by, _TITLE_BYTES)) if judged is not None else "",
+            "computed": escape(words(computed.text, self.cap)) if computed is not None else "",
+            "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
+            "by": escape(words(judged.by, TITLE_BYTES)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
             "doubt": escape(criterion.doubt) if criterion.doubt is not None else "",
         }
 
-    def _evidence(self, evidence: str) -> Piece | str:
+    def _evidence(self, evidence: str) -> str:
         """An address as it stands, an entry linked, other words as prose."""
-        evidence = evidence.strip()
         if is_address(evidence):
             return evidence
-        return self.id_link(evidence) if evidence in self.thread.by_id else one_line(evidence)
+        return self.id_link(evidence) if evidence in self.thread.by_id else self.line(evidence)
 
     def closing(self) -> dict[str, object] | None:
         closing = self.header.closing
@@ -149,15 +137,14 @@ class IssueValues:
             return None
         return {
             "at": self.date(closing.at),
-            "conclusion": prose(closing.conclusion),
-            "limitations": [one_line(t) for t in closing.limitations],
-            "next_steps": [one_line(t) for t in closing.next_steps],
+            "conclusion": self.prose(closing.conclusion),
+            "limitations": list(map(self.line, closing.limitations)),
+            "next_steps": list(map(self.line, closing.next_steps)),
         }
 
     def snapshots(self) -> list[dict[str, object]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
-    @cached_property
     def best(self) -> list[dict[str, object]]:
         """The best results so far."""
         return best_lines(self.best_cases, self.thread, self.links)
@@ -167,10 +154,10 @@ class IssueValues:
         return opening_values(
             self.first,
             plain=escape,
-            prose=lambda text: line(text, _TEXT_BYTES),
+            prose=self.line,
             link=self.id_link,
             more=lambda count, noun: left_out(self.links, count, f"more of the {noun}", f"more {noun}"),
-        ) | {"asked": prose(self.first.asked)}
+        ) | {"asked": self.prose(self.first.asked)}
 
     # -- the body ----------------------------------------------------------------------------------
 
@@ -185,19 +172,12 @@ class IssueValues:
 
     def status(self) -> dict[str, object]:
         closing = self.header.closing
-        last = self.summaries[-1] if self.summaries else None
         return {
             "state": "closed" if closing is not None else "open",
             "closed": self.date(closing.at) if closing is not None else None,
             "entries": len(self.summaries),
             "states": _states(self.summaries),
-            "last": None
-            if last is None
-            else {
-                "id": self.id_link(last["id"]),
-                "title": line(last["title"], _TITLE_BYTES),
-                "opened": self.date(last["opened"]),
-            },
+            "last": self._entry(self.summaries[-1]) if self.summaries else None,
         }
 
     def facts(self) -> list[str]:
@@ -211,36 +191,36 @@ class IssueValues:
             found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
         return found
 
-    def entries(self, found: Sequence[Summary], key: Literal["decision", "negative", "next_lead"]) -> Piece:
+    def _entry(self, summary: Summary) -> dict[str, object]:
+        title = line(summary["title"], TITLE_BYTES)
+        return {"id": self.id_link(summary["id"]), "title": title, "opened": self.date(summary["opened"])}
+
+    def entries(self, found: Sequence[Summary], key: Literal["decision", "negative", "next_lead"]) -> dict[str, object]:
         """Entries with a text each; the newest that have room."""
-
-        def value(summary: Summary) -> dict[str, object]:
-            return {
-                "id": self.id_link(summary["id"]),
-                "title": line(summary["title"], _TITLE_BYTES),
+        shown = [
+            self._entry(summary)
+            | {
                 "state": summary["state"],
-                "opened": self.date(summary["opened"]),
-                "text": line(summary[key], _TEXT_BYTES),
-                "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(summary["id"])],
+                "text": self.line(summary[key]),
+                "superseded_by": list(map(self.id_link, self.thread.superseded_by(summary["id"]))),
             }
-
-        def told(shown: list[Any], earlier: int) -> dict[str, object]:
-            return {"shown": shown, "left_out": left_out(self.links, earlier, "earlier one", "earlier ones")}
-
-        return newest(found, value, told)
+            for summary in found[-most(self.cap) :]
+        ]
+        earlier = left_out(self.links, len(found) - len(shown), "earlier one", "earlier ones")
+        return {"shown": shown, "left_out": earlier}
 
 
 # The sections of the body: what `templates/issue_body.md.j2` may show as `issue.NAME`, and where its values come from.
 SECTIONS: Mapping[str, Callable[[IssueValues], Any]] = {
     "opening": IssueValues.opening,
-    "summary": lambda v: prose(v.header.summary),
+    "summary": lambda v: v.prose(v.header.summary),
     "facts": IssueValues.facts,
     "status": IssueValues.status,
     "baseline": IssueValues.baseline,
-    "best": lambda v: v.best,
+    "best": IssueValues.best,
     "plots": lambda v: pictures(v.links, v.plots),
     "criteria": IssueValues.criteria,
-    "results": lambda v: results(v.thread, v.links),
+    "results": lambda v: results(v.thread, v.links, most(v.cap)),
     "decisions": lambda v: v.entries(v.thread.decisions, "decision"),
     "negative_results": lambda v: v.entries(v.thread.negative, "negative"),
     "conclusion": IssueValues.closing,
@@ -250,14 +230,6 @@ SECTIONS: Mapping[str, Callable[[IssueValues], Any]] = {
     "snapshots": IssueValues.snapshots,
     "logbook": lambda v: v.logbook,
 }
-
-
-def _computed(computed: Computed | None) -> Piece | str:
-    """`unmet, topk=8 was not measured`; empty where nothing was computed."""
-    if computed is None:
-        return ""
-    text = computed.text
-    return Piece(size=size(text), within=lambda room: escape(words(text, room)))
 
 
 def _states(summaries: Sequence[Summary]) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.excerpts import Piece, cell, entry_link, escape, left_out, link, newest, number, words
+from logbook_agent.issue.excerpts import TITLE_BYTES, cell, entry_link, escape, left_out, link, number, words
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
@@ -19,31 +19,25 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 
-_TITLE_BYTES = 200
+# More columns than this are no table that people read.
+_MOST_METRICS = 12
 _CASE_BYTES = 120
 _SAME_BYTES = 600
-_WEIGHT = 4
 
 
-def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> Piece | None:
-    """The table of some entries (`only`; None: of all), as many of the newest as there is room for; None where there
-    are none at all."""
+def results(thread: Thread, links: Links, most: int, only: Collection[str] | None = None) -> dict[str, object] | None:
+    """The table of some entries (`only`; None: of all), at most so many of the newest; None where there are none."""
     found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
-    metrics = [m.name for m in thread.header.metrics if m.primary]
+    if not found:
+        return None
+    metrics = [m.name for m in thread.header.metrics if m.primary][:_MOST_METRICS]
     same = _same(found)
-
-    def row(summary: Summary) -> dict[str, object]:
-        return {"id": entry_link(links, summary["id"]), **_row(thread, summary, metrics, same)}
-
-    def told(rows: list[Any], earlier: int) -> dict[str, object]:
-        return {
-            "columns": [cell(name) for name in metrics] or ["Result"],
-            "rows": rows,
-            "same": words(assignments(same), _SAME_BYTES),
-            "left_out": left_out(links, earlier, "earlier entry", "earlier entries"),
-        }
-
-    return newest(found, row, told, _WEIGHT) if found else None
+    return {
+        "columns": [cell(name) for name in metrics] or ["Result"],
+        "rows": [{"id": entry_link(links, s["id"]), **_row(thread, s, metrics, same)} for s in found[-most:]],
+        "same": words(assignments(same), _SAME_BYTES),
+        "left_out": left_out(links, len(found) - most, "earlier entry", "earlier entries"),
+    }
 
 
 def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, object]:
@@ -57,10 +51,10 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
     else:
         cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
-        "title": cell(words(summary["title"], _TITLE_BYTES)),
+        "title": cell(words(summary["title"], TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",
-        "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
+        "cells": cells or [cell(words(summary["result"] or "", TITLE_BYTES))],
         "case": _code_cell(summary["asked"]) if summary["asked"] is not None else _cases(summary["measured"], same),
     }
 
@@ -187,23 +181,12 @@ def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFi
 class LeftFile(Protocol):
     """A file that a run left, of the feature that keeps them. `path` is its copy in the folder of the logbook."""
 
-    @property
-    def run(self) -> int: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def about(self) -> str: ...
-
-    @property
-    def digest(self) -> str: ...
-
-    @property
-    def path(self) -> str | None: ...
-
-    @property
-    def is_picture(self) -> bool: ...
+    run: int
+    name: str
+    about: str
+    digest: str
+    path: str | None
+    is_picture: bool
 
 
 def files(links: Links, found: Sequence[LeftFile]) -> list[str]:

@@ -51,7 +51,7 @@ def link(
     before = book.reread_header().issue
     with changing(workspace, book):
         book.change_header(changed)
-    if before is not None and before.url != url and before.managed:
+    if before is not None and before.url != url:
         workspace.warnings.append(
             f"the block and the comments in {before.url} stay as they are and do not mention the change:"
             " write there where the thread continues, and close it"
@@ -59,11 +59,10 @@ def link(
     return book, address
 
 
-def adopted(header: Header, url: str, *, managed: bool = False) -> Header:
-    """The header with an issue as the experiment issue. `managed`: it has the block already."""
+def adopted(header: Header, url: str) -> Header:
+    """The header with an issue as the experiment issue."""
     before = header.issue
-    kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
-    issue = dataclasses.replace(kept, managed=kept.managed or managed)
+    issue = before if before is not None and before.url == url else ExperimentIssue(url=url)
     # The header's own line for it takes the place of one that was written as a link.
     links = tuple(x for x in header.links if x.url.rstrip("/") != url or x.label.casefold() != "experiment issue")
     return dataclasses.replace(header, links=links, issue=issue)

@@ -2,10 +2,11 @@
 
 A marker is one line, the first of a comment or one around the managed block:
 
-    <!-- logbook:update 1 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.k3x9q:9f86d081884c7d65:l text=... check=... -->
+    <!-- logbook:update 2 book=MOE-I8.3f9a2c1d entries=MOE-I8-003.k3x9q,... digest=... text=... check=... -->
 
-`1` is the version. `book` names the logbook, `text` is the digest of what follows the marker, `check` that of the
-marker itself: a marker that was edited is none. Its values hold no `>`, no quotes and no spaces.
+`2` is the version: the first had a digest for each entry. `book` names the logbook, `digest` is that of the records of
+the entries, `text` that of what follows the marker, and `check` that of the marker itself: one that was edited is none.
+Its values hold no `>`, no quotes and no spaces.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from logbook_agent.model.errors import MarkersDamaged
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
 
-VERSION = 1
+VERSION = 2
 # The kinds of our comments.
 UPDATE, SNAPSHOT, FINAL = "update", "snapshot", "final"
 
@@ -57,7 +58,7 @@ def marker_line(kind: str, book: str, fields: Mapping[str, str], text: str) -> s
         if _VALUE.fullmatch(value) is None:
             raise ValueError(f"a marker cannot hold {name}={value!r}")
     words = "".join(f" {name}={value}" for name, value in values.items())
-    return f"<!-- logbook:{kind} {VERSION}{words} check={_check(kind, values)} -->"
+    return f"<!-- logbook:{kind} {VERSION}{words} check={_check(kind, VERSION, values)} -->"
 
 
 def stamped(kind: str, book: str, fields: Mapping[str, str], text: str) -> str:
@@ -88,15 +89,15 @@ def read_marker(line: str, book: str, text: str) -> Marked | None:
             hint="pip install --upgrade logbook-agent",
         )
     check = values.pop("check", "")
-    if check != _check(kind, values):
+    if check != _check(kind, int(version), values):
         return None
     intact = values.pop("text", "") == text_digest(text)
     del values["book"]
     return Marked(kind=kind, book=book, fields=values, intact=intact)
 
 
-def _check(kind: str, values: Mapping[str, str]) -> str:
-    return digest(kind, VERSION, list(values.items()))[:8]
+def _check(kind: str, version: int, values: Mapping[str, str]) -> str:
+    return digest(kind, version, list(values.items()))[:8]
 
 
 BEGIN = "begin"

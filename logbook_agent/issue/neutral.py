@@ -10,10 +10,9 @@ is broken too, and so is what could swallow lines: raw HTML, and definitions of 
 
 from __future__ import annotations
 
-import functools
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
@@ -32,9 +31,6 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MARGIN = re.compile(PREFIX)
 # Also one that was broken before.
 _AUTOLINK = re.compile(rf"<(?:https?:{ZERO_WIDTH}?//|mailto:)[^\s<>`]*>", re.IGNORECASE)
-_OURS = re.compile(r"</?(?:details|summary)>")
-_NOT_OURS = re.compile(r"<(?!/?(?:details|summary)>)")
-_BREAK = "<br>"
 
 # Characters that a name, reference or address is made of; an entity must not hide one.
 _ENTITY = re.compile(r"&(?=((?:#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});))")
@@ -63,16 +59,16 @@ _KEYWORD = re.compile(r"(?i)(?:\b|_)(?:c(?=lose[sd]?)|f(?=ix(?:es|ed)?)|r(?=esol
 _KEYWORD_REACH = 40
 
 
-def prose(text: str) -> str:
-    """Markdown by people, as a value of a template: raw HTML is shown, and a fence left open is closed."""
-    return _Reading.of(without_controls(text), tags=False).written(frozenset(), output=False, close=True)
-
-
 def contained(text: str) -> str:
-    """As `prose`, with names and references left to `document`: it knows which addresses are to stay live."""
-    return _Reading.of(without_controls(text), tags=False).written(
-        frozenset(), output=False, close=True, references=False
-    )
+    """Markdown by people, as a part of a document: raw HTML is shown, and a fence left open is closed. Names and
+    references are left to `document`: it knows which addresses are to stay live."""
+    reading = _Reading.of(without_controls(text), html=False)
+    lines, parts, at = reading.without_html(), [], 0
+    for fence in reading.fences:
+        parts += lines[at : fence.end]
+        parts += [] if fence.closed else [fence.closing]
+        at = fence.end
+    return "\n".join([*parts, *lines[at:]])
 
 
 def log(text: str) -> str:
@@ -81,12 +77,16 @@ def log(text: str) -> str:
 
 
 def document(text: str, declared: Collection[str] = ()) -> str:
-    """A whole document, as it may leave the machine; the last pass over it.
-
-    Addresses in `declared` stay live where they stand exactly so. Of HTML there stay <details>, <summary> and,
-    within a line, <br>.
-    """
-    return _Reading.of(without_controls(text), tags=True).written(frozenset(declared), output=True, close=False)
+    """A whole document, as it may leave the machine; the last pass over it. Addresses in `declared` stay live where
+    they stand exactly so."""
+    reading = _Reading.of(without_controls(text), html=True)
+    parts, at, known = [], 0, frozenset(declared)
+    for fence in reading.fences:
+        parts += _outside(reading.lines[at : fence.first], known)
+        inner = "\n".join(reading.lines[fence.first : fence.end])
+        parts.append(_dead_markers(_broken(inner) if fence.language == "text" else inner))
+        at = fence.end
+    return "\n".join([*parts, *_outside(reading.lines[at:], known)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,22 +97,17 @@ class _Reading:
     lines: Sequence[str]
     fences: Sequence[Fence]
     found: Sequence[Token]
-    tags: bool
 
     @classmethod
-    def of(cls, text: str, *, tags: bool) -> _Reading:
-        """Lines that look like a fence but are none by every reading are broken, until all readings agree.
-
-        Where a table starts is what readers differ in most; so it is read with tables and without.
-        """
+    def of(cls, text: str, *, html: bool) -> _Reading:
+        """Lines that look like a fence but are none by every reading are broken, until all readings agree: with tables
+        and without, since where one starts is what readers differ in most. Without `html` it is text."""
         for attempt in range(_ROUNDS + 1):
-            lines = text.split("\n")
-            # Raw HTML will have been escaped when the host reads this.
-            masked = _NOT_OURS.sub("&", text) if tags else text.replace("<", "&")
-            likely = _fence_like(text)
+            lines, likely = text.split("\n"), _fence_like(text)
+            masked = text if html else text.replace("<", "&")
             found = tokens(masked) if likely or "<" in text else ()
             if not likely:
-                return cls(text=text, lines=lines, fences=(), found=found, tags=tags)
+                return cls(text=text, lines=lines, fences=(), found=found)
             plain = {(f.first, f.end) for f in fences(tokens(masked, tables=False), lines)}
             agreed = [f for f in fences(found, lines) if (f.first, f.end) in plain]
             if attempt == _ROUNDS:
@@ -125,75 +120,44 @@ class _Reading:
                 lines[line] = lines[line][:at] + ZERO_WIDTH + lines[line][at:]
             text = "\n".join(lines)
         else:
-            return cls.of(text, tags=tags)
-        return cls(text=text, lines=lines, fences=agreed, found=found, tags=tags)
+            return cls.of(text, html=html)
+        return cls(text=text, lines=lines, fences=agreed, found=found)
 
-    def written(self, declared: Collection[str], *, output: bool, close: bool, references: bool = True) -> str:
-        """`output`: whether fences of program output are neutralised as well; `references`: whether what is
-        outside of fences is."""
-        parts: list[str] = []
-        html_dead = self._html_dead()
-        outside = functools.partial(_outside, html_dead, declared=declared) if references else _lines(html_dead)
-        at = 0
-        for fence in self.fences:
-            parts += outside(at, fence.first)
-            inner = "\n".join(self.lines[fence.first : fence.end])
-            parts.append(_dead_markers(_broken(inner) if output and fence.language == "text" else inner))
-            if close and not fence.closed:
-                parts.append(fence.closing)
-            at = fence.end
-        parts += outside(at, len(self.lines))
-        return "\n".join(parts)
-
-    def _html_dead(self) -> list[str]:
-        """The lines, with no HTML left outside fences but what may stay."""
+    def without_html(self) -> list[str]:
+        """The lines, with no HTML left outside of fences."""
         if "<" not in self.text:
             return list(self.lines)
         starts = [0]
         for line in self.lines:
             starts.append(starts[-1] + len(line) + 1)
-        spans, raw = self._spans(starts)
+        spans = self._spans(starts)
         fenced = {line for f in self.fences for line in range(f.first, f.end)}
-        result = []
-        for number, line in enumerate(self.lines):
-            if number in fenced or "<" not in line:
-                result.append(line)
-                continue
-            pieces, at = [], 0
-            prefix = _MARGIN.match(line)
-            margin = prefix.end() if prefix else 0
-            for tag in _TAG.finditer(line):
-                first = tag.start() == margin
-                code = inside(spans, starts[number] + tag.start())
-                pieces += [line[at : tag.start()], self._tag(line, tag.start(), first, code, number in raw)]
-                at = tag.end()
-            result.append("".join([*pieces, line[at:]]))
-        return result
 
-    def _tag(self, line: str, at: int, first: bool, code: bool, raw: bool) -> str:
-        """What stands for the "<" there. `first` in its line it may start a block, whatever stands around it."""
-        if self.tags and _OURS.match(line, at) and not (first and code):
-            return "<"
-        if code and not raw:
-            return "<" + ZERO_WIDTH if first else "<"
-        if self.tags and not first and line.startswith(_BREAK, at):
-            return "<"
-        return "<" if not raw and _AUTOLINK.match(line, at) else "&lt;"
+        def dead(number: int, line: str) -> str:
+            margin = match.end() if (match := _MARGIN.match(line)) else 0
 
-    def _spans(self, starts: Sequence[int]) -> tuple[list[tuple[int, int]], set[int]]:
-        """Where code spans are, and the lines of raw HTML, where there are none."""
+            def tag(at: re.Match[str]) -> str:
+                # First in its line it may start a block, whatever stands around it.
+                is_first = at.start() == margin
+                if inside(spans, starts[number] + at.start()):
+                    return "<" + ZERO_WIDTH if is_first else "<"
+                return "<" if _AUTOLINK.match(line, at.start()) else "&lt;"
+
+            return line if number in fenced else _TAG.sub(tag, line)
+
+        return [dead(number, line) for number, line in enumerate(self.lines)]
+
+    def _spans(self, starts: Sequence[int]) -> list[tuple[int, int]]:
+        """Where code spans are."""
         spans: list[tuple[int, int]] = []
-        raw: set[int] = set()
         row = -1
         for token in self.found:
-            if token.type == "html_block" and token.map:
-                raw.update(range(*token.map))
-            elif token.type == "tr_open" and token.map:
+            if token.type == "tr_open" and token.map:
                 row = token.map[0]
                 spans += _cells(self.text, starts[row], starts[row + 1] - 1)
             elif token.type == "inline" and token.map and token.map[0] > row:
                 spans += code_spans(self.text, starts[token.map[0]], starts[token.map[1]] - 1)
-        return sorted(spans), raw
+        return sorted(spans)
 
 
 def _fence_like(text: str) -> dict[int, int]:
@@ -216,16 +180,11 @@ def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = bar + 1
 
 
-def _lines(lines: Sequence[str]) -> Callable[[int, int], Sequence[str]]:
-    return lambda first, end: lines[first:end]
-
-
-def _outside(lines: Sequence[str], first: int, end: int, declared: Collection[str]) -> list[str]:
+def _outside(lines: Sequence[str], declared: Collection[str]) -> list[str]:
     """The lines outside fences, as one text; none when there are none."""
-    if first >= end:
+    if not lines:
         return []
-    text = _FOOTNOTE.sub(rf"\1{ZERO_WIDTH}", "\n".join(lines[first:end]))
-    text = _dead_markers(text)
+    text = _dead_markers(_FOOTNOTE.sub(rf"\1{ZERO_WIDTH}", "\n".join(lines)))
     parts, at = [], 0
     for match in _DECLARED.finditer(text) if declared else ():
         address = match[0] if match[0] in declared else match[0].rstrip(_AFTER_ADDRESS)

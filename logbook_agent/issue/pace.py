@@ -9,65 +9,114 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from logbook_agent.issue import marking
-from logbook_agent.issue.marking import normalised
-from logbook_agent.issue.steps import Comment, Issue
-from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, RemoteError, Unreachable
-from logbook_agent.text.fit import size
+from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
 
-if TYPE_CHECKING:
-    from logbook_agent.issue.github import GitHub
+T = TypeVar("T")
 
 # Most writes within so many seconds.
 WINDOWS = ((80, 60.0), (500, 3600.0))
 MAX_WAIT_S = 900.0
+# Seconds between the starts of two writes, as GitHub asks.
+PAUSE_S = 1.0
+# Lost answers in a row before a command gives up.
+MOST_LOST = 3
 _FIRST_BACK_OFF_S = 60.0
-_LONGEST_BACK_OFF_S = 30 * 86_400.0
 _LONGEST_UNSURE_S = 30.0
 _SILENT_S = 5.0
 _REPEAT_S = 30.0
-_SLICE_S = 1.0
+
+
+class Stale(Exception):
+    """What was read to plan a write is no longer there; `error` says so to the user if it happens again and again."""
+
+    def __init__(self, error: RemoteError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 @dataclass(kw_only=True)
 class Pace:
-    """`clock` counts seconds and never goes back; `say` takes one line; `max_wait_s` bounds the sum of all waits.
-
-    `pause_s`: between the starts of two writes; not counted as a wait. `utc`: the time people read. `again`: what
-    the user types to go on later. `waited_s`: all waits so far but those between two writes.
-    """
+    """The waits of one command. `say` takes one line; `again` is what the user types to continue later; `max_wait_s`
+    bounds `waited_s`, the sum of all waits but those between two writes. `clock` counts seconds and never goes back."""
 
     say: Callable[[str], None]
+    again: str = "logbook sync"
+    max_wait_s: float = MAX_WAIT_S
+    pause_s: float = field(default_factory=lambda: PAUSE_S)
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    max_wait_s: float = MAX_WAIT_S
-    pause_s: float = 1.0
     utc: Callable[[], datetime] = lambda: datetime.now(UTC)
-    again: str = "logbook sync"
     waited_s: float = 0.0
     _writes: deque[float] = field(default_factory=lambda: deque(maxlen=max(most for most, _ in WINDOWS)))
     _refusals: int = 0
     _losses: int = 0
 
+    def reading(self, call: Callable[[], T]) -> T:
+        """The answer to a read, which is sent again after a refusal for now or a lost answer."""
+        lost = 0
+        while True:
+            try:
+                return call()
+            except RateLimited as error:
+                self.back_off(error)
+            except Unreachable as error:
+                lost += 1
+                if lost > MOST_LOST:
+                    raise
+                self._wait_unsure(lost, error.message)
+
+    def writing(self, call: Callable[[], T]) -> T:
+        """The answer to a write, which is sent again only if it was refused for now. Raises AnswerLost when its fate
+        is unknown: `safely` reads before anything is written again."""
+        while True:
+            self.before_write()
+            try:
+                answer = call()
+            except RateLimited as error:
+                self.back_off(error)
+            else:
+                self.succeeded()
+                return answer
+
+    def safely(self, call: Callable[[], T]) -> T:
+        """The result of a call that reads before it writes, from its start after each lost answer; three of them in a
+        row end it."""
+        while True:
+            try:
+                result = call()
+            except (AnswerLost, Stale) as error:
+                self._lose(error)
+            else:
+                self.succeeded()
+                return result
+
+    def _lose(self, error: AnswerLost | Stale) -> None:
+        lost = error.error if isinstance(error, Stale) else error
+        if self._losses < MOST_LOST:
+            self.say(f"{lost.message}; reading the issue again")
+            return self.unsure(lost.message)
+        if isinstance(error, Stale):
+            raise lost
+        hint = f"{self.again} continues from here once the host answers again"
+        raise Unreachable(f"gave up after {MOST_LOST + 1} lost answers: {lost.message}", cause=lost.cause, hint=hint)
+
     def before_write(self) -> None:
         """Returns when a write may be sent, and counts it. Raises RateLimited when that is too far off."""
         now = self.clock()
         spaced = max(now, self._writes[-1] + self.pause_s) if self._writes else now
-        allowed, cause = spaced, ""
+        allowed, cause = spaced, "writes are sent apart"
         for most, within_s in WINDOWS:
             if len(self._writes) >= most and self._writes[-most] + within_s > allowed:
                 allowed = self._writes[-most] + within_s
                 cause = f"the host allows {most} writes in {within_s / 60:g} min"
-        if allowed > spaced:
+        if allowed > now:
             self._wait(allowed - now, cause, RateLimited, counted_s=allowed - spaced)
-        elif spaced > now:
-            self._pause(spaced - now, f"writes are sent {_length(self.pause_s)} apart")
         self._writes.append(self.clock())
 
     def back_off(self, error: RateLimited) -> None:
@@ -75,64 +124,53 @@ class Pace:
 
         Raises RateLimited when all waits together would become too long.
         """
+        doubled = 2.0 ** min(self._refusals, 20)
         self._refusals += 1
-        doubled = 2.0 ** min(self._refusals - 1, 20)
         # A server that asks for no time at all and refuses again is asked less and less often.
         least_s = min(doubled, _FIRST_BACK_OFF_S)
         wait_s = _FIRST_BACK_OFF_S * doubled if error.wait_s is None else max(least_s, error.wait_s)
-        self._wait(min(wait_s, _LONGEST_BACK_OFF_S), error.message, RateLimited)
+        self._wait(min(wait_s, 30 * 86_400.0), error.message, RateLimited)
 
     def unsure(self, cause: str = "the host gave no answer") -> None:
-        """Waits before reading again after an answer that was lost: 1, 2, 4, ... up to 30 s.
-
-        Raises Unreachable when all waits together would become too long.
-        """
-        wait_s = min(2.0 ** min(self._losses, 20), _LONGEST_UNSURE_S)
+        """Waits before reading again after an answer that was lost: 1, 2, 4, ... up to 30 s."""
         self._losses += 1
-        self._wait(wait_s, cause, Unreachable)
+        self._wait_unsure(self._losses, cause)
+
+    def _wait_unsure(self, lost: int, cause: str) -> None:
+        self._wait(min(2.0 ** (min(lost, 20) - 1), _LONGEST_UNSURE_S), cause, Unreachable)
 
     def succeeded(self) -> None:
-        """The host took a request: the next refusal or loss counts as the first."""
+        """The host took a write, or has one whose answer was lost: the next refusal or loss counts as the first."""
         self._refusals = self._losses = 0
 
     def _wait(
-        self,
-        wait_s: float,
-        cause: str,
-        refused: type[RateLimited] | type[Unreachable],
-        *,
-        counted_s: float | None = None,
+        self, wait_s: float, cause: str, refused: type[RateLimited | Unreachable], *, counted_s: float | None = None
     ) -> None:
+        """Sleeps in short slices, so that Ctrl-C is heard at once, and says what for. Raises `refused` instead where
+        all waits would become too long."""
         total_s = self.waited_s + (wait_s if counted_s is None else counted_s)
         if total_s > self.max_wait_s:
             raise self._too_long(wait_s, total_s, cause, refused)
         self.waited_s = total_s
-        self._pause(wait_s, cause)
-
-    def _pause(self, wait_s: float, cause: str) -> None:
-        """Sleeps in short slices, so that Ctrl-C is heard at once wherever this runs."""
         if wait_s > _SILENT_S:
             self.say(f"waiting {_length(wait_s)}, until {self._at(wait_s)}: {cause}")
         left_s, silent_s = wait_s, 0.0
         while left_s > 0:
-            slice_s = min(left_s, _SLICE_S)
+            slice_s = min(left_s, 1.0)
             self.sleep(slice_s)
-            left_s -= slice_s
-            silent_s += slice_s
+            left_s, silent_s = left_s - slice_s, silent_s + slice_s
             if silent_s >= _REPEAT_S and left_s > _SILENT_S:
                 self.say(f"still waiting, {_length(left_s)} to go: {cause}")
                 silent_s = 0.0
 
     def _too_long(
-        self, wait_s: float, total_s: float, cause: str, refused: type[RateLimited] | type[Unreachable]
+        self, wait_s: float, total_s: float, cause: str, refused: type[RateLimited | Unreachable]
     ) -> RemoteError:
         message = f"the next request has to wait {_length(wait_s)}, and --max-wait allows {_length(self.max_wait_s)}"
-        if self.waited_s:
-            message += f", of which {_length(self.waited_s)} are used up"
-        cause = f"{cause}; what is left to do is kept"
-        hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
-        hint += f"; or wait for it: {with_max_wait(self.again, math.ceil(total_s / 60))}"
-        error = refused(message, cause=cause, hint=hint)
+        message += f", of which {_length(self.waited_s)} are used up" if self.waited_s else ""
+        longer = with_max_wait(self.again, math.ceil(total_s / 60))
+        hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}; or wait for it: {longer}"
+        error = refused(message, cause=f"{cause}; what is left to do is kept", hint=hint)
         if isinstance(error, RateLimited):
             error.wait_s = wait_s
         return error
@@ -160,139 +198,3 @@ def _length(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-T = TypeVar("T")
-
-# Answers lost in one command before it gives up and leaves the rest to the next.
-_MOST_LOST = 8
-# Edits of one comment that the host refused as not found, while its list had the comment.
-_MOST_MISSED = 3
-
-
-@dataclass(kw_only=True)
-class Calls:
-    """The requests of one command. `say` tells the user what happens; `lost` counts answers that never came."""
-
-    remote: GitHub
-    pace: Pace
-    say: Callable[[str], None]
-    lost: int = 0
-
-    def reading(self, call: Callable[[], T]) -> T:
-        """A read, again when the server asks to wait."""
-        while True:
-            try:
-                return call()
-            except RateLimited as error:
-                self.pace.back_off(error)
-
-    def writing(self, call: Callable[[], T]) -> T:
-        """A write, again when it was refused for now: then it was not applied. Raises AnswerLost when its fate is
-        unknown; only who has read again may write it again."""
-        while True:
-            self.pace.before_write()
-            try:
-                answer = call()
-            except RateLimited as error:
-                self.pace.back_off(error)
-            else:
-                self.pace.succeeded()
-                return answer
-
-    def lose(self, error: AnswerLost | Unreachable) -> None:
-        """Count an answer that was lost and wait a moment. Raises the RemoteError that ends it when there were
-        too many."""
-        self.lost += 1
-        if self.lost >= _MOST_LOST:
-            raise Unreachable(
-                f"gave up after {self.lost} requests without an answer: {error.message}",
-                cause=error.cause,
-                hint=f"{self.pace.again} continues from here once the host answers again",
-            )
-        self.say(f"{error.message}; reading the issue again")
-        self.pace.unsure(error.message)
-
-    def safely(self, call: Callable[[], T]) -> T:
-        """A call of reads and writes that may be made again from its start, until its answers are not lost."""
-        while True:
-            try:
-                return call()
-            except (AnswerLost, Unreachable) as error:
-                self.lose(error)
-
-
-def with_progress(error: RemoteError, done: int) -> RemoteError:
-    """The error, saying also how far the command came, if it did."""
-    if not done:
-        return error
-    made = "1 write was" if done == 1 else f"{done} writes were"
-    told = f"{made} made before"
-    if "what is left" not in error.cause:
-        told += "; what is left stays in the plan"
-    error.cause = f"{error.cause}; {told}" if error.cause else told
-    return error
-
-
-@dataclass(kw_only=True)
-class IssueComments:
-    """The comments of one issue as this command knows them. A list of the host may lag behind: a comment that was
-    confirmed is there, and one that was deleted is not."""
-
-    calls: Calls
-    number: int
-    _confirmed: dict[int, Comment] = field(default_factory=dict)
-    _deleted: set[int] = field(default_factory=set)
-    _missed: Counter[int] = field(default_factory=Counter)
-
-    def read(self) -> list[Comment]:
-        listed = {c.id: c for c in self.calls.reading(lambda: self.calls.remote.comments(self.number))}
-        return [c for c in (self._confirmed | listed).values() if c.id not in self._deleted]
-
-    def post(self, text: str) -> Comment:
-        return self._keep(self.calls.writing(lambda: self.calls.remote.post_comment(self.number, text)))
-
-    def edit(self, comment_id: int, *, old: str, new: str) -> Comment:
-        """Replace the text of a comment. Raises Unreachable when it is not `old` any more, or not there: the next list
-        decides."""
-
-        # GitHub has no write that is refused when the text has changed since it was read. So a text is read again right
-        # before it is written, after all waits. One request is left to lose an edit in.
-        def write() -> Comment:
-            there = self.calls.reading(lambda: self.calls.remote.comment(comment_id))
-            if normalised(there.body) != normalised(old):
-                raise Unreachable(
-                    f"comment {comment_id} was edited while it was synced", cause="somebody else edited it"
-                )
-            return self.calls.remote.edit_comment(comment_id, new)
-
-        try:
-            return self._keep(self.calls.writing(write))
-        except IssueMissing as error:
-            # Removed since it was read, by another machine for example; or the host is wrong.
-            self._confirmed.pop(comment_id, None)
-            self._missed[comment_id] += 1
-            if self._missed[comment_id] >= _MOST_MISSED:
-                error.hint = f"check that the token may edit this comment, then: {self.calls.pace.again}"
-                raise
-            raise Unreachable(f"comment {comment_id} was not found", cause=error.cause, hint=error.hint) from None
-
-    def delete(self, comment_id: int) -> None:
-        self.calls.writing(lambda: self.calls.remote.delete_comment(comment_id))
-        self._deleted.add(comment_id)
-
-    def _keep(self, comment: Comment) -> Comment:
-        self._confirmed[comment.id] = comment
-        return comment
-
-
-def write_block(calls: Calls, number: int, *, book: str, text: str) -> Issue:
-    """Replace the block in an issue's body, or add it, and leave the rest as it is at this moment."""
-
-    def write() -> Issue:
-        body = marking.spliced(calls.reading(lambda: calls.remote.issue(number)).body, book, text)
-        if size(body) > marking.LIMIT_BYTES:
-            raise Unreachable("people wrote in the issue while it was synced", cause="the block has less room now")
-        return calls.remote.edit_issue(number, body=body)
-
-    return calls.writing(write)

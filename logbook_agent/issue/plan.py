@@ -1,54 +1,51 @@
-"""The plan: the steps that bring an issue, as read, to what the logbook has to say. A pure function.
+"""The plan of a sync: the writes that bring an issue, as read, to what the logbook says. A pure function.
 
-It keeps no state of its own. What was posted is read from the markers of comments whose author counts, so a plan made
-again after a lost answer, on another machine or in a fresh clone goes on from what is there. When nothing is left to
-do, it has no steps.
+What was posted is read from the markers of comments whose author counts, so a plan made again after a lost answer, on
+another machine or in a fresh clone goes on from what is there, and is empty when nothing is left to do.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.steps import (
-    Close,
-    Comment,
-    Documents,
-    Issue,
-    Post,
-    SyncPlan,
-    Wanted,
-    WriteBlock,
-)
-from logbook_agent.issue.updates import Draft, plan_updates
+from logbook_agent.issue.marking import FINAL, SNAPSHOT, UPDATE
+from logbook_agent.issue.values import Comment, Issue, SyncedEntry, SyncPlan, Texts, Wanted, Write
+from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import Rejected, StoreError
+from logbook_agent.model.record import digest
+from logbook_agent.model.run_numbers import UID
+from logbook_agent.text.fit import size
 
+# As many entries in a comment as a reader takes in at once.
+UPDATE_ENTRIES = 10
 # What a block needs to say anything at all.
 _LEAST_BLOCK_BYTES = 2_000
 
 
-def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequence[Comment]) -> SyncPlan:
-    """The steps, in order. Raises MarkersDamaged when the block's place is not known, Rejected when people's text
+def make_plan(wanted: Wanted, texts: Texts, issue: Issue, comments: Sequence[Comment]) -> SyncPlan:
+    """The writes, in order. Raises MarkersDamaged when the block's place is not known, Rejected when people's text
     leaves no room for it, and StoreError for a first block with records missing."""
-    draft = Draft.of(wanted, documents, comments)
-    _plan_block(draft, issue)
-    plan_updates(draft)
-    if not wanted.unreadable:
-        _plan_snapshots(draft)
-        _plan_final(draft, issue)
-    elif wanted.snapshots or wanted.final is not None:
-        # Texts that count the whole thread wait until all of it can be read.
-        draft.warnings.append(
-            f"snapshots and the final summary wait while {wanted.unreadable[0]} cannot be read: logbook doctor"
+    plan = _Planning(wanted, texts, _ours(wanted, comments))
+    plan.block(issue)
+    plan.updates()
+    if wanted.unreadable:
+        plan.warnings.append(
+            f"while {wanted.unreadable[0]} cannot be read, the issue's body, its summaries and the comments that are"
+            " there stay as they are: logbook doctor"
         )
-    return SyncPlan(steps=(*draft.steps, *draft.deletions), warnings=tuple(draft.warnings))
+    else:
+        plan.snapshots()
+        plan.final(issue)
+    return SyncPlan(writes=(*plan.writes, *plan.deletions), warnings=tuple(plan.warnings))
 
 
-def first_body(wanted: Wanted, documents: Documents) -> str:
+def first_body(wanted: Wanted, texts: Texts) -> str:
     """The body of an issue that is to be created. Raises StoreError when records cannot be read."""
     _check_whole(wanted)
-    return marking.wrapped(wanted.book, documents.block(marking.room("", wanted.book)))
+    return marking.wrapped(wanted.book, texts.block(marking.room("", wanted.book)))
 
 
 def _check_whole(wanted: Wanted) -> None:
@@ -60,77 +57,194 @@ def _check_whole(wanted: Wanted) -> None:
         )
 
 
-def _plan_block(draft: Draft, issue: Issue) -> None:
-    wanted = draft.wanted
-    found = marking.find_block(issue.body, wanted.book)
-    if found is None:
-        if (wanted.managed or draft.ours) and not wanted.new_block:
-            raise marking.damaged("both markers are missing, and the block was there before")
-        _check_whole(wanted)
-    elif wanted.unreadable:
-        draft.warnings.append(
-            f"the block in the issue's body stays as it is while {wanted.unreadable[0]} cannot be read: it would count"
-            " only what can be read"
-        )
-        return
-    room = marking.room(issue.body, wanted.book)
-    if room < _LEAST_BLOCK_BYTES:
-        raise Rejected(
-            f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
-            cause=f"a body holds {marking.LIMIT_BYTES:,} bytes",
-            hint="shorten that text in the issue, then: logbook sync",
-        )
-    text = draft.documents.block(room)
-    if found is None:
-        draft.steps.append(WriteBlock(text=text, old=None))
-    elif marking.normalised(found.text) != marking.normalised(text):
-        if not found.intact:
-            draft.warnings.append(
-                "the block in the issue's body was edited by hand (a ticked box is an edit): it follows the logbook and"
-                " is rewritten; the issue keeps the edit in its history"
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """A comment of ours, with its marker and the names of the entries that it tells of."""
+
+    comment: Comment
+    marked: marking.Marked
+    names: tuple[str, ...]
+
+    @property
+    def shown(self) -> int:
+        text = self.marked.fields.get("shown", "")
+        return int(text) if text.isdecimal() else 0
+
+
+def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
+    """The comments of this logbook by accounts whose markers count, oldest first."""
+    found = []
+    for comment in sorted(comments, key=lambda c: c.id):
+        marked = marking.read_comment(comment.body, wanted.book) if comment.counts(wanted.login) else None
+        if marked is not None:
+            words = [word for word in marked.fields.get("entries", "").split(",") if word]
+            found.append(_Ours(comment, marked, tuple(map(_name_in, words))))
+    return found
+
+
+def _name_in(word: str) -> str:
+    """The name that a marker has; its first version had a digest behind it, or four other characters."""
+    name = word.partition(":")[0]
+    return name if UID.fullmatch(name.partition(".")[2]) is not None else bare_id(name)
+
+
+@dataclass
+class _Planning:
+    """The writes of a plan as they are found."""
+
+    wanted: Wanted
+    texts: Texts
+    ours: Sequence[_Ours]
+    writes: list[Write] = field(default_factory=list)
+    deletions: list[Write] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def block(self, issue: Issue) -> None:
+        """The block of the body, between its two markers, or below what people wrote."""
+        wanted = self.wanted
+        found = marking.find_block(issue.body, wanted.book)
+        if found is None:
+            if self.ours and not wanted.new_block:
+                raise marking.damaged("both markers are missing, and the block was there before")
+            _check_whole(wanted)
+        elif wanted.unreadable:
+            return
+        room = marking.room(issue.body, wanted.book)
+        if room < _LEAST_BLOCK_BYTES:
+            raise Rejected(
+                f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
+                cause=f"a body holds {marking.LIMIT_BYTES:,} bytes",
+                hint="shorten that text in the issue, then: logbook sync",
             )
-        draft.steps.append(WriteBlock(text=text, old=found.text))
+        text = self.texts.block(room)
+        if found is None:
+            self.writes.append(Write(kind="block", what="add the block to the issue's body", text=text))
+        elif marking.normalised(found.text) != marking.normalised(text):
+            if not found.intact:
+                self.warnings.append(
+                    "the block in the issue's body was edited by hand (a ticked box is an edit): it follows the logbook"
+                    " and is rewritten; the issue keeps the edit in its history"
+                )
+            what = "write the block of the issue's body"
+            self.writes.append(Write(kind="block", what=what, text=text, old=found.text))
 
+    def updates(self) -> None:
+        """The comments about entries. An entry belongs to the oldest comment that names it; younger ones drop it, and
+        go when nothing of theirs is left."""
+        # By their names in markers: their whole names, or, as the first version wrote them, their IDs.
+        by_name = {e.id: e for e in self.wanted.entries} | {e.name: e for e in self.wanted.entries}
+        updates = [one for one in self.ours if one.marked.kind == UPDATE]
+        owner: dict[str, _Ours] = {}
+        for one in updates:
+            for entry in (by_name[name] for name in one.names if name in by_name):
+                owner.setdefault(entry.name, one)
+        for one in updates:
+            self._update(one, owner, by_name)
+        chosen = self.wanted.chosen
+        new = [e for e in self.wanted.entries if (e.id in chosen if chosen else e.stage == "settled")]
+        new = [e for e in new if e.name not in owner]
+        for at in range(0, len(new), UPDATE_ENTRIES):
+            entries = new[at : at + UPDATE_ENTRIES]
+            self._post(UPDATE, _fields(entries), partial(self.texts.update_of, _ids(entries)), _ids(entries))
 
-def _plan_snapshots(draft: Draft) -> None:
-    for name, commit in draft.wanted.snapshots:
-        fields = {"name": name, "commit": commit}
-        there = [o for o in draft.ours if o.marked.kind == marking.SNAPSHOT and dict(o.marked.fields) == fields]
-        if not there:
-            render = draft.stamped(marking.SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
-            draft.steps.append(Post(kind=marking.SNAPSHOT, about=(name,), render=render))
-        for ours in there[1:]:
-            draft.delete(ours, there[0].comment.id)
+    def _update(self, one: _Ours, owner: Mapping[str, _Ours], by_name: Mapping[str, SyncedEntry]) -> None:
+        """A comment that is there: written again when it would say something else, it is as we left it, and all its
+        entries are here and at rest."""
+        known = [by_name[name] for name in one.names if name in by_name]
+        entries = [entry for entry in dict.fromkeys(known) if owner[entry.name] is one]
+        missing = [name for name in one.names if name not in by_name]
+        if not entries and not missing:
+            self._delete(one, owner[known[0].name] if known else one)
+            return
+        if self.wanted.unreadable:
+            return
+        fields, is_same = _fields(entries), [e.name for e in entries] == list(one.names)
+        if is_same and fields["digest"] == one.marked.fields.get("digest") and int(fields["shown"]) <= one.shown:
+            return
+        url, names = one.comment.url, ", ".join(_ids(entries))
+        if missing:
+            lacking = f"it names {missing[0]}, which is not in this clone: git pull"
+            self.warnings.append(f"{url} is left alone: {lacking}")
+        elif not one.marked.intact:
+            self.warnings.append(f"{url} was edited by hand and is left alone, though {names} changed")
+        elif not any(entry.stage == "open" for entry in entries):
+            self._edit(one, fields, partial(self.texts.update_of, _ids(entries)), _ids(entries))
 
+    def snapshots(self) -> None:
+        """A comment about each snapshot."""
+        for name, commit in self.wanted.snapshots:
+            fields = {"name": name, "commit": commit}
+            there = [one for one in self.ours if one.marked.kind == SNAPSHOT and dict(one.marked.fields) == fields]
+            if not there:
+                self._post(SNAPSHOT, fields, partial(self.texts.snapshot_of, name), (name,))
+            for one in there[1:]:
+                self._delete(one, there[0])
 
-def _plan_final(draft: Draft, issue: Issue) -> None:
-    """One final summary, and with it the issue is closed; who opens it again later means it. A thread that is closed
-    anew, with other words, has its summary written anew and its issue closed again. One whose entries were corrected
-    has its summary written anew, unless a person edited it."""
-    if draft.wanted.final is None:
-        return
-    closing = {"closing": draft.wanted.final}
-    fields = closing | {"of": draft.wanted.final_of}
-    there = [o for o in draft.ours if o.marked.kind == marking.FINAL]
-    same = [o for o in there if dict(o.marked.fields) == fields]
-    told = [o for o in there if closing.items() <= dict(o.marked.fields).items()]
-    if not same and not (told and not any(o.marked.intact for o in told)):
-        if not told:
-            _plan_close(draft, issue)
-        render = draft.stamped(marking.FINAL, fields, draft.documents.final)
-        last = next((o for o in reversed(there) if o.marked.intact), None)
-        if last is None:
-            draft.steps.append(Post(kind=marking.FINAL, render=render))
+    def final(self, issue: Issue) -> None:
+        """One final summary, and with it the issue is closed; who opens it again later means it. A thread that is
+        closed with other words has its summary written again and its issue closed again. One whose entries were
+        corrected has its summary written again, unless a person edited it."""
+        if self.wanted.final is None:
+            return
+        fields = {"closing": self.wanted.final, "of": self.wanted.final_of}
+        there = [one for one in self.ours if one.marked.kind == FINAL]
+        same = [one for one in there if dict(one.marked.fields) == fields]
+        told = [one for one in there if one.marked.fields.get("closing") == self.wanted.final]
+        if not same and (not told or any(one.marked.intact for one in told)):
+            if not told and issue.state == "open":
+                self._close(issue)
+            last = next((one for one in reversed(there) if one.marked.intact), None)
+            if last is None:
+                self._post(FINAL, fields, self.texts.final)
+            else:
+                self._edit(last, fields, self.texts.final)
+        for one in same[1:]:
+            self._delete(one, same[0])
+
+    def _close(self, issue: Issue) -> None:
+        if marking.holds_another(issue.body, self.wanted.book):
+            self.warnings.append(f"{issue.url} also shows another logbook, so it is not closed")
         else:
-            draft.edit(last, render)
-    for ours in same[1:]:
-        draft.delete(ours, same[0].comment.id)
+            self.writes.append(Write(kind="close", what="close the issue"))
+
+    def _stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> str:
+        room = marking.LIMIT_BYTES - size(marking.stamped(kind, self.wanted.book, fields, ""))
+        return marking.stamped(kind, self.wanted.book, fields, render(room))
+
+    def _post(
+        self, kind: str, fields: Mapping[str, str], render: Callable[[int], str], about: tuple[str, ...] = ()
+    ) -> None:
+        text, what = self._stamped(kind, fields, render), f"comment: {kind} {_span(about)}".rstrip()
+        self.writes.append(Write(kind="post", what=what, text=text, document=kind, about=about))
+
+    def _edit(
+        self, one: _Ours, fields: Mapping[str, str], render: Callable[[int], str], about: tuple[str, ...] = ()
+    ) -> None:
+        number, kind = one.comment.id, one.marked.kind
+        text, what = self._stamped(kind, fields, render), f"edit comment {number}: {_span(about) or kind}"
+        self.writes.append(Write(kind="edit", what=what, text=text, old=one.comment.body, about=about, comment=number))
+
+    def _delete(self, one: _Ours, older: _Ours) -> None:
+        """Remove a duplicate, unless a person has written in it."""
+        number, of = one.comment.id, older.comment.id
+        if one.marked.intact:
+            what = f"delete comment {number}, a duplicate of {of}"
+            self.deletions.append(Write(kind="delete", what=what, comment=number))
+        else:
+            self.warnings.append(
+                f"{one.comment.url} repeats what comment {of} says, and was edited by hand: left alone"
+            )
 
 
-def _plan_close(draft: Draft, issue: Issue) -> None:
-    if issue.state != "open":
-        return
-    if marking.holds_another(issue.body, draft.wanted.book):
-        draft.warnings.append(f"{issue.url} also shows another logbook, so it is not closed")
-    else:
-        draft.steps.append(Close())
+def _ids(entries: Sequence[SyncedEntry]) -> tuple[str, ...]:
+    return tuple(entry.id for entry in entries)
+
+
+def _fields(entries: Sequence[SyncedEntry]) -> dict[str, str]:
+    """What the marker of an update says of its entries."""
+    names, shown = ",".join(entry.name for entry in entries), sum(entry.shown for entry in entries)
+    return {"entries": names, "digest": digest([entry.digest for entry in entries]), "shown": str(shown)}
+
+
+def _span(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{min(names)} to {max(names)} ({len(names)} entries)"

@@ -32,109 +32,84 @@ _LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssueHost:
-    """`name` as people know it; `again`: the command that hints tell the user to type once the trouble is over."""
-
-    name: str = "github.com"
-    has_token: bool = True
-    again: str = "logbook sync"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One request. `about`: its object, such as "issue ada/moe#5"; `doing`: what is done with it, "comment on ..."."""
+class Request:
+    """One request as errors speak of it. `about`: its object, such as "issue ada/moe#5"; `doing`: what is done with
+    it, "comment on ..."; `again`: the command that hints tell the user to type once the trouble is over."""
 
     doing: str
     about: str
+    host: str
+    again: str
+    has_token: bool = True
     is_write: bool = False
 
 
 def one_line(text: str) -> str:
     """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
-    plain = " ".join(visible(text[: 10 * _LONGEST]).split())
-    plain = by_shape().text(plain)  # a secret that is cut is no longer known as one
+    plain = by_shape().text(" ".join(visible(text[: 10 * _LONGEST]).split()))
     return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
 
 
-def refusal(status: int, headers: Mapping[str, str], said: str, call: Call, host: IssueHost) -> RemoteError:
+def refusal(status: int, headers: Mapping[str, str], said: str, call: Request) -> RemoteError:
     """The error for an answer that is no success; `said` is the message of the server, on one line."""
-    said_or_status = said or f"it answered with {status}"
+    then, cause = f"then: {call.again}", said or f"it answered with {status}"
     if status >= 500 or status == 408 or status < 400:
-        return no_answer(call, host, f"it answered with {status}{f': {said}' if said else ''}")
-    if status == 401 and not host.has_token:
-        return NoToken(
-            f"{host.name} needs a token",
-            cause="none was found for this host",
-            hint=f"set {variables(host.name)[0]} or type `gh auth login`, then: {host.again}",
-        )
+        return no_answer(call, f"it answered with {status}{f': {said}' if said else ''}")
+    if status == 401 and not call.has_token:
+        hint = f"set {variables(call.host)[0]} or type `gh auth login`, {then}"
+        return NoToken(f"{call.host} needs a token", cause="none was found for this host", hint=hint)
     if status == 401:
         return BadToken(
-            f"{host.name} does not know the token",
+            f"{call.host} does not know the token",
             cause="it is mistyped, expired or revoked, or belongs to another host",
-            hint=f"make a new one and set {variables(host.name)[0]}, then: {host.again}",
+            hint=f"make a new one and set {variables(call.host)[0]}, {then}",
         )
     if status == 429 or (status == 403 and _is_limit(headers, said)):
         wait_s = wait_asked_s(headers, time.time())
-        return RateLimited(
-            f"{host.name} takes no more requests for now",
-            wait_s=wait_s,
-            cause=said_or_status,
-            hint=f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {host.again}",
-        )
+        hint = f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, {then}"
+        return RateLimited(f"{call.host} takes no more requests for now", wait_s=wait_s, cause=cause, hint=hint)
     if status == 403 and _LOCKED.search(said):
-        return IssueLocked(
-            f"{call.about} is locked",
-            cause=said,
-            hint=f"unlock the conversation, or use a token with write access to the repository, then: {host.again}",
-        )
+        hint = f"unlock the conversation, or use a token with write access to the repository, {then}"
+        return IssueLocked(f"{call.about} is locked", cause=said, hint=hint)
     if status == 403:
-        return Forbidden(
-            f"the token may not {call.doing}",
-            cause=said_or_status,
-            hint=f"give it write access to issues (and to contents, for tags), then: {host.again}",
-        )
+        hint = f"give it write access to issues (and to contents, for tags), {then}"
+        return Forbidden(f"the token may not {call.doing}", cause=cause, hint=hint)
     if status in (404, 410):
-        seen = "this token may not see it" if host.has_token else "is private: there was no token to see it with"
+        seen = "this token may not see it" if call.has_token else "is private: there was no token to see it with"
         return IssueMissing(
-            f"{host.name} did not find {call.about}",
+            f"{call.host} did not find {call.about}",
             cause=f"it does not exist, was deleted, or {seen}",
-            hint="check the address, and that the token may see it (another issue: logbook link URL --replace), then:"
-            f" {host.again}",
+            hint="check the address, and that the token may see it (another issue: logbook link URL --replace), "
+            + then,
         )
-    return Rejected(
-        f"{host.name} refused to {call.doing}",
-        cause=said_or_status,
-        hint=f"change what it refuses (sync --dry-run shows what is sent), then: {host.again}",
-    )
+    hint = f"change what it refuses (sync --dry-run shows what is sent), {then}"
+    return Rejected(f"{call.host} refused to {call.doing}", cause=cause, hint=hint)
 
 
-def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
+def moved(call: Request, url: str | None) -> IssueMoved:
     """`url`: where people find the issue now; None for a repository that has another name."""
     if url is None:
         return IssueMoved(
             f"{call.about} has another name or owner now",
             cause="the repository was renamed or moved",
             hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
-            f" `git remote set-url`; then: {host.again}",
+            f" `git remote set-url`; then: {call.again}",
         )
     error = IssueMoved(
         f"{call.about} is now {url}",
         cause="the issue was transferred, or its repository renamed or moved",
-        hint=f"logbook link {quote(url)} --replace; then: {host.again}",
+        hint=f"logbook link {quote(url)} --replace; then: {call.again}",
     )
     error.url = url
     return error
 
 
-def no_answer(call: Call, host: IssueHost, cause: str) -> RemoteError:
+def no_answer(call: Request, cause: str) -> RemoteError:
     """No answer, or one that says nothing. A write may have been applied."""
     if call.is_write:
-        return AnswerLost(
-            f"{host.name} did not confirm the request to {call.doing}",
-            cause=cause,
-            hint=f"it may or may not have been done; the next sync checks first: {host.again}",
-        )
-    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"try again later: {host.again}")
+        hint = f"it may or may not have been done; the next sync checks first: {call.again}"
+        return AnswerLost(f"{call.host} did not confirm the request to {call.doing}", cause=cause, hint=hint)
+    return Unreachable(f"{call.host} could not {call.doing}", cause=cause, hint=f"try again later: {call.again}")
 
 
 def _is_limit(headers: Mapping[str, str], said: str) -> bool:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from logbook_agent.cli.declared import argument, option, repeated
 from logbook_agent.cli.options import Common
-from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, sync_data, sync_text, warned, wire
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of
-from logbook_agent.issue.pace import Calls
-from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
-from logbook_agent.issue.sync import SyncResult, sync_after
+from logbook_agent.issue.book_sync import SyncResult, sync_after
+from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
+from logbook_agent.issue.destination import connect, default_repository, links_of
+from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.permalinks import dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.pages.views import changing
@@ -23,6 +22,9 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
 from logbook_agent.text.phrases import listed
+
+if TYPE_CHECKING:
+    from logbook_agent.issue.github import GitHub
 
 # What git takes as the name of a tag, without the signs that need quotes in a shell.
 _NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")
@@ -38,21 +40,17 @@ class SnapshotRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotResult:
-    """`created`: the tag was not there before. `synced`: None where no issue is linked."""
-
-    snapshot: Snapshot
-    created: bool
-    synced: SyncResult | None
-
-
-def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) -> SnapshotResult:
-    """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
-    _check_form(request.name)
+def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> tuple[Snapshot, bool, SyncResult | None]:
+    """Tag HEAD and update the issue, where there is one; the snapshot, and whether the tag was not there before. Raises
+    UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
+    if not _NAME.fullmatch(request.name):
+        raise UsageError(
+            f"{request.name!r} cannot be the name of a tag",
+            cause="use letters, digits and . _ - + /, with a letter or digit first",
+            hint="logbook snapshot moe-int8-20260210",
+        )
     book = workspace.book(request.entries[0] if request.entries else None)
-    commit, remote = _pushed_head(workspace)
-    repository = _tagged_repository(workspace, remote)
+    commit, repository = _pushed_head(workspace)
     made = Snapshot(
         name=request.name,
         commit=commit,
@@ -63,40 +61,25 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     )
     made = _recorded(book.header, made) or made
     _warn_unpushed(workspace, book, made)
-    calls = connect(workspace, repository, wire, read_only=request.dry_run)
+    host = connect(workspace, repository, pace, read_only=request.dry_run)
     # Here, since it must not hold the token, which is known only now.
     _check_no_secret(workspace, request.name)
-    tried: list[str] = []
-    message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")
-    created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
-    synced = None
-    if not request.dry_run:
-        with changing(workspace, book):
-            book.change_header(functools.partial(_with_snapshot, made=made))
-        synced = _told(workspace, book, wire, made.name)
-    return SnapshotResult(snapshot=made, created=created, synced=synced)
+    tagging = _Tagging(host, made, workspace.redactor.text(request.message or f"Snapshot {made.name}"))
+    if request.dry_run:
+        return made, tagging.is_needed(), None
+    created, synced = pace.safely(tagging.tag), None
 
+    def changed(header: Header) -> Header:
+        known = _recorded(header, made) is not None
+        return header if known else dataclasses.replace(header, snapshots=(*header.snapshots, made))
 
-def _with_snapshot(header: Header, made: Snapshot) -> Header:
-    if _recorded(header, made) is not None:
-        return header
-    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
-
-
-def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:
+    with changing(workspace, book):
+        book.change_header(changed)
     if book.header.issue is None:
-        workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {name}")
-        return None
-    return sync_after(workspace, wire, f"the tag {name} is set")
-
-
-def _check_form(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a tag",
-            cause="use letters, digits and . _ - + /, with a letter or digit first",
-            hint="logbook snapshot moe-int8-20260210",
-        )
+        workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {made.name}")
+    else:
+        synced = sync_after(workspace, pace, f"the tag {made.name} is set")
+    return made, created, synced
 
 
 def _check_no_secret(workspace: Workspace, name: str) -> None:
@@ -109,8 +92,8 @@ def _check_no_secret(workspace: Workspace, name: str) -> None:
         )
 
 
-def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
-    """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
+def _pushed_head(workspace: Workspace) -> tuple[str, RepositoryAddress]:
+    """HEAD's commit and the repository that it was pushed to. Raises UsageError that says how to get there."""
     root, environ = workspace.root, workspace.environ
     commit = head_commit(root, environ)
     remote = remote_of(root, environ, workspace.config.github.remote)
@@ -134,19 +117,14 @@ def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
             cause="a tag must name a commit that others can fetch",
             hint=f"git push {remote.name} HEAD; then take the snapshot again",
         )
-    return commit, remote
-
-
-def _tagged_repository(workspace: Workspace, remote: GitRemote) -> RepositoryAddress:
-    """Where the tag is set: where the commit was pushed to."""
-    found = parse_remote(remote.url) or default_repository(workspace)
-    if found is None:
+    repository = parse_remote(remote.url) or default_repository(workspace)
+    if repository is None:
         raise UsageError(
             f"the git remote {remote.name} does not point to a repository on the web",
             cause="a tag is set through the API of the repository's host",
             hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
         )
-    return found
+    return commit, repository
 
 
 def _recorded(header: Header, made: Snapshot) -> Snapshot | None:
@@ -175,37 +153,50 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
         )
 
 
-def _tag(calls: Calls, made: Snapshot, message: str | None, wire: SendOptions, tried: list[str]) -> bool:
-    """Whether the tag had to be set; `message` None sets none. `tried`: attempts whose answer was lost."""
-    if _is_tagged(calls, made):
-        return bool(tried)
-    calls.reading(calls.remote.check_name)
-    if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
-        raise StoreError(
-            f"the host does not know {made.commit[:9]}",
-            cause="git counts it as pushed since the last fetch; or the remote is another repository",
-            hint="git push, then take the snapshot again",
-        )
-    if message is not None:
-        wire.say(f"tag {made.name} at {made.commit[:9]}")
-        tried.append(made.name)
+@dataclass
+class _Tagging:
+    """Set a tag at the host. `sent`: a request to set it may have been applied."""
+
+    host: GitHub
+    made: Snapshot
+    message: str
+    sent: bool = False
+
+    def tag(self) -> bool:
+        """Whether the tag was set by this command; it may be called again after a lost answer."""
+        if not self.is_needed():
+            return self.sent
+        was_sent, self.sent = self.sent, True
+        self.host.pace.say(f"tag {self.made.name} at {self.made.commit[:9]}")
         try:
-            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, message))
+            self.host.create_tag(self.made.name, self.made.commit, self.message)
         except Rejected as error:
             # It may be there since it was looked for.
-            if _is_tagged(calls, made):
-                return len(tried) > 1
-            error.hint = f"check the answer of the host, or choose a name other than {made.name}"
+            if self._is_there():
+                return was_sent
+            error.hint = f"check the answer of the host, or choose a name other than {self.made.name}"
             raise
-    return True
+        return True
 
+    def is_needed(self) -> bool:
+        """Whether the tag is to be set. Raises Taken for one at another commit, StoreError for a commit that the host
+        does not have."""
+        if self._is_there():
+            return False
+        self.host.check_name()
+        if not self.host.has_commit(self.made.commit):
+            raise StoreError(
+                f"the host does not know {self.made.commit[:9]}",
+                cause="git counts it as pushed since the last fetch; or the remote is another repository",
+                hint="git push, then take the snapshot again",
+            )
+        return True
 
-def _is_tagged(calls: Calls, made: Snapshot) -> bool:
-    """Whether the tag is there. Raises Taken for one at another commit."""
-    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
-    if there is not None and there != made.commit:
-        raise _taken(made.name, there, made.commit) from None
-    return there is not None
+    def _is_there(self) -> bool:
+        there = self.host.tagged_commit(self.made.name)
+        if there is not None and there != self.made.commit:
+            raise _taken(self.made.name, there, self.made.commit) from None
+        return there is not None
 
 
 # -- the command --------------------------------------------------------------------------------------
@@ -229,18 +220,16 @@ def snapshot_command(
     """
     space = common.space()
     with warned(space):
-        result = snapshot(space, request, wire(common, max_wait_s))
-    made = result.snapshot
+        made, created, synced = snapshot(space, request, pace_of(common, space, max_wait_s))
     data = {
         "name": made.name,
         "commit": made.commit,
         "url": made.url,
-        "created": result.created,
+        "created": created,
         "dry_run": request.dry_run,
-        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+        "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
-    done = ("would be created" if request.dry_run else "created") if result.created else "already exists"
+    done = ("would be created" if request.dry_run else "created") if created else "already exists"
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
-    if result.synced is not None:
-        lines.append(sync_text(result.synced, dry_run=False))
+    lines += [sync_text(synced, dry_run=False)] if synced is not None else []
     common.emit("snapshot", data, "\n".join(lines))

@@ -182,14 +182,9 @@ class CommandTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentIssue:
-    """The issue that shows this logbook to others.
-
-    `managed`: the block in its body has been seen to stand; from then on it must be there. (No time of that: two
-    clones that both see it write the same, and merge.)
-    """
+    """The issue that shows this logbook to others."""
 
     url: str
-    managed: bool = False
     extra: dict[str, object] = field(default_factory=dict)
 
 

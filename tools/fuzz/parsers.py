@@ -13,10 +13,12 @@ from pathlib import Path
 
 from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue import github, marking
-from logbook_agent.issue.github import GitHub, GithubIssue, IssueComment
-from logbook_agent.issue.refusals import Call
-from logbook_agent.issue.steps import Comment, Issue
+from logbook_agent.issue import marking
+from logbook_agent.issue.answers import GithubIssue, IssueComment, comment_of, issue_of
+from logbook_agent.issue.github import GitHub
+from logbook_agent.issue.pace import Pace, Stale
+from logbook_agent.issue.refusals import Request
+from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
@@ -76,7 +78,7 @@ class Readers:
 
     @cached_property
     def _hub(self) -> GitHub:
-        return GitHub(api="https://api.github.com", token=None, repository="acme/moe", say=str)
+        return GitHub(api="https://api.github.com", token=None, repository="acme/moe", pace=Pace(say=str))
 
     def _entry(self, document: Document) -> None:
         assert document.name
@@ -157,10 +159,10 @@ class Readers:
         def read() -> tuple[Issue, list[Comment]]:
             comments = [library.create_from_raw_data(IssueComment, comment) for comment in found["comments"]]
             issue = library.create_from_raw_data(GithubIssue, found["issue"])
-            return github._issue(issue), [github._comment(comment) for comment in comments]
+            return issue_of(issue), [comment_of(comment) for comment in comments]
 
-        answer = self._hub._outcome(Call(doing="read issue 1", about="issue 1"), read)
-        if isinstance(answer, RemoteError):
+        answer = self._hub._outcome(Request(doing="read", about="issue 1", host="github.com", again=""), read)
+        if isinstance(answer, RemoteError | Stale):
             return
         issue, comments = answer
         for comment in comments:

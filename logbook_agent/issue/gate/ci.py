@@ -7,16 +7,16 @@ import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.checkouts import Tree, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
-from logbook_agent.issue.destination import SendOptions, connect, default_repository
-from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
-from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
-from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
+from logbook_agent.issue.destination import connect, default_repository
+from logbook_agent.issue.gate.comment import comment_of, place
+from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, CiRequest, alike, asked_of, check_words
+from logbook_agent.issue.gate.measure import GateMeasured, Measuring
 from logbook_agent.issue.gate.pull_request import (
     Actions,
     Commits,
@@ -27,6 +27,7 @@ from logbook_agent.issue.gate.pull_request import (
     without_keys,
 )
 from logbook_agent.issue.gate.verdict import GateFinding
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import HeaderParts
@@ -41,22 +42,6 @@ _COMMENT_FILE = "comment.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CiRequest:
-    """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
-    `number` is a pull request where no event names one."""
-
-    job: JobRequest = field(default_factory=JobRequest)
-    terms: PairTerms = field(default_factory=PairTerms)
-    base: str | None = None
-    head: str | None = None
-    fetch: bool = False
-    dry_run: bool = False
-    name: str | None = None
-    number: int | None = None
-    artifact: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CiResult:
     """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
 
@@ -68,18 +53,9 @@ class CiResult:
     url: str | None = None
     why: str | None = None
 
-    @property
-    def exit_status(self) -> int:
-        return self.finding.exit_code
-
     def data(self) -> dict[str, object]:
         comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
-        return {
-            **self.finding.data(),
-            "root": str(self.root),
-            "pull_request": self.number,
-            "comment": comment,
-        }
+        return {**self.finding.data(), "root": str(self.root), "pull_request": self.number, "comment": comment}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,20 +72,17 @@ class _Gate:
     job: AskedOfBoth
 
     @property
-    def pull(self) -> PullRequest | None:
-        return _pull(self.actions)
-
-    @property
     def number(self) -> int | None:
-        return self.request.number or (self.pull.number if self.pull is not None else None)
+        pull = _pull(self.actions)
+        return self.request.number or (pull.number if pull is not None else None)
 
 
-def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions) -> CiResult:
+def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> CiResult:
     """Measure base and head in turns, and comment on the pull request. Raises UsageError or StoreError; nothing is
     posted then."""
     actions = actions_of(space.environ)
     checkout = checkout_of(space.cwd, space.environ)
-    check_words(request.job)
+    check_words(request)
     commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
     if request.head is None and checkout.has_changes():
         space.warnings.append("uncommitted changes are not measured: the head is the last commit")
@@ -119,7 +92,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
             sides = {BASE: commits.base, HEAD: commits.head}
             trees = stack.enter_context(side_by_side(checkout, sides, display))
         # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
-        asked = asked_of(space, checkout, trees, request.job)
+        asked = asked_of(space, checkout, trees, request)
         root = _root(space)
         inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
@@ -131,7 +104,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
             commits=commits,
             again=_again(gate, commits),
             measured=_measured(gate, trees) if trees else None,
-            minimum_effect=request.terms.minimum_effect,
+            minimum_effect=request.minimum_effect,
             artifact=request.artifact,
             differences=asked.differences,
         )
@@ -141,7 +114,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
         Folder(root).write(_COMMENT_FILE, text)
         if finding.measured.interrupted:
             return dataclasses.replace(result, why="interrupted")
-    result = _commented(gate, result, wire)
+    result = _commented(gate, result, pace)
     _write_outputs(gate, result)
     return result
 
@@ -164,7 +137,7 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
     book = _book(gate)
     if gate.job.no_base is not None:
         return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
-    return Measuring(gate.inner, book, gate.job.job, trees, gate.request.terms, gate.display).carry_out()
+    return Measuring(gate.inner, book, gate.job.job, trees, gate.request, gate.display).carry_out()
 
 
 def _book(gate: _Gate) -> Book:
@@ -188,39 +161,27 @@ def _book(gate: _Gate) -> Book:
 # -- the comment ------------------------------------------------------------------------------------------
 
 
-def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+def _commented(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
     if gate.request.dry_run:
         return dataclasses.replace(result, why="--dry-run")
     if result.number is None:
         return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+    actions, pull = gate.actions, _pull(gate.actions)
     try:
-        placed = _place(gate, result, wire)
+        with_token = alike(gate.space, environ=with_host(gate.space.environ, actions))
+        repository = actions.repository if actions is not None else default_repository(with_token)
+        if repository is None:
+            raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
+        remote, run = connect(with_token, repository, pace), actions.run if actions is not None else None
+        written, url = place(remote, result.number, result.finding.name, result.text, run)
     except (RemoteError, UsageError) as error:
         why = f"{error.message} ({error.cause})" if error.cause else error.message
-        if gate.pull is not None and gate.pull.is_fork:
+        if pull is not None and pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
         gate.space.warnings.append(f"the comment was not written: {why}")
         return dataclasses.replace(result, why=why)
-    return placed
-
-
-def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
-    space, actions = gate.space, gate.actions
-    with_token = alike(space, environ=with_host(space.environ, actions))
-    repository = actions.repository if actions is not None else default_repository(with_token)
-    if repository is None or result.number is None:
-        raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
-    calls = connect(with_token, repository, wire)
-    placing = Placing(
-        calls=calls,
-        number=result.number,
-        key=key_of(result.finding.name),
-        text=result.text,
-        run=actions.run if actions is not None else None,
-    )
-    placed = placing.place()
-    return dataclasses.replace(result, written=placed.written.value, url=placed.url)
+    return dataclasses.replace(result, written=written.value, url=url)
 
 
 def _write_outputs(gate: _Gate, result: CiResult) -> None:
@@ -245,17 +206,16 @@ def _write_outputs(gate: _Gate, result: CiResult) -> None:
 
 def _again(gate: _Gate, commits: Commits) -> str:
     """What anybody may type in a clone to measure the same once more."""
-    request, terms = gate.request, gate.request.terms
-    job = request.job
+    job = gate.request
     words = ["logbook", "ci", "--base", commits.base, "--head", commits.head]
     words += [word for text in job.setup for word in ("--setup", text)]
     words += ["--scale", job.scale] if job.scale is not None else []
     words += [word for text in job.sets for word in ("--set", text)]
     words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
     words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
-    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect != MINIMUM_EFFECT else []
+    words += ["--min-effect", f"{job.minimum_effect:g}"] if job.minimum_effect != MINIMUM_EFFECT else []
     words += ["--read", job.read] if job.read is not None else []
-    words += ["--max-pairs", str(terms.max_pairs)]
+    words += ["--max-pairs", str(job.max_pairs)]
     words += ["--", *job.words] if job.is_command else [*job.words]
     command = gate.inner.redactor.text(shlex.join(words))
     if commits.tip is None or gate.number is None:

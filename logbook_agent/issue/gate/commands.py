@@ -11,15 +11,14 @@ from logbook_agent.cli.options import Common, duration, minimum_effect_of
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.stated import parse_metric
-from logbook_agent.issue.commands import MAX_WAIT, wire
-from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci
-from logbook_agent.issue.gate.job import JobRequest
-from logbook_agent.issue.gate.measure import PairTerms
+from logbook_agent.issue.commands import MAX_WAIT, pace_of
+from logbook_agent.issue.gate.ci import CiResult, ci
+from logbook_agent.issue.gate.job import CiRequest
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 
 
-class JobOptions:
-    """What is measured, and how: a `JobRequest`."""
+class CiOptions:
+    """What is measured, and where the outcome is told: a `CiRequest`."""
 
     words = arguments("RECIPE | -- CMD...", "A recipe, or a command after --.")
     setup = repeated("--setup CMD", "Shell command to run on each side first; repeatable.")
@@ -33,11 +32,6 @@ class JobOptions:
     env = ENV
     timeout_s = TIMEOUT
     read = READ
-
-
-class PairOptions:
-    """How many pairs are measured: `PairTerms`."""
-
     minimum_effect = option(
         "--min-effect PART",
         f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]",
@@ -49,11 +43,6 @@ class PairOptions:
         "--max-pairs N", f"At most N pairs of each case. [{BUDGET_PAIRS}]", BUDGET_PAIRS, show_default=False
     )
     max_time_s = duration("--max-time TIME", "Start no pair that would end after this time: 30m, 2h.")
-
-
-class CommentOptions:
-    """Which commits are measured, and where the outcome is told: a `CiRequest`."""
-
     base = option("--base REF", "The commit to compare with. [where the head left its target branch]")
     head = option("--head REF", "The commit to measure. [HEAD]")
     fetch = flag("--fetch", "Fetch the base from origin if the clone lacks it.")
@@ -63,14 +52,7 @@ class CommentOptions:
     dry_run = flag("--dry-run", "Measure and print the comment, but do not post it.")
 
 
-def ci_command(
-    *,
-    job: Annotated[JobRequest, JobOptions],
-    terms: Annotated[PairTerms, PairOptions],
-    asked: Annotated[CiRequest, CommentOptions],
-    max_wait_s: float = MAX_WAIT,
-    common: Common,
-) -> int:
+def ci_command(*, request: Annotated[CiRequest, CiOptions], max_wait_s: float = MAX_WAIT, common: Common) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
 
     The record is kept in the folder --root, else in a new temporary folder.
@@ -81,11 +63,11 @@ def ci_command(
     Example: logbook ci --base origin/main -- python bench.py
     """
     space = common.space_without_logbook("ci")
-    check_count("--max-pairs", terms.max_pairs)
-    job = replace(job, is_command="--" in common.words or len(job.words) > 1)
-    result = ci(space, replace(asked, job=job, terms=terms), LineDisplay(), wire(common, max_wait_s))
+    check_count("--max-pairs", request.max_pairs)
+    request = replace(request, is_command="--" in common.words or len(request.words) > 1)
+    result = ci(space, request, LineDisplay(), pace_of(common, space, max_wait_s))
     common.emit("ci", result.data(), _text(result))
-    return result.exit_status
+    return result.finding.exit_code
 
 
 def _text(result: CiResult) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from logbook_agent.campaign.code_guard import OUTSIDE
 from logbook_agent.findings.comparison import words
@@ -14,13 +14,16 @@ from logbook_agent.issue import marking, neutral
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
 from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
-from logbook_agent.issue.pace import Calls, IssueComments
-from logbook_agent.issue.steps import Comment
+from logbook_agent.issue.pace import Stale
+from logbook_agent.issue.values import Comment
 from logbook_agent.model.errors import Unreachable
 from logbook_agent.text import markdown as md
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
 from logbook_agent.text.shell_words import assignments
+
+if TYPE_CHECKING:
+    from logbook_agent.issue.github import GitHub
 
 # GitHub's limit is 65,536; the marker takes some.
 LIMIT_BYTES = 60_000
@@ -125,44 +128,31 @@ def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
 
 
 def _sentences(finding: GateFinding) -> list[str]:
-    """A line for each difference, and for each question that is open, with how often such pairs find a change; then
-    why pairs do not count."""
+    """A line for each difference and each open question, with what that needs; then why pairs do not count."""
     answer = finding.answer
     if answer is None:
         return []
     lines = []
-    found = zip(answer.findings, finding.power, strict=True)
-    for f, chance in sorted(found, key=lambda one: _ORDER.index(one[0].outcome))[:_SHOWN_ROWS]:
+    for f in sorted(answer.findings, key=lambda f: _ORDER.index(f.outcome))[:_SHOWN_ROWS]:
         beside = [*f.left_out, *f.notes]
-        if f.outcome is Outcome.OPEN and chance is not None:
-            beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
+        if f.outcome is Outcome.OPEN and (needs := words.to_settle(answer, f)):
+            beside.append(f"it needs {needs}")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
     lines += [f"- {md.escape(text)}" for text in (*words.failures(answer), *answer.left_out)]
     return ["\n".join(lines)] if lines else []
 
 
-def _seen(finding: GateFinding) -> str:
-    return f"a change of {100 * finding.seen_effect:.3g}%"
-
-
-def _tenths(part: float) -> str:
-    return f"{round(10 * part)} of 10"
-
-
 def _details(finding: GateFinding, actions: Actions | None) -> str:
     """How it was measured, and the command that repeats it; folded."""
     made, commits = finding.measured, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
-    chances = [chance for chance in finding.power if chance is not None]
-    if made is not None and chances:
+    if made is not None and any(f.pairs for f in finding.findings):
         ended = f"; ended: {md.escape(made.why)}" if made.why else ""
         least = f"{100 * finding.minimum_effect:.3g}%"
         lines += [
             f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
             f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
-            f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
-            f" {_tenths(min(chances))} measurements",
         ]
     if made is not None and made.entry is not None:
         where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""
@@ -184,78 +174,49 @@ KIND = "ci"
 
 
 class Written(StrEnum):
+    """What became of the comment. `overtaken`: a later run of the workflow has written it."""
+
     POSTED = "posted"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     OVERTAKEN = "overtaken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedComment:
-    """What became of the comment. `overtaken`: a later run of the workflow has written it."""
+def place(remote: GitHub, number: int, name: str, text: str, run: tuple[int, int] | None) -> tuple[Written, str]:
+    """Write the one comment of a job, whose `name` tells it from those of other jobs; what became of it, and where it
+    is. Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
+    login, key, sent = remote.login(), key_of(name), False
+    body = marking.stamped(KIND, key, {} if run is None else {"run": run_text(run)}, text)
 
-    written: Written
-    url: str
+    def ours() -> list[tuple[Comment, marking.Marked]]:
+        """Ours with their markers, the oldest first."""
+        by_us = [c for c in remote.comments(number) if c.author.casefold() == login.casefold()]
+        marked = [(comment, marking.read_comment(comment.body, key)) for comment in by_us]
+        return [(comment, mark) for comment, mark in marked if mark is not None and mark.kind == KIND]
 
-
-@dataclass(kw_only=True)
-class Placing:
-    """One comment of a job. `key` tells the comments of several jobs on a pull request apart."""
-
-    calls: Calls
-    number: int
-    key: str
-    text: str
-    run: tuple[int, int] | None = None
-    _sent: bool = False
-
-    def __post_init__(self) -> None:
-        self._comments = IssueComments(calls=self.calls, number=self.number)
-
-    def place(self) -> PlacedComment:
-        """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
-        login = self.calls.safely(lambda: self.calls.reading(self.calls.remote.login))
-        return self.calls.safely(lambda: self._place(login))
-
-    @property
-    def _body(self) -> str:
-        fields = {} if self.run is None else {"run": run_text(self.run)}
-        return marking.stamped(KIND, self.key, fields, self.text)
-
-    def _place(self, login: str) -> PlacedComment:
-        ours = self._ours(login)
-        if not ours:
-            self._sent = True
-            self._comments.post(self._body)
+    def placed() -> tuple[Written, str]:
+        nonlocal sent
+        if not (there := ours()):
+            sent = True
+            remote.post_comment(number, body)
             # Somebody may have posted at the same moment.
-            ours = self._ours(login)
-        if not ours:
-            raise Unreachable("the comment that was just posted is not there", cause="somebody removed it at once")
-        first, *others = ours
-        placed = self._bring_up_to_date(first)
-        for comment in others:
-            self._comments.delete(comment.id)
-        return placed
+            there = ours()
+        if not there:
+            cause = "somebody removed it at once"
+            raise Stale(Unreachable("the comment that was just posted is not there", cause=cause))
+        (first, marked), *others = there
+        before, written = run_of(marked.fields.get("run", "")), Written.UPDATED
+        if before is not None and run is not None and before > run:
+            written = Written.OVERTAKEN
+        elif marking.normalised(first.body) == marking.normalised(body):
+            written = Written.POSTED if sent else Written.UNCHANGED
+        else:
+            remote.edit_comment(first.id, old=first.body, new=body)
+        for comment, _ in others:
+            remote.delete_comment(comment.id)
+        return written, first.url
 
-    def _ours(self, login: str) -> list[Comment]:
-        """Ours, the oldest first."""
-        return sorted((c for c in self._comments.read() if self._is_ours(c, login)), key=lambda c: c.id)
-
-    def _is_ours(self, comment: Comment, login: str) -> bool:
-        if comment.author.casefold() != login.casefold():
-            return False
-        marked = marking.read_comment(comment.body, self.key)
-        return marked is not None and marked.kind == KIND
-
-    def _bring_up_to_date(self, comment: Comment) -> PlacedComment:
-        marked = marking.read_comment(comment.body, self.key)
-        before = run_of(marked.fields.get("run", "")) if marked is not None else None
-        if before is not None and self.run is not None and before > self.run:
-            return PlacedComment(written=Written.OVERTAKEN, url=comment.url)
-        if marking.normalised(comment.body) == marking.normalised(self._body):
-            return PlacedComment(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
-        edited = self._comments.edit(comment.id, old=comment.body, new=self._body)
-        return PlacedComment(written=Written.UPDATED, url=edited.url)
+    return remote.pace.safely(placed)
 
 
 def key_of(name: str) -> str:

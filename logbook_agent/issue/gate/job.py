@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.checkouts import Tree
-from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
+from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
@@ -20,45 +21,35 @@ from logbook_agent.model.values import canonical
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.config import Config
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.shell_words import assignments
 
 # The sides of the comparison.
 BASE, HEAD = "base", "head"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobCase:
-    """One command with its config; `name` is how people read it, `label` stands in the record."""
-
-    name: str
-    argv: tuple[str, ...]
-    shell: bool = False
-    config: Mapping[str, Scalar] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    timeout_s: float | None = None
-    read: str | None = None
-    label: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GateJob:
-    """`name` says in comments what was run; `setup` and `teardown` are run on each side."""
+    """`name` says in comments what was run; `cases` are named as people read them; `setup` and `teardown` are run on
+    each side."""
 
     name: str
     question: str
-    cases: tuple[JobCase, ...]
+    cases: Mapping[str, RunRequest]
     metrics: tuple[Metric, ...] = ()
     gates: tuple[str, ...] = ()
     setup: tuple[PlannedCommand, ...] = ()
     teardown: tuple[PlannedCommand, ...] = ()
 
-    def case_of(self, run: Run) -> JobCase | None:
-        """The case that a run is one of."""
-        return next((case for case in self.cases if _key(case.config) == _key(run.config)), None)
+    def case_of(self, run: Run) -> str:
+        """The name of the case that a run is one of."""
+        return next((name for name, case in self.cases.items() if _key(case.config) == _key(run.config)), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRequest:
-    """`words` are a recipe's name, or a command. `setup`: shell commands, after those of the recipe."""
+class CiRequest:
+    """What is measured, which commits, how many pairs, and where the outcome is told. `words` are a recipe's name, or a
+    command; `setup` are shell commands, after those of the recipe. `name` tells several jobs of one pull request
+    apart; `number` is a pull request where no event names one."""
 
     words: tuple[str, ...] = ()
     is_command: bool = False
@@ -69,13 +60,23 @@ class JobRequest:
     metrics: tuple[Metric, ...] = ()
     timeout_s: float | None = None
     read: str | None = None
+    minimum_effect: float = MINIMUM_EFFECT
+    max_pairs: int = BUDGET_PAIRS
+    max_time_s: float | None = None
+    base: str | None = None
+    head: str | None = None
+    fetch: bool = False
+    dry_run: bool = False
+    name: str | None = None
+    number: int | None = None
+    artifact: str | None = None
 
 
 def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, canonical(value)) for name, value in config.items() if name != CODE_AXIS)
 
 
-def check_words(request: JobRequest) -> None:
+def check_words(request: CiRequest) -> None:
     """Raises UsageError where neither a recipe nor a command is named, or options of the one are given to the other."""
     if not request.words:
         raise UsageError(
@@ -91,42 +92,31 @@ def check_words(request: JobRequest) -> None:
         )
 
 
-def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
+def job_of(workspace: Workspace, request: CiRequest) -> GateJob:
     """The job that the words of the command line name. Raises UsageError."""
-    job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
-    for case in job.cases:
-        if CODE_AXIS in case.config:
-            raise UsageError(
-                f"the config key {CODE_AXIS!r} is taken",
-                cause=f"logbook ci tells its two sides apart by {CODE_AXIS}={BASE} and {CODE_AXIS}={HEAD}",
-                hint="rename the key in the recipe",
-            )
+    job = _of_command(request) if request.is_command else _of_recipe(workspace, request)
+    if any(CODE_AXIS in case.config for case in job.cases.values()):
+        raise UsageError(
+            f"the config key {CODE_AXIS!r} is taken",
+            cause=f"logbook ci tells its two sides apart by {CODE_AXIS}={BASE} and {CODE_AXIS}={HEAD}",
+            hint="rename the key in the recipe",
+        )
     return job
 
 
-def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
-    [name] = request.words
-    return choose_recipe(workspace, name, scale=request.scale, sets=request.sets)
+def _of_command(request: CiRequest) -> GateJob:
+    case = RunRequest(argv=request.words, env=request.env, timeout_s=request.timeout_s, read=request.read)
+    question = "Does the head of this pull request change what this command measures?"
+    return GateJob(name="command", question=question, cases={"": case}, metrics=request.metrics, setup=_setup(request))
 
 
-def _of_command(request: JobRequest) -> GateJob:
-    case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s, read=request.read)
-    return GateJob(
-        name="command",
-        question="Does the head of this pull request change what this command measures?",
-        cases=(case,),
-        metrics=request.metrics,
-        setup=_setup(request),
-    )
-
-
-def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
-    plan, recipe = chosen.plan, chosen.recipe
-    cases = []
+def _of_recipe(workspace: Workspace, request: CiRequest) -> GateJob:
+    chosen = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
+    plan, recipe, cases = chosen.plan, chosen.recipe, {}
     for planned in plan.cases:
         run = plan.run(planned, repeat=1, place=1)
-        case = JobCase(
-            name=describe(plan, planned) if len(plan.cases) > 1 else "",
+        named = describe(plan, planned) if len(plan.cases) > 1 else ""
+        cases[named if named not in cases else f"{named} ({assignments(run.config)})"] = RunRequest(
             argv=run.argv,
             shell=recipe.shell,
             config=run.config,
@@ -135,25 +125,20 @@ def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
             read=recipe.read if request.read is None else request.read,
             label=planned.label,
         )
-        cases.append(case)
     return GateJob(
         name=recipe.name,
         question=recipe.question,
-        cases=tuple(cases),
-        metrics=_merged(recipe.metrics, request.metrics),
+        cases=cases,
+        # Those of the command line take the place of a recipe's by the same name.
+        metrics=tuple({metric.name: metric for metric in (*recipe.metrics, *request.metrics)}.values()),
         gates=recipe.gates,
         setup=(*recipe.setup, *_setup(request)),
         teardown=recipe.teardown,
     )
 
 
-def _setup(request: JobRequest) -> tuple[PlannedCommand, ...]:
+def _setup(request: CiRequest) -> tuple[PlannedCommand, ...]:
     return tuple(PlannedCommand(argv=(text,), shell=True) for text in request.setup)  # noqa: S604 - as typed
-
-
-def _merged(first: Sequence[Metric], more: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Those of the command line take the place of a recipe's by the same name."""
-    return tuple({metric.name: metric for metric in (*first, *more)}.values())
 
 
 _USED = "those of the base are used"
@@ -186,7 +171,7 @@ def alike(space: Workspace, **changes: Any) -> Workspace:
     return found
 
 
-def asked_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: JobRequest) -> AskedOfBoth:
+def asked_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], request: CiRequest) -> AskedOfBoth:
     """The job by the files of the base, whose settings `space` gets. No trees: base and head have the same files.
     Raises UsageError or StoreError."""
     if not trees:
@@ -212,7 +197,7 @@ def asked_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], reques
     )
 
 
-def _below(request: JobRequest, checkout: Checkout, tree: Tree) -> JobRequest:
+def _below(request: CiRequest, checkout: Checkout, tree: Tree) -> CiRequest:
     """The request with the file of a recipe in this tree, where it is one of the checkout."""
     if request.is_command or not Path(request.words[0]).is_absolute():
         return request
@@ -231,7 +216,7 @@ def _setting_differences(base: Workspace, head: Workspace) -> tuple[str, ...]:
     return (f"the head changes settings ({', '.join(changed)}); {_USED}",) if changed else ()
 
 
-def _recipe_differences(job: GateJob, head: Workspace, request: JobRequest) -> tuple[str, ...]:
+def _recipe_differences(job: GateJob, head: Workspace, request: CiRequest) -> tuple[str, ...]:
     try:
         theirs = job_of(head, request)
     except LogbookError as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
@@ -21,8 +20,8 @@ from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, GateJob, Unmeasured
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.gates import judged, parse_gate
@@ -45,18 +44,9 @@ _ENDED = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairTerms:
-    """How many pairs, for how long, and from which effect on."""
-
-    max_pairs: int = BUDGET_PAIRS
-    max_time_s: float | None = None
-    minimum_effect: float = MINIMUM_EFFECT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
     """`answer`: what the pairs answer; None without a pair. `stop`: why no further pair was run, `why` in words.
-    `power_pairs`: how many pairs could be made of a question that stays open. `changed`: which tree no longer held the
+    `changed`: which tree no longer held the
     files of its commit; that pair is left out, and no pair was run after it."""
 
     book: Book
@@ -66,7 +56,6 @@ class GateMeasured:
     stop: Stop | None = None
     why: str = ""
     pairs: int = 0
-    power_pairs: int = 0
     interrupted: bool = False
     changed: str | None = None
 
@@ -80,11 +69,11 @@ class Measuring:
         book: Book,
         job: GateJob,
         trees: Sequence[Tree],
-        terms: PairTerms,
+        request: CiRequest,
         display: Display,
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
-        self._trees, self._terms, self._display = tuple(trees), terms, display
+        self._trees, self._asked, self._display = tuple(trees), request, display
         self._changed = ""
         self._unmeasured: list[Unmeasured] = []
 
@@ -93,7 +82,7 @@ class Measuring:
         with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
             made.guard = self._guard()
             try:
-                cases = self._able(made) if self._set_up(made) else []
+                cases = self._able(made) if self._set_up(made) else {}
                 found = self._pairs(made, cases) if cases and not made.is_stopped() else None
             except CodeChanged as error:
                 self._changed = error.message
@@ -109,7 +98,6 @@ class Measuring:
             stop=found.stop if found is not None else None,
             why=_ENDED.get(found.stop, found.why) if found is not None else "",
             pairs=found.pairs if found is not None else 0,
-            power_pairs=_power_pairs(found) if found is not None else 0,
             interrupted=made.is_interrupted,
             changed=self._changed or None,
         )
@@ -124,123 +112,93 @@ class Measuring:
     def _set_up(self, made: RunSeries) -> bool:
         """Whether both sides could be set up."""
         failed = self._own(made, SETUP, self._job.setup)
-        if not failed:
-            return True
-        side = "both" if len(failed) > 1 else next(iter(failed))
-        run = next(iter(failed.values()))
-        if not made.is_interrupted:
-            self._unmeasured.append(_unmeasured("", side, "setup failed", run))
-        return False
+        if failed and not made.is_interrupted:
+            found = {side: _unmeasured("", side, "setup failed", run) for side, run in failed.items()}
+            self._unmeasured.append(_of_sides(found))
+        return not failed
 
     def _own(self, made: RunSeries, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
         """Setup or teardown on each side; the first run that failed of each side where one did."""
-        found = {tree.name: made.own(self._orders(made, label, commands, tree)) for tree in self._trees}
+
+        def plans(tree: Tree) -> Iterator[tuple[str, RunPlan]]:
+            for one in commands:
+                case = RunRequest(argv=one.argv, shell=one.shell, label=f"{label}: {tree.name}")
+                plan = case.plan(self._command(case, tree), made.entry.id)
+                yield f"{label} on {tree.name}", replace(plan, until=one.until, always=label == TEARDOWN)
+
+        found = {tree.name: made.own(plans(tree)) for tree in self._trees}
         return {name: run for name, run in found.items() if run is not None}
 
-    def _orders(
-        self, made: RunSeries, label: str, commands: Sequence[PlannedCommand], tree: Tree
-    ) -> Iterator[tuple[str, RunPlan]]:
-        for command in commands:
-            ready = prepare(
-                self._space,
-                command.argv,
-                env=self._path_of(tree),
-                cwd=str(tree.folder),
-                shell=command.shell,
-                label=f"{label}: {tree.name}",
-            )
-            order = RunPlan(command=ready, entry_id=made.entry.id, config={}, until=command.until)
-            order = dataclasses.replace(order, always=label == TEARDOWN)
-            yield f"{label} on {tree.name}", order
-
-    def _able(self, made: RunSeries) -> list[JobCase]:
+    def _able(self, made: RunSeries) -> dict[str, RunRequest]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
-        able = []
-        for case in self._job.cases:
+        able = {}
+        for name, case in self._job.cases.items():
             bad: dict[str, Unmeasured] = {}
             for tree in self._trees:
                 if made.is_stopped():
-                    return []
-                found = self._try(made, case, tree)
-                if found is not None:
-                    bad[tree.name] = found
-            if not bad:
-                able.append(case)
-                continue
-            side = "both" if len(bad) > 1 else next(iter(bad))
-            # Of both the head is what can be mended.
-            self._unmeasured.append(dataclasses.replace(bad.get(HEAD) or bad[BASE], side=side))
+                    return {}
+                found = self._try(made, name, case, tree)
+                bad |= {tree.name: found} if found is not None else {}
+            if bad:
+                self._unmeasured.append(_of_sides(bad))
+            else:
+                able[name] = case
         # A head that cannot run what base can is not worth its pairs.
-        return [] if any(u.side == HEAD for u in self._unmeasured) else able
+        return {} if any(u.side == HEAD for u in self._unmeasured) else able
 
-    def _try(self, made: RunSeries, case: JobCase, tree: Tree) -> Unmeasured | None:
-        self._display.progress(f"warm-up on {tree.name}: {case.name or self._job.name}")
+    def _try(self, made: RunSeries, name: str, case: RunRequest, tree: Tree) -> Unmeasured | None:
+        self._display.progress(f"warm-up on {tree.name}: {name or self._job.name}")
         try:
-            command = self._command(case, tree)
+            plan = case.plan(self._command(case, tree), made.entry.id)
         except ToolError as error:
-            return Unmeasured(case=case.name, side=tree.name, why=error.message)
-        order = self._request().run.plan(command, made.entry.id)
-        order = dataclasses.replace(order, config={**case.config, CODE_AXIS: tree.name}, discarded=True)
-        run = next((run for _, run in made.each([[order]])), None)
+            return Unmeasured(case=name, side=tree.name, why=error.message)
+        plan = replace(plan, config={**case.config, CODE_AXIS: tree.name}, discarded=True)
+        run = next((run for _, run in made.each([[plan]])), None)
         if run is None:
-            return Unmeasured(case=case.name, side=tree.name, why="could not be started")
-        if ended_badly(run):
-            return _unmeasured(case.name, tree.name, "", run)
+            return Unmeasured(case=name, side=tree.name, why="could not be started")
         [seen] = judged([run], tuple(map(parse_gate, self._job.gates)))
         failure = next((row.failed for row in seen.rows if row.failed is not None), None)
-        if failure is not None:
-            return _unmeasured(case.name, tree.name, f"reported a failure ({failure})", run)
-        if not any(row.metrics or row.observations for row in run.rows):
-            nothing = "printed no RESULT or METRIC line"
-            return _unmeasured(
-                case.name, tree.name, str(run.problems[-1]) if case.read and run.problems else nothing, run
-            )
-        return None
+        what = ""
+        if failure is not None and not ended_badly(run):
+            what = f"reported a failure ({failure})"
+        elif not any(row.metrics or row.observations for row in run.rows) and not ended_badly(run):
+            what = str(run.problems[-1]) if case.read and run.problems else "printed no RESULT or METRIC line"
+        return _unmeasured(name, tree.name, what, run) if what or ended_badly(run) else None
 
-    def _command(self, case: JobCase, tree: Tree) -> Command:
-        env = {**case.env, **self._path_of(tree)}
+    def _command(self, case: RunRequest, tree: Tree) -> Command:
+        """The command in the tree of a side. A virtual environment that its setup has made comes first on its path."""
+        programs, env = tree.environment / "bin", dict(case.env)
+        if programs.is_dir():
+            env["PATH"] = f"{programs}{os.pathsep}{self._space.environ.get('PATH', os.defpath)}"
         folder = str(tree.folder)
         return prepare(self._space, case.argv, env=env, cwd=folder, shell=case.shell, label=case.label, read=case.read)
 
-    def _path_of(self, tree: Tree) -> dict[str, str]:
-        """A virtual environment that the setup of a side has made comes first on its search path."""
-        programs = tree.environment / "bin"
-        if not programs.is_dir():
-            return {}
-        return {"PATH": f"{programs}{os.pathsep}{self._space.environ.get('PATH', os.defpath)}"}
-
     # -- pairs ------------------------------------------------------------------------------------------
 
-    def _pairs(self, made: RunSeries, cases: Sequence[JobCase]) -> AbResult:
+    def _pairs(self, made: RunSeries, cases: Mapping[str, RunRequest]) -> AbResult:
         ready = [
-            AbCase(
-                commands=tuple(self._command(case, tree) for tree in self._trees),
-                config=case.config,
-            )
-            for case in cases
+            AbCase(commands=tuple(self._command(case, tree) for tree in self._trees), config=case.config)
+            for case in cases.values()
         ]
         found = Pairs(made, self._request(), _AXIS, ready).carry_out()
         if found.stop is Stop.CODE_CHANGED:
             self._changed = found.why
         if found.stop is Stop.FAILED:
-            self._failed(made.runs[-1])
+            run = made.runs[-1]
+            side = str(run.config.get(CODE_AXIS, BASE))
+            self._unmeasured.append(_unmeasured(self._job.case_of(run), side, "", run))
         return found
 
     def _request(self) -> AbRequest:
+        first = next(iter(self._job.cases.values()))
         return AbRequest(
             axis=_AXIS.option,
-            run=RunRequest(timeout_s=self._job.cases[0].timeout_s),
-            max_pairs=self._terms.max_pairs,
-            max_time_s=self._terms.max_time_s,
-            minimum_effect=self._terms.minimum_effect,
+            run=RunRequest(timeout_s=first.timeout_s),
+            max_pairs=self._asked.max_pairs,
+            max_time_s=self._asked.max_time_s,
+            minimum_effect=self._asked.minimum_effect,
             metrics=tuple(metric.name for metric in self._job.metrics),
         )
-
-    def _failed(self, run: Run) -> None:
-        """Note the run that ended the pairs."""
-        case = self._job.case_of(run)
-        side = str(run.config.get(CODE_AXIS, BASE))
-        self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
 
     def _entry(self) -> Entry:
         """A new entry that states the comparison."""
@@ -249,14 +207,12 @@ class Measuring:
         commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
         draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
-        draft = dataclasses.replace(draft, comparison=stated, fields=(*fields, *draft.fields))
-        return create_entry(space, self._book, draft)
+        return create_entry(space, self._book, replace(draft, comparison=stated, fields=(*fields, *draft.fields)))
 
 
-def _power_pairs(found: AbResult) -> int:
-    """The whole budget, unless time or a failure cut it short."""
-    is_whole = found.stop in (Stop.SETTLED, Stop.PAIRS)
-    return found.stated.design.budget_pairs if is_whole else found.pairs
+def _of_sides(found: Mapping[str, Unmeasured]) -> Unmeasured:
+    """What is said of a case that failed on these sides: of both the head is what can be mended."""
+    return replace(found.get(HEAD) or found[BASE], side="both" if len(found) > 1 else next(iter(found)))
 
 
 def _unmeasured(case: str, side: str, what: str, run: Run) -> Unmeasured:

@@ -205,14 +205,11 @@ def _merge_base(checkout: Checkout, target: str, top: str) -> str | None:
 
 def _named(checkout: Checkout, name: str, option: str) -> str:
     found = checkout.commit_of(name)
-    if found is not None:
-        return found
-    is_shallow = checkout.is_shallow()
-    raise UsageError(
-        f"{option} {name!r} is not a commit of this clone",
-        cause="the clone is shallow: it has some commits only" if is_shallow else "no branch, tag or SHA of that name",
-        hint=_DEPTH if is_shallow else "git fetch origin; git log --all",
-    )
+    if found is None:
+        cause, _ = checkout.lacking()
+        hint = _DEPTH if checkout.is_shallow() else "git fetch origin; git log --all"
+        raise UsageError(f"{option} {name!r} is not a commit of this clone", cause=cause, hint=hint)
+    return found
 
 
 def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> None:

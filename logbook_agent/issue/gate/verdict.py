@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.rule import chance_of, scatter_of
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.measure import GateMeasured
 from logbook_agent.issue.gate.pull_request import Commits
 from logbook_agent.model.codec import encode
 
 INTERRUPTED_STATUS = 130
-# The measurement says how often it would have found this change.
-_SEEN_EFFECT = 0.03
 
 
 class GateOutcome(StrEnum):
@@ -70,24 +65,6 @@ class GateFinding:
         return Counter(f.outcome for f in self.findings)
 
     @property
-    def seen_effect(self) -> float:
-        """The change that the power is stated for."""
-        return max(_SEEN_EFFECT, self.minimum_effect)
-
-    @cached_property
-    def power(self) -> tuple[float | None, ...]:
-        """How often such a measurement would find a change of `seen_effect`, for each finding; None without a pair."""
-        made = self.measured
-        if made is None or not self.findings:
-            return ()
-        effect, least = math.log1p(self.seen_effect), math.log1p(self.minimum_effect)
-        pairs, series = made.power_pairs, len(self.findings)
-        return tuple(
-            chance_of(effect, scatter_of(f.series), minimum=least, pairs=pairs, series=series) if f.pairs else None
-            for f in self.findings
-        )
-
-    @property
     def outcome(self) -> GateOutcome:
         made, counts = self.measured, self.counts
         if made is None:
@@ -127,7 +104,6 @@ class GateFinding:
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
             "answer": words.data(self.answer) if self.answer is not None else None,
-            "power": self._power_data(),
             "unmeasured": [encode(one) for one in self.unmeasured],
             "changed": made.changed if made is not None else None,
             "differences": list(self.differences),
@@ -138,9 +114,3 @@ class GateFinding:
             "view": str(made.book.view_path) if made is not None else None,
             "again": self.again,
         }
-
-    def _power_data(self) -> dict[str, object] | None:
-        made = self.measured
-        if made is None or not self.findings:
-            return None
-        return {"effect": self.seen_effect, "pairs": made.power_pairs, "chances": list(self.power)}

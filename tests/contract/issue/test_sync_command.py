@@ -58,3 +58,25 @@ def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
     data = bench.sync("--create", "--entry", "MOE-000")
     assert data["waiting"] == ["MOE-001"]
     assert bench.told() == ["MOE-000"]
+
+
+def test_the_comment_of_an_unfinished_entry_follows_it(bench: Bench) -> None:
+    bench.ok("note", "--plan", "--title", "Later", "--command", "echo RESULT tflops=1.5")
+    bench.sync("--create", "--entry", "MOE-000")
+    bench.ok("run", "--id", "MOE-000")
+    bench.sync()
+    assert bench.told() == ["MOE-000"]
+    [comment] = bench.comments
+    assert "tflops: 1.500 TF/s" in comment["body"]
+
+
+def test_a_correction_is_told_like_any_entry(bench: Bench) -> None:
+    bench.note("One")
+    bench.sync("--create")
+    bench.note("Two", "--supersedes", "MOE-000")
+    steps = [step["step"] for step in bench.sync()["steps"]]
+    assert [step.split()[0] for step in steps] == ["write", "edit", "comment:"]
+    first, second = (comment["body"] for comment in bench.comments)
+    assert "- Superseded by: MOE-001" in first
+    assert "- Supersedes: MOE-000" in second
+    assert bench.sync()["steps"] == []

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
-from logbook_agent.issue.steps import Comment, Issue, IssueState
+from logbook_agent.issue.marking import normalised
+from logbook_agent.issue.pace import Pace, Stale
+from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
 
 T = TypeVar("T")
@@ -66,6 +68,7 @@ class Client:
     turn: Callable[[], None] = lambda: None
     reads: int = 0
     sent: int = 0
+    pace: Pace = field(default_factory=lambda: Pace(say=lambda _: None))
 
     def _read(self, call: Callable[[], T]) -> T:
         self.turn()
@@ -73,6 +76,9 @@ class Client:
         return call()
 
     def _write(self, call: Callable[[], T]) -> T:
+        return self.pace.writing(lambda: self._sent(call))
+
+    def _sent(self, call: Callable[[], T]) -> T:
         self.turn()
         self.sent += 1
         fault = self.faults.get(self.sent)
@@ -100,14 +106,6 @@ class Client:
         assert number == 1
         return self._read(lambda: tuple(self.server.comments.values()))
 
-    def comment(self, comment_id: int) -> Comment:
-        def look() -> Comment:
-            if comment_id not in self.server.comments:
-                raise IssueMissing("404")
-            return self.server.comments[comment_id]
-
-        return self._read(look)
-
     def check_name(self) -> None:
         return None
 
@@ -117,27 +115,39 @@ class Client:
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
         return self._write(lambda: self.server.add_issue(self.user, title, body))
 
-    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
-        def edit() -> Issue:
-            issue = self.server.issues[number]
-            self.server.issues[number] = replace(
-                issue, body=issue.body if body is None else body, state=state or issue.state
-            )
-            return self.server.issues[number]
+    def _change(self, number: int, **changes: object) -> Issue:
+        self.server.issues[number] = replace(self.server.issues[number], **changes)  # type: ignore[arg-type]
+        return self.server.issues[number]
 
-        return self._write(edit)
+    def edit_body(self, number: int, change: Callable[[str], str]) -> Issue:
+        def write() -> Issue:
+            body = change(self._read(lambda: self.server.issues[number]).body)
+            return self._sent(lambda: self._change(number, body=body))
+
+        return self.pace.writing(write)
+
+    def close_issue(self, number: int) -> Issue:
+        return self._write(lambda: self._change(number, state="closed"))
 
     def post_comment(self, number: int, body: str) -> Comment:
         return self._write(lambda: self.server.add_comment(self.user, body))
 
-    def edit_comment(self, comment_id: int, body: str) -> Comment:
-        def edit() -> Comment:
+    def edit_comment(self, comment_id: int, *, old: str, new: str) -> Comment:
+        def look() -> Comment:
             if comment_id not in self.server.comments:
-                raise IssueMissing("404")
-            self.server.comments[comment_id] = replace(self.server.comments[comment_id], body=body)
+                raise Stale(IssueMissing("404"))
             return self.server.comments[comment_id]
 
-        return self._write(edit)
+        def edit() -> Comment:
+            self.server.comments[comment_id] = replace(look(), body=new)
+            return self.server.comments[comment_id]
+
+        def write() -> Comment:
+            if normalised(self._read(look).body) != normalised(old):
+                raise Stale(Unreachable("it was edited"))
+            return self._sent(edit)
+
+        return self.pace.writing(write)
 
     def delete_comment(self, comment_id: int) -> None:
         self._write(lambda: self.server.comments.pop(comment_id, None))

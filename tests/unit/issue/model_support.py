@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.apply import Sync
 from logbook_agent.issue.marking import LIMIT_BYTES
-from logbook_agent.issue.pace import Calls, Pace
-from logbook_agent.issue.steps import EntryWanted, Wanted
+from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.sync import Sync
+from logbook_agent.issue.values import SyncedEntry, Wanted
 from logbook_agent.model.errors import LogbookError
 from tests.unit.issue.model_server import Client, Killed, Server
 
@@ -21,7 +21,7 @@ BOOK = "MOE.12345678"
 class Texts:
     """Documents that say no more than what they are about."""
 
-    entries: dict[str, EntryWanted]
+    entries: dict[str, SyncedEntry]
 
     def block(self, room: int) -> str:
         return "block: " + " ".join(f"{e.id}={e.digest}" for e in self.entries.values())
@@ -47,38 +47,20 @@ class Clock:
         self.now += seconds
 
 
-@dataclass
-class Header:
-    """What a machine remembers in its logbook's header."""
-
-    managed: bool = False
-
-    def remember_block(self) -> None:
-        self.managed = True
-
-
-def entry(number: int, version: int = 0, **more: object) -> EntryWanted:
+def entry(number: int, version: int = 0, **more: object) -> SyncedEntry:
     entry_id = f"MOE-{number:03d}"
-    return replace(EntryWanted(id=entry_id, name=entry_id, digest=f"{number:08x}{version:08x}"), **more)  # type: ignore[arg-type]
+    return replace(SyncedEntry(id=entry_id, name=entry_id, digest=f"{number:08x}{version:08x}"), **more)  # type: ignore[arg-type]
 
 
-def wanted_of(entries: Sequence[EntryWanted], header: Header, **more: object) -> Wanted:
-    base = Wanted(book=BOOK, entries=tuple(entries), managed=header.managed)
-    return replace(base, **more)  # type: ignore[arg-type]
+def wanted_of(entries: Sequence[SyncedEntry], **more: object) -> Wanted:
+    return replace(Wanted(book=BOOK, entries=tuple(entries)), **more)  # type: ignore[arg-type]
 
 
-def sync(
-    client: Client, entries: Sequence[EntryWanted], header: Header, *, max_wait_s: float = 300, **more: object
-) -> Sync:
+def sync(client: Client, entries: Sequence[SyncedEntry], *, max_wait_s: float = 300, **more: object) -> Sync:
     clock = Clock()
-    pace = Pace(clock=clock, sleep=clock.sleep, say=lambda _: None, max_wait_s=max_wait_s)
-    return Sync(
-        calls=Calls(remote=client, pace=pace, say=lambda _: None),
-        number=1,
-        wanted=wanted_of(entries, header, **more),
-        documents=Texts({e.id: e for e in entries}),
-        remember_block=header.remember_block,
-    )
+    client.pace = Pace(clock=clock, sleep=clock.sleep, say=lambda _: None, max_wait_s=max_wait_s)
+    texts = Texts({e.id: e for e in entries})
+    return Sync(remote=client, number=1, wanted=wanted_of(entries, **more), texts=texts)  # type: ignore[arg-type]
 
 
 def told(server: Server, *users: str) -> list[str]:
@@ -87,11 +69,11 @@ def told(server: Server, *users: str) -> list[str]:
     for comment in server.comments.values():
         marked = marking.read_comment(comment.body, BOOK) if comment.author in users else None
         if marked is not None and marked.kind == marking.UPDATE:
-            found += [word.split(":")[0] for word in marked.fields["entries"].split(",")]
+            found += marked.fields["entries"].split(",")
     return found
 
 
-def check(server: Server, entries: Sequence[EntryWanted], people: str, *users: str) -> None:
+def check(server: Server, entries: Sequence[SyncedEntry], people: str, *users: str) -> None:
     """One block that says what is wanted, what people wrote as it was, and each settled entry told once."""
     body = server.issues[1].body
     found = marking.find_block(body, BOOK)
@@ -103,20 +85,21 @@ def check(server: Server, entries: Sequence[EntryWanted], people: str, *users: s
     assert sorted(ids) == sorted({e.id for e in entries if e.stage == "settled"})
 
 
-def settle(clients: Sequence[Client], entries: Sequence[EntryWanted], headers: Sequence[Header]) -> None:
+def settle(clients: Sequence[Client], entries: Sequence[SyncedEntry]) -> None:
     """The faults clear, and everybody syncs again."""
-    for client, header in zip(clients, headers, strict=True):
+    for client in clients:
         client.faults = {}
         client.turn = lambda: None
-        sync(client, entries, header).run()
-    for client, header in zip(clients, headers, strict=True):
+        sync(client, entries).run()
+    for client in clients:
         before = client.sent
-        plan = sync(client, entries, header).run()
-        assert plan.steps == ()
+        last = sync(client, entries)
+        last.run()
+        assert last.done == []
         assert client.sent == before
 
 
-def attempt(client: Client, entries: Sequence[EntryWanted], header: Header) -> None:
+def attempt(client: Client, entries: Sequence[SyncedEntry]) -> None:
     """A sync that anything may befall."""
     with contextlib.suppress(Killed, LogbookError):
-        sync(client, entries, header).run()
+        sync(client, entries).run()

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.steps import EntryWanted
+from logbook_agent.issue.values import SyncedEntry
+from logbook_agent.model.record import digest
 from tests.breadth import examples
 from tests.unit.issue.model_server import FAULTS, Client, Server
-from tests.unit.issue.model_support import BOOK, Header, attempt, check, entry, settle
+from tests.unit.issue.model_support import BOOK, attempt, check, entry, settle
 
 
 @pytest.mark.parametrize("people", ["", "What people wrote.\n\n- [ ] theirs"])
@@ -26,9 +27,9 @@ def test_a_fault_at_every_write(fault: str, at: int, people: str) -> None:
     server = Server()
     server.add_issue("someone", "t", people)
     entries = [entry(n) for n in range(30)]
-    client, header = Client(server, "ada", {at: fault}), Header()
-    attempt(client, entries, header)
-    settle([client], entries, [header])
+    client = Client(server, "ada", {at: fault})
+    attempt(client, entries)
+    settle([client], entries)
     check(server, entries, people, "ada")
     assert len(server.comments) == 3
 
@@ -38,10 +39,9 @@ def test_a_fault_that_meets_every_write_for_a_while(fault: str) -> None:
     server = Server()
     server.add_issue("someone", "t", "")
     entries = [entry(n) for n in range(30)]
-    header = Header()
     for _ in range(3):
-        attempt(Client(server, "ada", dict.fromkeys(range(1, 100), fault)), entries, header)
-    settle([Client(server, "ada")], entries, [header])
+        attempt(Client(server, "ada", dict.fromkeys(range(1, 100), fault)), entries)
+    settle([Client(server, "ada")], entries)
     check(server, entries, "", "ada")
     assert len(server.comments) == 3
 
@@ -106,13 +106,12 @@ def test_two_machines_converge(data: st.DataObject) -> None:
     total = data.draw(st.integers(1, 25))
     entries = [entry(n) for n in range(total)]
     fewer = entries[: data.draw(st.integers(0, total))]
-    headers = [Header(), Header()]
     faults = st.dictionaries(st.integers(1, 5), st.sampled_from(FAULTS), max_size=2)
     clients = [Client(server, user, data.draw(faults)) for user in users]
     order = data.draw(st.lists(st.integers(0, 1), max_size=30))
     sides = (fewer, entries)
-    side_by_side(clients, [lambda who=who: attempt(clients[who], sides[who], headers[who]) for who in (0, 1)], order)
-    settle(clients, entries, headers)
+    side_by_side(clients, [lambda who=who: attempt(clients[who], sides[who]) for who in (0, 1)], order)
+    settle(clients, entries)
     check(server, entries, "people", *users)
 
 
@@ -120,17 +119,15 @@ def test_two_machines_converge(data: st.DataObject) -> None:
 @given(data=st.data())
 @pytest.mark.slow
 def test_a_history_of_changes_converges(data: st.DataObject) -> None:
-    """Entries appear, settle, change, are corrected; people comment; syncs fail in between."""
+    """Entries appear, settle, change, people comment; syncs fail in between."""
     server = Server()
     server.add_issue("someone", "t", "people")
-    header = Header()
-    entries: list[EntryWanted] = []
+    entries: list[SyncedEntry] = []
     for _ in range(data.draw(st.integers(1, 6))):
         for _ in range(data.draw(st.integers(0, 8))):
             number = len(entries)
-            corrected = data.draw(st.sampled_from([None, *(e.id for e in entries)]))
             stage = data.draw(st.sampled_from(["settled", "settled", "settled", "open"]))
-            entries.append(entry(number, supersedes=corrected, stage=stage, linked=data.draw(st.booleans())))
+            entries.append(entry(number, stage=stage, shown=data.draw(st.integers(0, 2))))
         for at in data.draw(st.lists(st.integers(0, max(len(entries) - 1, 0)), max_size=3)):
             if entries:
                 old = entries[at]
@@ -139,16 +136,15 @@ def test_a_history_of_changes_converges(data: st.DataObject) -> None:
             server.add_comment(
                 "mallory",
                 "I think "
-                + data.draw(st.sampled_from(["so", marking.stamped("update", BOOK, {"entries": "MOE-000:1:l"}, "x")])),
+                + data.draw(st.sampled_from(["so", marking.stamped("update", BOOK, {"entries": "MOE-000"}, "x")])),
             )
         faults = data.draw(st.dictionaries(st.integers(1, 4), st.sampled_from(FAULTS), max_size=2))
-        attempt(Client(server, "ada", faults), entries, header)
-    settle([Client(server, "ada")], entries, [header])
+        attempt(Client(server, "ada", faults), entries)
+    settle([Client(server, "ada")], entries)
     check(server, entries, "people", "ada")
     digests = {e.id: e.digest for e in entries}
     for comment in server.comments.values():
         marked = marking.read_comment(comment.body, BOOK)
         if comment.author == "ada" and marked is not None:
-            for word in marked.fields["entries"].split(","):
-                entry_id, digest, _ = word.split(":")
-                assert digest == digests[entry_id], "an update that was not brought up to date"
+            of = digest([digests[name] for name in marked.fields["entries"].split(",")])
+            assert marked.fields["digest"] == of, "an update that was not brought up to date"

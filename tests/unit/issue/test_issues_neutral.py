@@ -121,7 +121,7 @@ def fenced(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_what_would_be_live_is_broken(text: str, expected: str) -> None:
-    assert neutral.document(text) == neutral.prose(text) == expected
+    assert neutral.document(neutral.contained(text)) == expected
     assert live(expected) == []
 
 
@@ -143,15 +143,14 @@ def test_what_would_be_live_is_broken(text: str, expected: str) -> None:
     ],
 )
 def test_what_is_not_live_stays(text: str) -> None:
-    assert neutral.prose(text) == neutral.document(text) == text
+    assert neutral.contained(text) == neutral.document(text) == text
 
 
-def test_of_html_the_document_keeps_what_folds() -> None:
+def test_of_html_a_document_keeps_its_own_and_shows_that_of_people() -> None:
     folded = "<details>\n<summary>More</summary>\n\na | b<br>c\n\n</details>\n"
     assert neutral.document(folded) == folded
-    assert neutral.prose(folded) == folded.replace("<", "&lt;")
-    odd = "<details open>\n\n<br>\n\n<summary onclick=x>\n\n<details>`<!--`\n"
-    assert neutral.document(odd) == "&lt;details open>\n\n&lt;br>\n\n&lt;summary onclick=x>\n\n<details>`&lt;!--`\n"
+    assert neutral.contained(folded) == folded.replace("<", "&lt;")
+    assert neutral.contained("<details open>\n\n<details>`<!--`\n") == "&lt;details open>\n\n&lt;details>`<!--`\n"
 
 
 def test_output_of_programs_is_dead_in_its_fence() -> None:
@@ -194,7 +193,7 @@ def test_declared_addresses_stay_where_they_stand_exactly(text: str, expected: s
     ],
 )
 def test_prose_closes_its_fences(text: str, expected: str) -> None:
-    assert neutral.prose(text) == expected
+    assert neutral.contained(text) == expected
     tokens = reader().parse(expected + "\n\nlast")
     assert tokens[-2].content == "last"
 
@@ -245,7 +244,7 @@ HOSTILE = st.lists(PIECES, max_size=40).map("".join)
 @settings(deadline=None)
 @given(HOSTILE)
 def test_no_text_is_live(text: str) -> None:
-    for result in (neutral.document(text), neutral.document(neutral.prose(text))):
+    for result in (neutral.document(text), neutral.document(neutral.contained(text))):
         assert live(result) == []
         assert live(result, tables=False) == []
     assert live(neutral.document(text, [HERE]), (HERE,)) == []
@@ -258,11 +257,11 @@ def test_no_text_is_live(text: str) -> None:
 @example(">>- ```")
 @example("<https://github.com/o/r/issues/12>")
 def test_a_second_pass_changes_nothing(text: str) -> None:
-    for once in (neutral.document(text, [HERE]), neutral.prose(text), neutral.log(text)):
+    for once in (neutral.document(text, [HERE]), neutral.contained(text), neutral.log(text)):
         assert neutral.document(neutral.document(once, [HERE]), [HERE]) == neutral.document(once, [HERE])
     once = neutral.document(text, [HERE])
     assert neutral.document(once, [HERE]) == once
-    assert neutral.prose(neutral.prose(text)) == neutral.prose(text)
+    assert neutral.contained(neutral.contained(text)) == neutral.contained(text)
     assert neutral.log(neutral.log(text)) == neutral.log(text)
 
 
@@ -277,7 +276,7 @@ def test_nothing_but_what_is_hidden_or_html_is_added(text: str) -> None:
 @settings(deadline=None)
 @given(HOSTILE, HOSTILE)
 def test_prose_swallows_nothing_behind_it(text: str, more: str) -> None:
-    tokens = reader().parse(neutral.document(f"{neutral.prose(text)}\n\nlast words\n"))
+    tokens = reader().parse(neutral.document(f"{neutral.contained(text)}\n\nlast words\n"))
     assert any(t.type == "inline" and t.content == "last words" for t in tokens)
 
 

@@ -136,13 +136,20 @@ def tables(text: str) -> list[list[int]]:
     return found
 
 
-def test_room_is_shared_fairly() -> None:
-    """What is short is whole, and what is long has the same room."""
+def test_each_text_has_a_cap() -> None:
+    """What is short is whole, and what is long says how much more there is."""
     texts = {"Hypothesis": "short.", "Interpretation": "long " * 40_000, "Next action": "longer " * 40_000}
-    entry = record(5, "Fair", fields=tuple(Field(label=label, text=text) for label, text in texts.items()))
+    entry = record(5, "Capped", fields=tuple(Field(label=label, text=text) for label, text in texts.items()))
     text = documents([entry]).update(updated([entry]), ROOM)
     assert "- Hypothesis: short.\n" in text
     one, other = (len(re.findall(rf"\b{word}\b", text)) * len(word + " ") for word in ("long", "longer"))
     assert abs(one - other) < 10
-    assert ROOM * 0.8 < fit.size(text) <= ROOM
     assert text.count(" more bytes in the logbook)*") == 2
+
+
+def test_of_many_long_entries_each_is_named() -> None:
+    long = fields(interpretation="long " * 4_000, next_action="longer " * 4_000)
+    found = [record(n, f"Entry {n}", fields=long) for n in range(10)]
+    text = documents(found).update(updated(found), ROOM)
+    assert fit.size(text) <= ROOM
+    assert re.findall(r"Entry \d", text) == [f"Entry {n}" for n in range(10)]
