@@ -53,18 +53,17 @@ class Classifier:
         return key in self._config_keys or key.replace("-", "_") in self._flags
 
     def row(self, pairs: Mapping[str, str], *, is_point: bool = False) -> Row:
-        """What the words of one line are. In a point, a metric may be nan."""
+        """What the words of one line are. A metric whose text is no number is nan: its case has no measurement of it. In
+        a point, it may well be."""
         row = Row()
         for key, text in pairs.items():
             value = parse_scalar(text)
             is_unknown = value is None or is_not_finite(value)
             if self.is_metric(key):
                 number, unit = measured_number(text)
-                number = _NAN if number is None and is_unknown and is_point else number
-                if number is None:
+                if number is None and not (is_unknown and is_point):
                     self._problem(f"{cut(key, 40)}: {cut(text, 40)!r} is not a measurement; {PLAIN_NUMBER}")
-                else:
-                    row.metrics[key] = Measurement(samples=(number,), unit=unit)
+                row.metrics[key] = Measurement(samples=(_NAN if number is None else number,), unit=unit)
             elif self.is_config(key):
                 row.config[key] = value
             elif (is_number(value) or is_unknown) and not is_digest_name(key):
