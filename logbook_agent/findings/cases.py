@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS, Part
-from logbook_agent.model.gates import sentinels
+from logbook_agent.model.gates import is_nothing, sentinels
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import NOT_COUNTED, Record, mended
 from logbook_agent.model.run import Row, Run
@@ -100,7 +100,9 @@ def without_zeros(found: Sequence[Case]) -> list[Case]:
     zeros = sentinels(case.row for case in found)
     if not zeros:
         return list(found)
-    return [c for c in found if c.accepted or not any(0 in m.samples and n in zeros for n, m in c.row.metrics.items())]
+    return [
+        c for c in found if c.accepted or not any(n in zeros and is_nothing(n, m) for n, m in c.row.metrics.items())
+    ]
 
 
 def counting(found: Sequence[Case]) -> list[Case]:
