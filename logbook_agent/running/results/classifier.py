@@ -53,8 +53,8 @@ class Classifier:
         return key in self._config_keys or key.replace("-", "_") in self._flags
 
     def row(self, pairs: Mapping[str, str], *, is_point: bool = False) -> Row:
-        """What the words of one line are. A metric whose text is no number is nan: its case has no measurement of it. In
-        a point, it may well be."""
+        """What the words of one line are. A metric whose text is no number is nan: its case has no measurement of it.
+        In a point, it may well be nan."""
         row = Row()
         for key, text in pairs.items():
             value = parse_scalar(text)
@@ -115,8 +115,10 @@ class Classifier:
         if least < 0 and is_time(name, unit):
             self._problem(f"{cut(name, 40)}: a time of {least:g}, which no clock measures")
         of_unit = usual_direction(unit)
-        if None not in (of_unit, direction) and of_unit != direction:
-            self._problem(f"{cut(name, 40)}: its direction is {direction}, but its unit is {unit}: {of_unit} is usual")
+        usually = of_unit or usual.direction
+        if None not in (usually, direction) and usually != direction:
+            why = f"its unit is {unit}: {usually} is usual" if of_unit else f"{usually} is usual for this name"
+            self._problem(f"{cut(name, 40)}: its direction is {direction}, but {why}")
         return Measurement(samples=given.samples, unit=unit, direction=direction)
 
 
