@@ -27,10 +27,10 @@ class Case:
     `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
-    `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
-    whatever its name; `busy`: the machine was, by `model.load` (None: not told). `part` is the one that its run has in
-    a comparison, `problems` are those of its run. `shuffled`: chance drew the order of the runs of its sweep.
-    `is_reported`: an imported source tells about it.
+    `command` measured it (without a launcher's prefix), in the folder `cwd`, `code` identifies the code, whatever
+    its name, and `files` all files that git tracks; `busy`: the machine was, by `model.load` (None: not told).
+    `part` is the one that its run has in a comparison, `problems` are those of its run. `shuffled`: chance drew
+    the order of the runs of its sweep. `is_reported`: an imported source tells about it.
     """
 
     entry: str
@@ -44,6 +44,7 @@ class Case:
     started: str = ""
     busy: bool | None = None
     code: str | None = None
+    files: str | None = None
     part: Part | None = None
     problems: tuple[str, ...] = ()
     accepted: bool = False
@@ -83,6 +84,7 @@ def cases(*records: Record) -> list[Case]:
             started=run.started,
             busy=is_busy(contention_of(run)),
             code=run.code.key if run.code is not None else None,
+            files=run.code.identity if run.code is not None else None,
             part=run.part,
             problems=tuple(map(str, run.problems)),
             accepted=(entry, run.run) in accepted,
