@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from logbook_agent.findings.comparison.answer import EntrySeries
@@ -79,7 +79,8 @@ def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]
             more = {f"the unit of {name}": m.unit or "none", f"the number of samples of {name}": str(len(m.samples))}
             said.update({name: canonical(m.samples[0]), **more} if len(of) > 1 else {name: A_NUMBER})
     names = dict.fromkeys((*base, *other))
-    _keep(series, {n: [base.get(n, NOT_REPORTED), other.get(n, NOT_REPORTED)] for n in names})
+    both = {n: [base.get(n, NOT_REPORTED), other.get(n, NOT_REPORTED)] for n in names}
+    _keep(series, both, one.rows[0].observations.keys() & one.rows[1].observations.keys())
 
 
 def report_alone(series: EntrySeries, row: Row, *, is_base: bool) -> None:
@@ -87,10 +88,11 @@ def report_alone(series: EntrySeries, row: Row, *, is_base: bool) -> None:
     _keep(series, {name: [A_NUMBER, NOT_REPORTED][:: 1 if is_base else -1] for name in row.metrics})
 
 
-def _keep(series: EntrySeries, both: Mapping[str, list[str]]) -> None:
-    """Keep what differs between the sides of a pair as in every pair before, and from where to where counts go."""
+def _keep(series: EntrySeries, both: Mapping[str, list[str]], numbers: Collection[str] = ()) -> None:
+    """Keep what differs between the sides of a pair as in every pair before, and from where to where the counts among
+    the `numbers` go."""
     apart = {name: texts for name, texts in both.items() if texts[0] != texts[1]}
-    counts = {name: of for name, texts in both.items() if len(of := _counts(texts)) == len(texts)}
+    counts = {name: of for name, texts in both.items() if name in numbers and len(of := _counts(texts)) == 2}
     if series.reports == 0:
         series.constants, series.spans = apart, {name: [[n, n] for n in of] for name, of in counts.items()}
     spans = {name: zip(span, counts[name], strict=True) for name, span in series.spans.items() if name in counts}
