@@ -11,7 +11,7 @@ from typing import TypeVar
 from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.model.entry import Acceptance, Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.gates import SAME, WITHHELD, parse_gate
+from logbook_agent.model.gates import SAME, WITHHELD, is_nothing, parse_gate
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
@@ -49,7 +49,7 @@ def checked_gates(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _may_be_withheld(run: Run) -> bool:
     """Whether rows of a run are withheld in their entry, or hold a zero, which other entries may make one."""
-    samples = (0 in m.samples for row in run.rows for m in row.metrics.values())
+    samples = (is_nothing(n, m) for row in run.rows for n, m in row.metrics.items())
     return any(p.grade == WITHHELD for p in run.problems) or any(samples)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.model.comparison import CODE_AXIS, Part
-from logbook_agent.model.gates import sentinels
+from logbook_agent.model.gates import is_nothing, sentinels
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import NOT_COUNTED, Record, mended
 from logbook_agent.model.run import Row, Run
@@ -26,10 +26,10 @@ class Case:
     `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
     is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
-    `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
-    whatever its name; `busy`: the machine was, by `model.load` (None: not told). `part` is the one that its run has in
-    a comparison, `problems` are those of its run. `shuffled`: chance drew the order of the runs of its sweep.
-    `is_reported`: an imported source tells about it.
+    `command` measured it (without a launcher's prefix), in the folder `cwd`, `code` identifies the code, whatever
+    its name, and `files` all files that git tracks; `busy`: the machine was, by `model.load` (None: not told).
+    `part` is the one that its run has in a comparison, `problems` are those of its run. `shuffled`: chance drew
+    the order of the runs of its sweep. `is_reported`: an imported source tells about it.
     """
 
     entry: str
@@ -43,6 +43,7 @@ class Case:
     started: str = ""
     busy: bool | None = None
     code: str | None = None
+    files: str | None = None
     part: Part | None = None
     problems: tuple[str, ...] = ()
     accepted: bool = False
@@ -82,6 +83,7 @@ def cases(*records: Record) -> list[Case]:
             started=run.started,
             busy=is_busy(contention_of(run)),
             code=run.code.key if run.code is not None else None,
+            files=run.code.identity if run.code is not None else None,
             part=run.part,
             problems=tuple(map(str, run.problems)),
             accepted=(entry, run.run) in accepted,
@@ -99,7 +101,9 @@ def without_zeros(found: Sequence[Case]) -> list[Case]:
     zeros = sentinels(case.row for case in found)
     if not zeros:
         return list(found)
-    return [c for c in found if c.accepted or not any(0 in m.samples and n in zeros for n, m in c.row.metrics.items())]
+    return [
+        c for c in found if c.accepted or not any(n in zeros and is_nothing(n, m) for n, m in c.row.metrics.items())
+    ]
 
 
 def counting(found: Sequence[Case]) -> list[Case]:

@@ -50,7 +50,7 @@ class Contrasted:
         if self.is_reported:
             return "these numbers settle nothing, because a source reports them and nobody has measured them here"
         if not names:
-            return "where both were measured, the sides differ in nothing that is recorded"
+            return "where both were measured, the sides differ in no setting and no code that is recorded"
         why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
         if not self.command:
             return f"{why}, and logbook ab cannot vary {listed(names, _SHOWN)}"
@@ -118,6 +118,8 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     table = tabulate(found, spec, declared=[m for m in declared if m.primary or asked.metrics])
     left = len(every) - len(found)
     notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
+    if "commit" not in apart and len({case.files for case in found} - {None}) > 1:
+        notes.append("tracked files that are no code differ between the rows")
     notes += bounded(list(dict.fromkeys(text for case in found for text in _doubts(case))), _SHOWN)
     firsts = [own[0] for own in of.values()]
     is_reported = any(case.is_reported for case in found)

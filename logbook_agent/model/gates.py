@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.run import Failure, Measurement, Row, Run
-from logbook_agent.model.units import Direction, is_timed
+from logbook_agent.model.units import Direction, is_time, is_timed
 from logbook_agent.model.values import Scalar, canonical, finite, parse_scalar
 
 SAME = "same"
@@ -117,9 +117,11 @@ def judged(runs: Sequence[Run], gates: Sequence[Gate], accepted: Collection[int]
         for gate in gates if row.metrics else ():
             if why := gate.broken_by(row):
                 return _failed(row, f"{GATE} {gate}", why)
-        zero = next((name for name in row.metrics if name in zeros and 0 in row.metrics[name].samples), None)
+        zero = next((name for name, m in row.metrics.items() if name in zeros and is_nothing(name, m)), None)
         if zero is not None and run.run not in accepted:
-            return _failed(row, WITHHELD, f"{zero} is 0, and every other value is far from it")
+            least = min(row.metrics[zero].samples)
+            why = "which no clock measures" if least < 0 else "and every other value is far from it"
+            return _failed(row, WITHHELD, f"{zero} is {least:g}, {why}")
         return row
 
     return tuple(
@@ -144,8 +146,13 @@ def failed_text(reasons: Iterable[str]) -> str:
     return distinct[0] if distinct in ([WITHHELD], [REPORTED]) else f"failed: {' / '.join(distinct)}"
 
 
+def is_nothing(name: str, measured: Measurement) -> bool:
+    """Whether a sample may stand for a crash: a zero, or a time below it."""
+    return 0 in measured.samples or (min(measured.samples, default=0) < 0 and is_time(name, measured.unit))
+
+
 def sentinels(rows: Iterable[Row]) -> set[str]:
-    """The metrics whose zeros in these rows are far from their other values."""
+    """The metrics whose zeros in these rows are far from their other values, and times below zero."""
     found: dict[str, list[Measurement]] = {}
     for row in rows:
         for name, measured in row.metrics.items() if row.failed is None else ():
@@ -153,7 +160,7 @@ def sentinels(rows: Iterable[Row]) -> set[str]:
     return {
         name
         for name, of in found.items()
-        if any(0 in m.samples for m in of)
+        if any(is_nothing(name, m) for m in of)
         and is_far(
             name, [v for m in of for v in m.samples if v], of[0].direction, next((m.unit for m in of if m.unit), "")
         )
@@ -164,7 +171,7 @@ def is_far(name: str, others: Sequence[float], direction: Direction | None, unit
     """Whether a zero is no measurement beside these values: it stands for a crash. No time and no rate is 0. Else the
     other values are of one size, are no small counts, no tiny errors, and no parts of 1 where more is better, and the
     name is none that is best at 0: of these, 0 is a plain result."""
-    if is_timed(unit):
+    if is_timed(unit) or (is_time(name, unit) and min(others, default=0) < 0):
         return True
     sizes = [abs(value) for value in others]
     if not sizes or min(sizes) < max(sizes) / _ONE_SIZE or _BEST_AT_0.search(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.workspace import Workspace, place_of
-from logbook_agent.text.commands.script import hides_failures
+from logbook_agent.text.commands.script import hides_failures, swallows_failures
 
 
 class Display(Protocol):
@@ -131,8 +131,16 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
-        problems=noted(f"{UNSEEN}: use --shell, or set -o pipefail") if hides_failures(command.argv) else (),
+        problems=noted(*_hidden(command.argv)),
     )
+
+
+def _hidden(argv: Sequence[str]) -> Iterator[str]:
+    """How the words of a command hide that a part of it fails."""
+    if hides_failures(argv):
+        yield f"{UNSEEN}: use --shell, or set -o pipefail"
+    if swallows_failures(argv):
+        yield "the command ends with success whatever fails: leave out || true, or set -e"
 
 
 def with_facts(run: Run, facts: Began) -> Run:

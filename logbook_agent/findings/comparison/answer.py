@@ -217,7 +217,8 @@ class EntrySeries:
 
     `case` tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
     axis, `device` its kinds. `unit` and `direction` are as the rows say. `constants` are what the base and the side
-    report beside their metrics in each of the pairs, by name, empty where it varies; `reports` counts these pairs.
+    report beside their metrics in each of the pairs, by name, empty where it varies; `spans` are the lowest and
+    the highest count of each; `reports` counts these pairs.
     `failed` has a side and the reason for each pair that lacks it because it failed, and the label whose gate `same`
     it broke, if that is all. `cautions` are what the benchmark
     says that its figures cannot tell, and `left_out` how many pairs do not count, by reason. `finished` counts the
@@ -238,6 +239,7 @@ class EntrySeries:
     left_out: dict[str, int] = field(default_factory=dict)
     failed: list[list[str]] = field(default_factory=list)
     constants: dict[str, list[str]] = field(default_factory=dict)
+    spans: dict[str, list[list[float]]] = field(default_factory=dict)
     reports: int = 0
     # What all runs of the base and of the side measured, also those whose pair does not count.
     runs: list[list[float]] = field(default_factory=lambda: [[], []])

@@ -24,11 +24,11 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
     """The answer of one entry; those `tried` before it may have asked the same."""
     counting = [] if one.is_void else one.series
     own = {(s.side, s.case, s.metric): s for s in counting}
-    apart = tuple(differences(own, declared, one.known))
     lost: dict[str, set[str]] = {}
     for side, _, label in (pair for s in counting for pair in s.failed):
         lost.setdefault(side, set()).add(label)
     judged = findings(one.question, own, declared, looks=not one.is_fixed)
+    apart = tuple(differences(own, declared, one.known, {f.metric for f in judged}))
     found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
     times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
     borne_out, reasons = confidence(found)
@@ -84,20 +84,25 @@ _CONSTANT_PAIRS = 3
 
 
 def differences(
-    own: Mapping[tuple[str, str, str], EntrySeries], declared: Sequence[Metric], known: Collection[str]
+    own: Mapping[tuple[str, str, str], EntrySeries],
+    declared: Sequence[Metric],
+    known: Collection[str],
+    judged: Collection[str],
 ) -> Iterator[Apart]:
-    """What is constant on each side of a case and differs between them, but for what is `known`; metrics that got worse
-    come first."""
+    """What is constant on each side of a case and differs between them, and counts that lie apart, but for what is
+    `known`, and metrics that are `judged` by their ratio; metrics that got worse come first."""
     found = []
     cases = {case for _, case, metric in own if not metric and case}
     names = {m.name: m for m in declared}
     for (side, case, metric), series in own.items():
         if metric or series.reports < _CONSTANT_PAIRS:
             continue
-        for name, (base, other) in series.constants.items():
+        for name, (base, other) in {**_far_counts(series), **series.constants}.items():
             if name in known:
                 continue
             mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
+            if name in judged and min(mine or 0, theirs or 0) > 0:
+                continue
             is_label, is_worse = is_digest_name(name), False
             if name in names and not is_label:
                 direction = None if mine is None or theirs is None else "min" if theirs > mine else "max"
@@ -106,6 +111,17 @@ def differences(
                 )
             found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label))
     yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
+
+
+def _far_counts(series: EntrySeries) -> dict[str, tuple[str, str]]:
+    """The counts of which no run of one side reaches those of the other side."""
+    found = {}
+    for name, (base, other) in series.spans.items():
+        if base[1] < other[0]:
+            found[name] = f"at most {canonical(base[1])}", f"at least {canonical(other[0])}"
+        elif other[1] < base[0]:
+            found[name] = f"at least {canonical(base[0])}", f"at most {canonical(other[1])}"
+    return found
 
 
 def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:

@@ -234,9 +234,15 @@ def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
     return Lacks("pairs", next((n for n in _ORDERS if n >= judged.needed - done), _MOST_PAIRS))
 
 
+# So many runs that measure the same number are no accident.
+_FROZEN = 3
+
+
 def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
+    sides = ((p.side, other, base), (question.base, base, other))
+    notes += [_frozen(name, one, p.unit) for name, one, rival in sides if rival.low != rival.high]
     if p.direction is None:
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
@@ -247,7 +253,16 @@ def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Qu
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
-    return (*notes, *p.cautions)
+    return (*filter(None, notes), *p.cautions)
+
+
+def _frozen(name: str, side: Side, unit: str | None) -> str:
+    """What is said of a side whose runs all measured one number, though the other side's vary; nothing of a count."""
+    if side.runs < _FROZEN or side.low is None or side.low != side.high:
+        return ""
+    is_count = side.low.is_integer() and not is_timed(unit)
+    said = f"all {side.runs} runs of {name} report {canonical(side.low)}: an old result, read again?"
+    return "" if is_count else said
 
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:

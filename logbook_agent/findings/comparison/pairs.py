@@ -26,8 +26,8 @@ from logbook_agent.findings.comparison.conditions import (
     is_alike,
     question_digest,
 )
-from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of
-from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, void_gates
+from logbook_agent.findings.comparison.row_pairs import matched_rows, names_apart, other_side, place_of, rows_alone
+from logbook_agent.findings.comparison.side_checks import PairRows, broken_gate, report, report_alone, void_gates
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.gates import GATE, SAME, fails
@@ -135,6 +135,9 @@ def _cautions(record: Record, bases: Sequence[Run]) -> Iterator[str]:
     versions = Counter(name for name, _ in {one for run in bases for one in run.software.items()} if name != _TOOL)
     if packages := sorted(name for name, count in versions.items() if count > 1):
         yield f"between pairs, other versions of {listed(packages, _SHOWN)}"
+    codes = [run.code for run in bases if run.code is not None]
+    if len({code.identity for code in codes}) > len({code.key for code in codes}):
+        yield "between pairs, tracked files changed that are no code"
     builds = Counter(_setups(record, {run.run for run in bases}))
     if len(builds) > 1:
         texts = [f"{counted(n, 'pair')} {f'after {of}' if of else 'without a setup'}" for of, n in builds.items()]
@@ -186,6 +189,10 @@ def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRow
     if pair.why:
         table.leave_out(at, base, pair.why, pair.failed)
         return
+    if silent := next(((name, run) for name, run in sides.items() if not run.rows), None):
+        name, run = silent
+        table.leave_out(at, base, ": ".join([f"{name} reported nothing", *(p.text for p in run.problems[:1])]))
+        return
     good = {name: [row for row in run.rows if row.failed is None] for name, run in sides.items()}
     names = names_apart(tuple(good.values()), question.axis)
     matched, why = matched_rows(good, names)
@@ -198,6 +205,8 @@ def _rows_of(pair: _Pair, question: Question, table: _Table) -> Iterator[PairRow
         matched = [one for one in matched if place_of(one[1], names) not in spoilt]
     elif why:
         table.leave_out(at, base, why)
+    for side, place, row in () if broken else rows_alone(good, names):
+        report_alone(table.series((*at, place, ""), base, row.config), row, is_base=side == question.base)
     for place, row, partner in matched:
         if (said := other_side(question, pair.side, row, partner)) is not None:
             table.leave_out(at, base, said)
@@ -371,7 +380,8 @@ def _add(series: EntrySeries, one: PairRows, question: Question, blocks: Mapping
     series.unit = series.unit or next((found.unit for found in measured if found.unit), None)
     if metric in one.rows[0].metrics:
         series.direction = series.direction or measured[0].direction
-    units = {found.unit for found in measured if found.unit is not None}
+    # A unit that one side alone states may be another one.
+    units = {found.unit or "none" for found in measured}
     if len(units) > 1:
         series.leave_out(f"two units: {' and '.join(sorted(units))}")
         return

@@ -44,6 +44,14 @@ def matched_rows(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tup
     return found, "; ".join(why)
 
 
+def rows_alone(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> list[tuple[str, str, Row]]:
+    """The rows of each side whose case the other side does not have: the side, and what tells it from the others."""
+    places = [{place_of(row, names) for row in rows} for rows in runs.values()]
+    both = places[0] & places[1]
+    found = ((side, place_of(row, names), row) for side, rows in runs.items() for row in rows)
+    return [one for one in found if one[1] and one[1] not in both]
+
+
 def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
     """Whether rows that only their order tells apart report the same numbers in another order."""
     for name in rows[0].observations if len(rows) > 1 else ():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from logbook_agent.findings.comparison.answer import EntrySeries
 from logbook_agent.model.comparison import CASE_AXIS
 from logbook_agent.model.gates import GATE, Gate, values_of
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import Scalar, canonical, is_digest_name
+from logbook_agent.model.values import Scalar, canonical, finite, is_digest_name, parse_scalar
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
@@ -60,8 +60,8 @@ def broken_gate(one: PairRows, gates: Sequence[Gate]) -> tuple[str, str] | None:
     return None
 
 
-# What a side says of a name that the other side reports.
-NOT_REPORTED = "not reported"
+# What a side says of a name that the other side alone reports, and of a metric that it alone reports.
+NOT_REPORTED, A_NUMBER = "not reported", "a number"
 
 
 def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]], axis: str) -> None:
@@ -71,20 +71,32 @@ def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]
     series.cautions = [*notes][:_SHOWN]
     base, other = (_said(run, row, of, axis) for run, row, of in zip(one.runs, one.rows, facts, strict=True))
     for name in {*one.rows[0].metrics, *one.rows[1].metrics}:
-        of = [row.metrics[name].samples for row in one.rows if name in row.metrics]
-        if len(of) < 2:
-            # Which number it is says nothing.
-            _ = [said.update({name: "a number"}) for said in (base, other) if name in said]
-        elif min(map(min, of)) > 0:
-            # The rule judges it.
-            del base[name], other[name]
-    apart = {
-        name: [base.get(name, NOT_REPORTED), other.get(name, NOT_REPORTED)]
-        for name in dict.fromkeys((*base, *other))
-        if base.get(name) != other.get(name)
-    }
+        of = [
+            (said, row.metrics[name]) for said, row in zip((base, other), one.rows, strict=True) if name in row.metrics
+        ]
+        for said, m in of:
+            # Which number one side alone has says nothing.
+            more = {f"the unit of {name}": m.unit or "none", f"the number of samples of {name}": str(len(m.samples))}
+            said.update({name: canonical(m.samples[0]), **more} if len(of) > 1 else {name: A_NUMBER})
+    names = dict.fromkeys((*base, *other))
+    both = {n: [base.get(n, NOT_REPORTED), other.get(n, NOT_REPORTED)] for n in names}
+    _keep(series, both, one.rows[0].observations.keys() & one.rows[1].observations.keys())
+
+
+def report_alone(series: EntrySeries, row: Row, *, is_base: bool) -> None:
+    """Note what one side reports of a case that the other side does not have."""
+    _keep(series, {name: [A_NUMBER, NOT_REPORTED][:: 1 if is_base else -1] for name in row.metrics})
+
+
+def _keep(series: EntrySeries, both: Mapping[str, list[str]], numbers: Collection[str] = ()) -> None:
+    """Keep what differs between the sides of a pair as in every pair before, and from where to where the counts among
+    the `numbers` go."""
+    apart = {name: texts for name, texts in both.items() if texts[0] != texts[1]}
+    counts = {name: of for name, texts in both.items() if name in numbers and len(of := _counts(texts)) == 2}
     if series.reports == 0:
-        series.constants = apart
+        series.constants, series.spans = apart, {name: [[n, n] for n in of] for name, of in counts.items()}
+    spans = {name: zip(span, counts[name], strict=True) for name, span in series.spans.items() if name in counts}
+    series.spans = {name: [[min(*one, n), max(*one, n)] for one, n in of] for name, of in spans.items()}
     for name, (mine, theirs) in [*series.constants.items()]:
         said = apart.get(name)
         if said is not None and said[0] == mine and said[1] != theirs and is_digest_name(name):
@@ -95,17 +107,20 @@ def report(series: EntrySeries, one: PairRows, facts: Sequence[Mapping[str, str]
     series.reports += 1
 
 
+def _counts(texts: Sequence[str]) -> list[float]:
+    """Those of the texts that are whole numbers."""
+    numbers = (finite(parse_scalar(text)) for text in texts)
+    return [number for number in numbers if number is not None and number.is_integer()]
+
+
 def _said(run: Run, row: Row, facts: Mapping[str, str], axis: str) -> dict[str, str]:
-    """What a row reports, what matters most first: config, circumstances, labels, numbers that nobody declared, metrics
-    with their units and how many samples they have, and what is wrong with its run. A label in prose is left out."""
+    """What a row reports, what matters most first: config, circumstances, labels, numbers that nobody declared,
+    where its curves end, and what is wrong with its run. A label in prose is left out."""
     config = {} if axis == CASE_AXIS else {name: value for name, value in row.config.items() if name != axis}
     labels = {n: v for n, v in row.labels.items() if n != CAUTION and (len(v) <= _WORD_CHARS or is_digest_name(n))}
-    words: dict[str, Scalar] = {**config, **facts, **labels, **row.observations}
+    ends: dict[str, Scalar] = {
+        f"the last {c.over} of {c.name}": c.last_step for c in run.curves if c.config.items() <= row.config.items()
+    }
+    words: dict[str, Scalar] = {**config, **facts, **labels, **row.observations, **ends}
     found = {n: canonical(v) for n, v in words.items() if v is not None and not _DIAGNOSTIC.fullmatch(n)}
-    for name, m in row.metrics.items():
-        found[name] = canonical(m.samples[0])
-        found[f"the unit of {name}"] = m.unit or "none"
-        found[f"the number of samples of {name}"] = str(len(m.samples))
-    if run.problems:
-        found["a problem of each run"] = str(run.problems[0])
-    return found
+    return {**found, **{f'"{problem.text}"': str(problem.grade) for problem in run.problems}}

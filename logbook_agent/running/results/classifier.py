@@ -53,18 +53,17 @@ class Classifier:
         return key in self._config_keys or key.replace("-", "_") in self._flags
 
     def row(self, pairs: Mapping[str, str], *, is_point: bool = False) -> Row:
-        """What the words of one line are. In a point, a metric may be nan."""
+        """What the words of one line are. A metric whose text is no number is nan: its case has no measurement of it.
+        In a point, it may well be nan."""
         row = Row()
         for key, text in pairs.items():
             value = parse_scalar(text)
             is_unknown = value is None or is_not_finite(value)
             if self.is_metric(key):
                 number, unit = measured_number(text)
-                number = _NAN if number is None and is_unknown and is_point else number
-                if number is None:
+                if number is None and not (is_unknown and is_point):
                     self._problem(f"{cut(key, 40)}: {cut(text, 40)!r} is not a measurement; {PLAIN_NUMBER}")
-                else:
-                    row.metrics[key] = Measurement(samples=(number,), unit=unit)
+                row.metrics[key] = Measurement(samples=(_NAN if number is None else number,), unit=unit)
             elif self.is_config(key):
                 row.config[key] = value
             elif (is_number(value) or is_unknown) and not is_digest_name(key):
@@ -116,8 +115,10 @@ class Classifier:
         if least < 0 and is_time(name, unit):
             self._problem(f"{cut(name, 40)}: a time of {least:g}, which no clock measures")
         of_unit = usual_direction(unit)
-        if None not in (of_unit, direction) and of_unit != direction:
-            self._problem(f"{cut(name, 40)}: its direction is {direction}, but its unit is {unit}: {of_unit} is usual")
+        usually = of_unit or usual.direction
+        if None not in (usually, direction) and usually != direction:
+            why = f"its unit is {unit}: {usually} is usual" if of_unit else f"{usually} is usual for this name"
+            self._problem(f"{cut(name, 40)}: its direction is {direction}, but {why}")
         return Measurement(samples=given.samples, unit=unit, direction=direction)
 
 

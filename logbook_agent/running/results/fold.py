@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
@@ -41,6 +42,11 @@ def is_measured(name: str) -> bool:
 def is_measuring(row: Row) -> bool:
     """Whether a row measures or observes something, or says why not; others have labels alone."""
     return bool(row.metrics or row.observations or row.failed)
+
+
+def measured(row: Row) -> Row:
+    """A row without the metrics of which some report was no number: a median of the others would hide that."""
+    return replace(row, metrics={n: m for n, m in row.metrics.items() if not any(map(math.isnan, m.samples))})
 
 
 def fold(rows: Iterable[Row], problem: Problem, *, explicit: bool) -> list[Row]:

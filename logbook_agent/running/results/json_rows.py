@@ -137,15 +137,12 @@ def _metrics(data: Mapping[str, Any], is_point: bool, problem: Problem) -> Itera
 
 
 def _samples(name: str, given: list[Any], is_point: bool, problem: Problem) -> Iterator[float]:
-    """The measurements. A point may be unknown, or not finite."""
+    """The measurements; nan for what is none. A point may be unknown, or not finite."""
     for value in given:
         number = finite(value)
-        if number is not None:
-            yield number
-        elif is_point and (value is None or is_number(value)):
-            yield math.nan
-        else:
+        if number is None and not (is_point and (value is None or is_number(value))):
             problem(f"{cut(name, 40)}: {cut(str(value), 40)} is not a measurement")
+        yield math.nan if number is None else number
 
 
 def _observations(data: Mapping[str, Any], problem: Problem) -> Iterator[tuple[str, float | None]]:

@@ -22,6 +22,7 @@ from logbook_agent.running.results.fold import (
     join_lines,
     join_loose,
     labels_of,
+    measured,
     parted,
 )
 from logbook_agent.running.results.line_prefix import of_rank
@@ -283,7 +284,7 @@ class ResultReader:
         if succeeded and self._traceback is not None:
             last = cut(self._clean(self._traceback[1]), 200) or "its end is missing"
             problem(f"a traceback after the last result, of a command that reported success: {last}")
-        return ResultReading(rows=tuple(rows), curves=tuple(curves), problems=self._problems.all())
+        return ResultReading(rows=tuple(map(measured, rows)), curves=tuple(curves), problems=self._problems.all())
 
     def _row(self, words: ResultWords) -> Row:
         row = self._keys.row(words.pairs)

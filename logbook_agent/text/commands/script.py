@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_SUCCEEDS = re.compile(r"(?:\|\||[;\n])\s*(?:true|:)\s*$")
 _WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
 _WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
 # Options of `uv run` that take the next word; every other one stands alone.
@@ -145,6 +146,11 @@ def hides_failures(argv: Sequence[str]) -> bool:
     """Whether a script among these words, `sh -c SCRIPT`, pipes and does not ask how the first commands ended."""
     script = next((s for i in range(len(argv)) if (s := script_of(argv[i:])) is not None), "")
     return has_pipe(script) and "pipefail" not in " ".join(argv) and "PIPESTATUS" not in script
+
+
+def swallows_failures(argv: Sequence[str]) -> bool:
+    """Whether a script among these words ends so that it always succeeds: `|| true`, `; :`."""
+    return any(_SUCCEEDS.search(word) for word in argv)
 
 
 def strip_wrappers(words: Simple) -> Simple:

@@ -116,3 +116,13 @@ def test_a_pipe_in_a_script_of_its_own_is_noted(started: Cli, folder: Path, word
 def test_what_hides_nothing_is_not_noted(started: Cli, folder: Path, words: tuple[str, ...]) -> None:
     assert started("run", "--", *words).code == 0
     assert "pipe" not in problems(folder)
+
+
+@pytest.mark.parametrize("script", ["sh b.sh || true", "sh b.sh; true", "sh b.sh || :"])
+@pytest.mark.parametrize("words", [("--shell", "--"), ("--", "bash", "-c")])
+def test_a_script_that_always_succeeds_is_noted(
+    started: Cli, folder: Path, words: tuple[str, ...], script: str
+) -> None:
+    (folder / "b.sh").write_text("echo RESULT tflops=1; exit 3\n")
+    assert started("run", *words, script).code == 0
+    assert "success whatever fails" in problems(folder)
