@@ -19,9 +19,6 @@ def entry_data(data: Mapping[str, Any]) -> dict[str, Any]:
     for relation in RELATIONS:
         if isinstance(target := found.get(relation), str):
             found[relation] = typed_id(target)
-    match found:
-        case {"comparison": {"question": {"guards": _} as question}}:
-            del question["guards"]  # of earlier versions: every declared metric is judged
     found.pop("aliases", None)  # of earlier versions: no entry gets another ID any more
     return found
 

@@ -67,7 +67,7 @@ class Redactor:
     def _rules(self) -> tuple[tuple[str, Finder], ...]:
         """The patterns with the keywords that they need; those without a keyword are tried on every line."""
         found = ((rule, finders.pattern(rule)) for rule in (*RULES, *self.extra_rules))
-        return tuple((keyword, find) for rule, find in found for keyword in rule.keywords or ("",))
+        return tuple((keyword.lower(), find) for rule, find in found for keyword in rule.keywords or ("",))
 
     @functools.cached_property
     def _open(self) -> tuple[Finder, ...]:
