@@ -66,23 +66,23 @@ class Folder:
 
     def at(self, name: Name = "") -> Path:
         """The absolute path of a file; not checked."""
-        return self.path / name
+        return name if isinstance(name, Path) and name.is_absolute() else self.path / name
 
     def has(self, name: Name) -> bool:
         """Whether something has this name, be it a link that leads nowhere."""
-        return os.path.lexists(self.path / name)
+        return os.path.lexists(self.at(name))
 
-    def check(self, name: Name) -> Path:
+    def check(self, name: Name, *, is_folder: bool = False) -> Path:
         """The path of a file, whose folders are no links. The last step is the caller's: opened without following a
-        link, or replaced."""
-        path = self.path / name
+        link, or replaced. `is_folder`: that step is no link either."""
+        path = self.at(name)
         bounds = self.bounds or self.path
         top, text = os.fspath(bounds).rstrip("/"), os.fspath(path)
         steps = text[len(top) + 1 :].split("/")
         if not text.startswith(f"{top}/") or any(step in ("", ".", "..") or "\0" in step for step in steps):
             raise outside(text, bounds)
         place = top
-        for step in steps[:-1]:
+        for step in steps if is_folder else steps[:-1]:
             place = f"{place}/{step}"
             try:
                 mode = os.lstat(place).st_mode
@@ -108,7 +108,7 @@ class Folder:
 
     def text(self, name: Name, *, limit: int = PROSE_BYTES) -> str:
         """`read` as text in UTF-8, with `\\n` for every end of a line."""
-        return text_of(self.read(name, limit=limit), self.path / name)
+        return text_of(self.read(name, limit=limit), self.at(name))
 
     def open(self, name: Name) -> BinaryIO:
         """A regular file, open for reading, for what is too much to be held at once."""
@@ -138,8 +138,8 @@ class Folder:
 
     def _folder(self, name: Name) -> Path:
         """The path of a folder, which is no link; of this one too, unless it is the bounds."""
-        folder = self.path / name
-        return folder if folder == (self.bounds or self.path) else self.check(folder / "file").parent
+        folder = self.at(name)
+        return folder if folder == (self.bounds or self.path) else self.check(folder, is_folder=True)
 
     # -- writing ---------------------------------------------------------------------------------
 
