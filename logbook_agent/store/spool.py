@@ -218,8 +218,8 @@ class Spool:
 
     # -- writing, by the worker ----------------------------------------------------------------------
 
-    def write_began(self, began: Began, *, durable: bool = True) -> None:
-        self._write(BEGAN, clean_record(began, self.redactor()), durable=durable)
+    def write_began(self, began: Began) -> None:
+        self._write(BEGAN, clean_record(began, self.redactor()), durable=True)
 
     def write_end(self, end: End) -> None:
         """Write how the run ended, completely or not at all."""

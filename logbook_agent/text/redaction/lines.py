@@ -5,15 +5,27 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction.finders import MARGIN, NAME, NAMES, PART
 from logbook_agent.text.redaction.names import mark
 from logbook_agent.text.redaction.shapes import KEY_BEGINS, KEY_ENDS
 
-if TYPE_CHECKING:
-    from logbook_agent.text.redaction.redactor import Redactor
+
+class OneLine(Protocol):
+    """A redactor of one line."""
+
+    def line(self, text: str) -> str: ...
+
+    def kind_of(self, name: str) -> str | None: ...
+
+    def next_line(self, low: str, at: int) -> int | None: ...
+
+    def names_secret(self, line: str) -> bool: ...
+
+    def has_bare(self, text: str) -> bool: ...
+
 
 # Base64 at the end of a line, perhaps after a log prefix or in a quoted string; RFC 1421 headers; blank.
 _KEY_BODY = re.compile(
@@ -36,7 +48,7 @@ _SMALL = {ord(c): c.lower() for c in string.ascii_uppercase}
 class Lines:
     """Redacts the lines of one text after another: a private key and a value may go on in the next."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: OneLine) -> None:
         self._redactor = redactor
         self._key_lines_left = 0
         # What stands before the key block in its first line, and so before each of its lines.
