@@ -185,12 +185,18 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
 
 def check_format(data: Any, path: Path) -> None:
     """Raise RecordError for a record of a format that this version does not read."""
-    number = data.get("format") if isinstance(data, dict) else None
+    number = data.get("format", FORMAT) if isinstance(data, dict) else FORMAT
     if isinstance(number, int) and number > FORMAT:
         raise RecordError(
             f"{place_of(path)} has format {number}; this version reads up to {FORMAT}",
             cause="a newer logbook-agent wrote it",
             hint="upgrade with: pip install --upgrade logbook-agent",
+        )
+    if isinstance(number, int) and number < 1:
+        raise RecordError(
+            f"{place_of(path)} has format {number}, which no version writes",
+            cause="the number was changed by hand",
+            hint=f"correct the number: format: {FORMAT}",
         )
 
 

@@ -48,6 +48,7 @@ def test_the_next_format_is_refused() -> None:
     path = Path("/r/logbooks/moe/logbook.yaml")
     for data in ({"format": 1}, {"format": 2}, {}):
         check_format(data, path)
-    with pytest.raises(RecordError) as caught:
-        check_format({"format": 3}, path)
-    assert caught.value.hint.startswith("upgrade with")
+    for number, hint in ((3, "upgrade with"), (0, "correct the number")):
+        with pytest.raises(RecordError) as caught:
+            check_format({"format": number}, path)
+        assert caught.value.hint.startswith(hint)
