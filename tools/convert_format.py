@@ -19,7 +19,8 @@ import yaml
 from logbook_agent.model.entry import bare_id
 from logbook_agent.model.run_numbers import UID_CHARS, run_number
 from logbook_agent.store.names import renamed
-from logbook_agent.store.records import FORMAT, dump_yaml
+from logbook_agent.store.parse import dump_yaml
+from logbook_agent.store.records import FORMAT
 
 # What the place of a file says.
 _REPEATED = ("format", "id", "entry", "run", "aliases")

@@ -18,6 +18,7 @@ from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import going_runs, is_open, open_series
+from logbook_agent.store.spool import SeriesEnd
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
@@ -168,7 +169,7 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
         raise no_run(record)
     waited = [run for run in runs if run.run in numbers] or runs[-1:]
     has_series = book.series(entry_id).folder.is_dir()
-    said = book.series(entry_id).series_end() if has_series else None
+    said = book.series(entry_id).get(SeriesEnd) if has_series else None
     # By the numbers of runs: the clocks of their machines may differ from this one's.
     if said is not None and said.last_run == runs[-1].run:
         waited, status = [run for run in runs if run.run >= said.first_run] or waited, said.exit_status

@@ -15,10 +15,8 @@ from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
 from logbook_agent.cli.output import say
 from logbook_agent.entries.criteria import (
     CriteriaRequest,
-    CriterionLine,
     JudgeRequest,
     change_criteria,
-    criteria,
     criteria_data,
     judge_name,
 )
@@ -26,11 +24,11 @@ from logbook_agent.findings.criteria.predicate import MOVING
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.header import Computed
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import branch_of, commit_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.markdown import one_line
 
 _NONE = "no stop criteria; to add one: logbook criteria --help"
 
@@ -112,16 +110,17 @@ def criteria_command(
     change = replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
     thread = read(space, book, naming(space, book), partial(commit_of, space.cwd))
-    stated, data = criteria(thread.header), criteria_data(book, thread)
-    lines = [
-        f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
-        for c, of in zip(stated, thread.header.stop_criteria, strict=True)
-    ]
+    stated, data = thread.header.stop_criteria, criteria_data(book, thread)
+    lines = []
+    for n, criterion in enumerate(stated, 1):
+        said = "; ".join(filter(None, criterion.said))
+        box = "[x]" if criterion.met else "[ ]"
+        lines.append(f"{box} {n}. {one_line(criterion.text)}{said and f' ({said})'}")
     common.emit("criteria", data, "\n".join([*(lines or [_NONE]), *([thread.budget] if thread.budget else [])]))
     if change != CriteriaRequest() or data["met"]:
         return 0
     if not common.as_json:
-        say(f"{sum(not c['met'] for c in stated)} of {len(stated)} not met (exit code 1)")
+        say(f"{sum(not criterion.met for criterion in stated)} of {len(stated)} not met (exit code 1)")
     return 1
 
 
@@ -169,15 +168,3 @@ def _fixed(space: Workspace, book: Book, change: CriteriaRequest) -> str:
     add = f"--add {shlex.quote(change.add)} " if change.add is not None else ""
     reason = f" --reason {shlex.quote(change.reason)}" if change.reason is not None else ""
     return f"logbook criteria {add}--predicate {words}{reason}"
-
-
-def _signed(criterion: CriterionLine, computed: Computed | None) -> str:
-    """Who judged it, and what was computed."""
-    said = []
-    if criterion["by"] is not None:
-        said.append(f"{'met' if criterion['met'] else 'not met'}: {criterion['evidence']}, {criterion['by']}")
-    if criterion["doubt"] is not None:
-        said.append(criterion["doubt"])
-    if computed is not None:
-        said.append(f"computed: {computed.text}")
-    return f" ({'; '.join(said)})" if said else ""

@@ -164,7 +164,7 @@ def _child(common: Common, body: Body, tell: int) -> None:
         if display.series is not None:
             first, last = display.first_run, display.last_run()
             end = SeriesEnd(ended=space.stamp(), exit_status=status, first_run=first, last_run=last)
-            display.series.write_series_end(end)
+            display.series.put(end)
     finally:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()

@@ -43,7 +43,7 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.layout import LOG
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
@@ -199,7 +199,7 @@ class Ray(Remote):
         for."""
         stops: dict[str, list[str]] = {}
         for spool in spools:
-            if (sent := spool.sent()) is not None and not spool.has(FINAL):
+            if (sent := spool.get(Sent)) is not None and not spool.has(FINAL):
                 job, key = _parts(sent)
                 stops.setdefault(job, []).append(key.removeprefix(f"{job}."))
         for job, numbers in stops.items():
@@ -222,7 +222,7 @@ class Ray(Remote):
     def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
         """As `Remote.judged`. What nobody answers for counts as lost when the lease is over: by then its worker, too,
         has noticed and ended."""
-        seen = spool.seen()
+        seen = spool.get(Seen)
         if "unknown" in head:
             if sent.job is None and (seen is None or seen.stage == "sent"):
                 closed = head["unknown"] and self.jobs.submit(_parts(sent)[0], EMPTY)
@@ -239,7 +239,7 @@ class Ray(Remote):
         for spool in spools:
             # What is wrong with one is told when it is followed.
             with contextlib.suppress(StoreError):
-                if spool.folder not in self._named and (sent := spool.sent()) is not None:
+                if spool.folder not in self._named and (sent := spool.get(Sent)) is not None:
                     self._told(sent)
                     self._named.add(spool.folder)
 

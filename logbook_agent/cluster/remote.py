@@ -116,7 +116,7 @@ class Remote:
     def _has_started(self, spool: Spool) -> bool:
         """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
         unknown."""
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None:
             return False
         try:
@@ -129,7 +129,7 @@ class Remote:
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
-        before = spool.seen()
+        before = spool.get(Seen)
         # First: an attempt that an engine cut off is lost, though its worker wrote an end.
         # What it printed lies there until it is brought here.
         if before is not None and before.stage in OVER and (offset is None or spool.has(LOG)):
@@ -137,7 +137,7 @@ class Remote:
             return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         if spool.has(FINAL):
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None:
             said = before.said if before is not None else None
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
@@ -148,7 +148,7 @@ class Remote:
             said = None if said is None else brief(said)
         except ToolError as error:
             known: Stage = stage_named(before.stage) if before is not None else "sent"
-            return Followed(stage=known, trouble=error.said, heartbeat=spool.heartbeat())
+            return Followed(stage=known, trouble=error.said, heartbeat=spool.get(Heartbeat))
         heartbeat = record_of(Heartbeat, head.get("heartbeat"))
         self._mirror(spool, stage, said, head, heartbeat)
         return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
@@ -159,7 +159,7 @@ class Remote:
         for spool in spools:
             # What is wrong with one is told when it is followed.
             with contextlib.suppress(StoreError):
-                there, seen = spool.sent(), spool.seen()
+                there, seen = spool.get(Sent), spool.get(Seen)
                 if there is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
                     sent[there.folder] = not spool.is_held()
         with contextlib.suppress(ToolError):
@@ -185,7 +185,7 @@ class Remote:
 
     def stop_all(self, spools: Sequence[Spool]) -> None:
         """As `Batch.stop_all`."""
-        sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.sent()) is not None]
+        sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.get(Sent)) is not None]
         troubles = []
         for one in sent:
             try:
@@ -197,7 +197,7 @@ class Remote:
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None:
             return
         if not spool.has(FINAL):
@@ -306,12 +306,12 @@ class Remote:
     ) -> None:
         """Copy what was seen there to the client's spool."""
         began = record_of(Began, head.get("began"))
-        if began is not None and began != (spool.began() if spool.has(BEGAN) else None):
-            spool.write_began(began)
-        if heartbeat is not None and heartbeat != spool.heartbeat():
-            spool.write_heartbeat(heartbeat)
-        if spool.seen() != (seen := Seen(stage=stage, said=said)):
-            spool.write_seen(seen)
+        if began is not None and began != (spool.get(Began) if spool.has(BEGAN) else None):
+            spool.put(began)
+        if heartbeat is not None and heartbeat != spool.get(Heartbeat):
+            spool.put(heartbeat)
+        if spool.get(Seen) != (seen := Seen(stage=stage, said=said)):
+            spool.put(seen)
 
 
 def new_name() -> str:

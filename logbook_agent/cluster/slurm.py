@@ -122,7 +122,7 @@ class Slurm(Remote):
 
     def node_of(self, spool: Spool) -> str | None:
         """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
-        sent, job = spool.sent(), None
+        sent, job = spool.get(Sent), None
         with contextlib.suppress(ToolError):
             job = self.job(sent, at_once=True) if sent is not None else None
         return job.nodes or None if job is not None else None
@@ -185,7 +185,7 @@ class Slurm(Remote):
             job = self.job(sent)
         if job is None:
             return not self._close(sent)
-        spool.write_sent(dataclasses.replace(sent, job=job.number))
+        spool.put(dataclasses.replace(sent, job=job.number))
         return True
 
     def end(self, sent: Sent) -> None:

@@ -78,7 +78,7 @@ class Submitter:
             raise no_timeout(ToolError, self.place, limit_s)
         plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
         spool.files.write(WORK, plain)
-        spool.write_began(self._began(spool, work))
+        spool.put(self._began(spool, work))
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
         sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
@@ -89,18 +89,18 @@ class Submitter:
                 cause="the output of the two could not be told apart",
                 hint="choose another --job-name, or leave it out",
             )
-        spool.write_sent(sent)
+        spool.put(sent)
         job = launcher.submit(sent)
         if job is not None:
-            spool.write_sent(dataclasses.replace(sent, job=job))
+            spool.put(dataclasses.replace(sent, job=job))
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
         last stands."""
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None:
             return Followed(stage="sent" if spool.is_held() else "never-started")
-        seen = spool.seen()
+        seen = spool.get(Seen)
         stage: Stage = next((one for one in _STAGES.values() if seen is not None and one == seen.stage), "sent")
         trouble = None
         if spool.has(FINAL):
@@ -111,23 +111,23 @@ class Submitter:
             except ToolError as error:
                 trouble = error.said
         output = b"" if offset is None else log_from(spool, offset)
-        seen = spool.seen()
+        seen = spool.get(Seen)
         said = seen.said if seen is not None and stage == "sent" else None
-        return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), said=said, trouble=trouble)
+        return Followed(stage=stage, output=output, heartbeat=spool.get(Heartbeat), said=said, trouble=trouble)
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: a launcher tells of one job at a time."""
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None or spool.has(FINAL):
             return
         self._launcher(self._work(spool)).stop(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
-        sent = spool.sent()
+        sent = spool.get(Sent)
         if sent is None or sent.job is None or spool.has(FINAL):
             return
         launcher = self._launcher(self._work(spool))
@@ -141,7 +141,7 @@ class Submitter:
             return
         problems = self._bring_log(spool, launcher, sent)
         problems += self._wait_for_log(spool, launcher.templates.log_lag_s)
-        spool.write_end(end_of(spool, launcher.work, job, problems))
+        spool.put(end_of(spool, launcher.work, job, problems))
 
     def _wait_for_log(self, spool: Spool, lag_s: float) -> Sequence[Problem]:
         """What is wrong with the end of the log of a job that has ended. Raises LogGrows where more of it may come
@@ -235,15 +235,15 @@ class Submitter:
             if job is None:
                 return self._missing(spool, sent)
             sent = dataclasses.replace(sent, job=job)
-            spool.write_sent(sent)
+            spool.put(sent)
         assert sent.job is not None  # noqa: S101
         found = launcher.state(sent.job)
         stage = _STAGES[found.fate]
         if with_log and stage in ("running", "ended"):
             self._bring_log(spool, launcher, sent)
         size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
-        spool.write_heartbeat(Heartbeat(at=_now(), bytes=size))
-        spool.write_seen(Seen(stage=stage, said=brief(found.said)))
+        spool.put(Heartbeat(at=_now(), bytes=size))
+        spool.put(Seen(stage=stage, said=brief(found.said)))
         return stage
 
     def _missing(self, spool: Spool, sent: Sent) -> Stage:
@@ -253,7 +253,7 @@ class Submitter:
         stage: Stage = "never-started" if self._given.find else "lost"
         why = f"no job {sent.name} appeared" if self._given.find else "the launcher did not print the ID of the job"
         spool.files.write(ERRORS, f"{why}\n".encode())
-        spool.write_seen(Seen(stage=stage))
+        spool.put(Seen(stage=stage))
         return stage
 
     def _bring_log(self, spool: Spool, launcher: JobLauncher, sent: Sent) -> list[Problem]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from logbook_agent.doctor.survey import DOCTOR_FIX, Survey
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors.intake import finish, take_in, take_in_all
 from logbook_agent.store.book import Book
 from logbook_agent.store.names import marker_name, run_of_marker
@@ -95,7 +96,7 @@ def check_detached(survey: Survey) -> Iterator[Trouble]:
     book = survey.book
     for spool in book.spools():
         try:
-            spool.end()
+            spool.get(End)
         except StoreError as error:
             mend = f"{DOCTOR_FIX} records the run as lost, with what its log holds, and keeps the file in the backups"
             fix = functools.partial(_without_end, survey, spool)

@@ -6,7 +6,7 @@ import getpass
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
@@ -51,15 +51,11 @@ class CriteriaRequest:
     reason: str | None = None
 
 
-def criteria(header: Header) -> list[CriterionLine]:
-    """Each criterion with its number and whether it is met."""
-    return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
-
-
 def criteria_data(book: Book, thread: Findings) -> dict[str, object]:
     """The answer of `criteria` for machines: each criterion, whether all are met, and what is spent of the budget."""
-    found = criteria(thread.header)
-    met = all(c["met"] for c in found)
+    stated = thread.header.stop_criteria
+    found = [_line(number, criterion) for number, criterion in enumerate(stated, 1)]
+    met = all(criterion.met for criterion in stated)
     return {"logbook": book.topic, "met": met, "criteria": found, "budget": thread.budget or None}
 
 
@@ -206,21 +202,8 @@ def _check_number(found: Sequence[Criterion], number: int | None) -> int:
     return number - 1
 
 
-class CriterionLine(TypedDict):
-    """A criterion as plain data: its number, whether it is met, who judged that by which evidence, what was computed,
-    and why the judgement is in doubt."""
-
-    number: int
-    text: str
-    met: bool
-    evidence: str | None
-    by: str | None
-    at: str | None
-    computed: object
-    doubt: str | None
-
-
-def _line(number: int, criterion: Criterion) -> CriterionLine:
+def _line(number: int, criterion: Criterion) -> dict[str, object]:
+    """A criterion as plain data: whether it is met, who judged that, and what was computed."""
     judgement, computed = criterion.judgement, criterion.computed
     return {
         "number": number,

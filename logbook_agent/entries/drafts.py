@@ -60,38 +60,27 @@ class Prose:
 def is_stated(entry: Entry, prose: Prose) -> bool:
     """Whether an entry has the texts and relations of a prose already."""
     is_same = edited_fields(entry.fields, prose.given(), append=False) == entry.fields
-    related = all(getattr(prose, name) in (None, getattr(entry, name)) for name in RELATIONS)
+    related = all((getattr(prose, name) or None) in (None, getattr(entry, name)) for name in RELATIONS)
     return is_same and related and (prose.title is None or one_line(prose.title) == entry.title)
 
 
 def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose:
-    """The prose with the present IDs of the entries it refers to (a former ID is accepted). An empty one stays where
-    `own_id` is an entry, whose relation it takes back.
+    """The prose with the present IDs of the entries it refers to. An empty one stays: it takes back the relation of
+    the entry `own_id`.
 
     Raises NotFound when one does not exist, UsageError when it is not an earlier one.
     """
     given = {name: target for name in RELATIONS if (target := getattr(prose, name)) is not None}
     own_id = book.resolve(own_id) if given and own_id is not None else None
-    targets = {name: target and book.resolve(target) for name, target in given.items() if target or own_id is None}
+    targets = {name: book.resolve(target) for name, target in given.items() if target}
     order = book.entry_ids() if targets and own_id is not None else []
     for name, target in targets.items():
-        if not target:
-            raise UsageError(
-                f"--{name} names no entry",
-                cause="the text after it is empty",
-                hint="leave it out, or name an earlier entry: logbook list",
-            )
-        if own_id is not None and target == own_id:
-            raise UsageError(
-                f"{own_id} cannot refer to itself",
-                cause="an entry continues, completes or supersedes an earlier one",
-                hint="name an earlier entry: logbook list",
-            )
-        if own_id in order and order.index(target) > order.index(own_id):
+        if own_id is not None and order.index(target) >= order.index(own_id):
+            other_way = f"say it the other way round: logbook edit {target} --{name} {own_id}"
             raise UsageError(
                 f"{own_id} cannot refer to {target}",
                 cause="an entry continues, completes or supersedes an earlier one",
-                hint=f"say it the other way round: logbook edit {target} --{name} {own_id}",
+                hint="name an earlier entry: logbook list" if target == own_id else other_way,
             )
     return dataclasses.replace(prose, **targets)
 
@@ -147,10 +136,10 @@ def draft_entry(
         opened=workspace.stamp(),
         kind=known,
         state=state,
-        continues=prose.continues,
-        completes=prose.completes,
-        supersedes=prose.supersedes,
-        decides=prose.decides,
+        continues=prose.continues or None,
+        completes=prose.completes or None,
+        supersedes=prose.supersedes or None,
+        decides=prose.decides or None,
         commands=tuple(commands),
         fields=edited_fields((), prose.given(), append=False),
     )

@@ -126,7 +126,8 @@ def note(
         state="planned" if is_plan else None,
         commands=planned,
     )
-    for line in tried_before(workspace, book, [planned_words(c)[1] for c in planned], {}, measured=True):
+    words = [planned_words(command)[1] for command in planned]
+    for line in tried_before(workspace, book, words, {}, measured=True) if words else ():
         (tell or workspace.warnings.append)(line)
     with changing(workspace, book):
         made = create_entry(workspace, book, draft)

@@ -44,7 +44,6 @@ _DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("max", "maximize", "higher"), "max"),
     **dict.fromkeys(("min", "minimize", "lower"), "min"),
 }
-_FILE_KEYS = tuple(part.name for part in fields(HeaderParts))
 
 
 def parse_metric(text: str) -> Metric:
@@ -210,12 +209,12 @@ def read_header_file(path: Path) -> HeaderParts:
     data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise UsageError(f"{path} holds no keys", cause="a header is a mapping", hint="start with: topic: NAME")
-    unknown = [k for k in data if k not in _FILE_KEYS]
-    if unknown:
-        near = nearest(str(unknown[0]), _FILE_KEYS)
+    keys = [part.name for part in fields(HeaderParts)]
+    if unknown := [key for key in data if key not in keys]:
+        near = nearest(str(unknown[0]), keys)
         raise UsageError(
             f"{path}: unknown key {unknown[0]!r}",
-            cause=f"a header has: {', '.join(_FILE_KEYS)}",
+            cause=f"a header has: {', '.join(keys)}",
             hint=f"write: {near}" if near else f"remove {unknown[0]!r} from {path}",
         )
     try:

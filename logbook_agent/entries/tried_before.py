@@ -50,8 +50,6 @@ def tried_before(
     """
     negative: dict[str, None] = {}
     others: dict[str, None] = {}
-    if not commands:
-        return []
     try:
         found = read(workspace, book)
         for command in commands:

@@ -179,7 +179,7 @@ def converter(hint: Any) -> Converter:
     if dataclasses.is_dataclass(hint):
         # Made for the first value: most records hold few of the classes that they may hold.
         return lambda value: _dataclass(cast(Any, hint))(value)
-    return {str: _text, float: _number, bool: _switch, int: _integer}.get(hint, _instance(hint))
+    return _SCALARS.get(hint, _plain)
 
 
 def _union(options: tuple[Any, ...]) -> Converter:
@@ -266,15 +266,6 @@ def _plain(value: Any, depth: int = 0) -> Any:
     raise CodecError(f"expected text, a number, a list or a mapping, got {_name(value)}")
 
 
-def _instance(cls: type) -> Converter:
-    def convert(value: Any) -> Any:
-        if type(value) is cls:
-            return value
-        raise CodecError(f"expected {cls.__name__}, got {_name(value)}")
-
-    return convert
-
-
 def _integer(value: Any) -> int:
     """A whole number, or that of a run that two clones made both, which is written `2.p2m4a`."""
     found = typed_run(value) if type(value) is str and "." in value else value
@@ -308,6 +299,9 @@ def _number(value: Any) -> float:
     if type(value) is float:
         raise CodecError(f"expected a finite number, got {value}")
     raise CodecError(f"expected float, got {_name(value)}")
+
+
+_SCALARS: dict[Any, Converter] = {str: _text, float: _number, bool: _switch, int: _integer}
 
 
 def _name(value: object) -> str:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
 
 from logbook_agent.model.code import Code
 from logbook_agent.model.values import Scalar
@@ -78,7 +77,6 @@ class Design:
     many pairs are made, and judged once; else they are judged after each block. `copy`: the working copy that stated
     it; blocks that another one begins have a draw of their own, so that two may make blocks at the same time."""
 
-    order: Literal["drawn"] = "drawn"
     seed: int
     budget_pairs: int = BUDGET_PAIRS
     fixed: bool = False

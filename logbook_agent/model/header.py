@@ -164,6 +164,13 @@ class Criterion:
             return self.judgement.met
         return self.computed is not None and self.computed.state == "met"
 
+    @property
+    def said(self) -> tuple[str, str, str]:
+        """Who judged it by which evidence, why that is in doubt, and what was computed; empty for what is not there."""
+        word = "met" if self.met else "not met"
+        judged = f"{word}: {self.judgement.evidence}, {self.judgement.by}" if self.judgement is not None else ""
+        return judged, self.doubt or "", f"computed: {self.computed.text}" if self.computed is not None else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixAxis:

@@ -18,7 +18,6 @@ from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
-    from logbook_agent.model.header import Header
     from logbook_agent.model.run import Run
     from logbook_agent.model.summary import Summary
 
@@ -155,7 +154,6 @@ class Record:
 class Contents:
     """Everything in a logbook that can be read, and what could not be."""
 
-    header: Header
     records: tuple[Record, ...]
     damaged: tuple[LogbookError, ...] = ()
 
@@ -164,7 +162,6 @@ class Contents:
 class Summaries:
     """A few facts of every entry that can be read, and what could not be."""
 
-    header: Header
     entries: tuple[Summary, ...]
     damaged: tuple[LogbookError, ...] = ()
 

@@ -44,8 +44,8 @@ KNOWN: dict[str, Quantity] = {
 TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
 
 # Units that may follow a metric's name without a direction between them; any unit with / or % may, too.
-_COMMON = "s ms us ns min h bytes B KB MB GB TB KiB MiB GiB TiB W J K C Hz kHz MHz GHz tokens steps"
-UNITS = frozenset(_COMMON.split()) | {q.unit for q in KNOWN.values() if q.unit is not None}
+_COMMON = "s ms us ns min h bytes B KB MB GB TB KiB MiB GiB TiB W J K C Hz kHz MHz GHz tokens steps TF/s tokens/s"
+UNITS = frozenset(_COMMON.split())
 
 
 def known(name: str) -> Quantity:

@@ -166,19 +166,11 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 
 def _criterion_text(criterion: Criterion) -> str:
-    judgement, computed = criterion.judgement, criterion.computed
-    if judgement is None and computed is None:
+    judged, doubt, computed = criterion.said
+    if not (judged or computed):
         return criterion.text
     box = "[x]" if criterion.met else "[ ]"
-    said = []
-    if judgement is not None:
-        word = "met" if judgement.met else "not met"
-        said.append(f"{word}: {md.one_line(judgement.evidence)}, {md.one_line(judgement.by)}")
-        if criterion.doubt is not None:
-            said.append(criterion.doubt)
-    if computed is not None:
-        said.append(f"computed: {md.escape(md.one_line(computed.text))}")
-    note = f"({'; '.join(said)})"
+    note = f"({'; '.join(filter(None, (md.one_line(judged), doubt, md.escape(md.one_line(computed)))))})"
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
 

@@ -220,21 +220,19 @@ class Book(BookSpools):
                 continue  # it was removed since it was listed
             except StoreError as error:
                 damaged.append(error)
-        return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
+        return Contents(records=tuple(good), damaged=tuple(damaged))
 
     def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
         """The summary of every entry by `summarise`, from the cache where its files have not changed.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
-        header = self.header
-        redactor = self.redactor
+        ids, redactor = self.entry_ids(), self.redactor  # the header is read by now
         # Summaries hold no secret that was known when they were made.
         kept = self.kept_summaries(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
         found: list[Summary] = []
         fresh: dict[str, tuple[Stamp, Summary]] = {}
         damaged: list[LogbookError] = []
-        ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
         for entry_id in ids:
             try:
@@ -254,7 +252,7 @@ class Book(BookSpools):
             except StoreError as error:
                 damaged.append(error)
         kept.save(fresh, ids)
-        return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
+        return Summaries(entries=tuple(found), damaged=tuple(damaged))
 
     def kept_summaries(self, version: str, secrets: Sequence[bytes]) -> KeptSummaries:
         """The summaries of this version that the cache has, without those that hold one of these secrets."""

@@ -103,8 +103,10 @@ class BookSpools(BookRuns):
 
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
+        from logbook_agent.store.spool import Heartbeat
+
         with contextlib.suppress(StoreError):
-            return self.spool(run).heartbeat()
+            return self.spool(run).get(Heartbeat)
         return None
 
     def series(self, entry_id: str) -> Spool:

@@ -149,14 +149,7 @@ def config_of(table: Any, file: Path) -> Config:
     try:
         if isinstance(table, dict) and "file" in table:
             raise CodecError("unknown key", ".file")
-        rules = table.get("secret_rules", []) if isinstance(table, dict) else []
-        if rules:
-            # Few projects have rules of their own.
-            from logbook_agent.store.config_rules import secret_rules
-
-            rules = secret_rules(rules)
-            table = {key: value for key, value in table.items() if key != "secret_rules"}
-        config = replace(decode(Config, table), file=file, secret_rules=tuple(rules))
+        config = replace(decode(Config, table), file=file)
         _check(config, file)
         return config
     except CodecError as error:
@@ -190,6 +183,10 @@ def _check(config: Config, file: Path) -> None:
     if config.templates is not None and not is_inside(file.parent / config.templates, _bounds(file)):
         hint = "keep templates in the repository whose logbooks use them"
         raise SettingError(f"templates points outside {_bounds(file)}", hint)
+    if config.secret_rules:
+        from logbook_agent.store.config_rules import check_rules  # few projects have rules of their own
+
+        check_rules(config.secret_rules)
     if config.github != GitHubConfig():
         _check_github(config.github)
 

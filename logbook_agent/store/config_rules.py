@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import SettingError
 from logbook_agent.text.redaction.shapes import Rule
 
@@ -24,36 +23,15 @@ _EVERYDAY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretRule:
-    """The shape of a secret that a project adds; at most 100, of at most 2,000 characters.
-
-    id: a secret becomes `[redacted:ID]`; a-z, 0-9 and `-`
-    regex: what it looks like within one line, in the syntax of Python's re; the first group, if any, is the secret
-    keywords: one of these, in any case, occurs in every match; without any, every line is tried
-    """
-
-    id: str
-    regex: str
-    keywords: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
-    secret_rules: tuple[SecretRule, ...]
-
-
-def secret_rules(value: object) -> tuple[Rule, ...]:
-    """The rules of the setting `secret_rules`. Raises CodecError or SettingError naming the rule and what is wrong."""
-    found = decode(_Rules, {"secret_rules": value}).secret_rules
-    if len(found) > MOST_RULES:
-        raise SettingError(f"secret_rules has {len(found)} rules, over the limit of {MOST_RULES}", "join some with |")
-    for place, rule in enumerate(found):
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Raises SettingError naming the rule of the setting `secret_rules` and what is wrong with it."""
+    if len(rules) > MOST_RULES:
+        raise SettingError(f"secret_rules has {len(rules)} rules, over the limit of {MOST_RULES}", "join some with |")
+    for place, rule in enumerate(rules):
         _check(rule, f"secret_rules[{place}]")
-    return tuple(Rule(id=r.id, regex=r.regex, keywords=tuple(map(str.lower, r.keywords))) for r in found)
 
 
-def _check(rule: SecretRule, where: str) -> None:
+def _check(rule: Rule, where: str) -> None:
     if _ID.fullmatch(rule.id) is None:
         raise SettingError(f"{where}: id must be a short name of a-z, 0-9 and -", _EXAMPLE)
     if not 0 < len(rule.regex) <= MOST_CHARACTERS:

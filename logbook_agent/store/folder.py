@@ -21,16 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from logbook_agent.model.errors import StoreError
+from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.store.layout import PROSE_BYTES
 from logbook_agent.store.opening import (
     content,
-    held,
     mode_of,
     not_regular,
-    open_folder,
     opened,
-    outside,
     sync,
     take,
     text_of,
@@ -66,23 +63,27 @@ class Folder:
 
     def at(self, name: Name = "") -> Path:
         """The absolute path of a file; not checked."""
-        return self.path / name
+        return name if isinstance(name, Path) and name.is_absolute() else self.path / name
 
     def has(self, name: Name) -> bool:
         """Whether something has this name, be it a link that leads nowhere."""
-        return os.path.lexists(self.path / name)
+        return os.path.lexists(self.at(name))
 
-    def check(self, name: Name) -> Path:
+    def check(self, name: Name, *, is_folder: bool = False) -> Path:
         """The path of a file, whose folders are no links. The last step is the caller's: opened without following a
-        link, or replaced."""
-        path = self.path / name
+        link, or replaced. `is_folder`: that step is no link either."""
+        path = self.at(name)
         bounds = self.bounds or self.path
         top, text = os.fspath(bounds).rstrip("/"), os.fspath(path)
         steps = text[len(top) + 1 :].split("/")
         if not text.startswith(f"{top}/") or any(step in ("", ".", "..") or "\0" in step for step in steps):
-            raise outside(text, bounds)
+            raise StoreError(
+                f"{text!r} is not below {bounds}",
+                cause="a name in a logbook file points outside its folder",
+                hint="logbook doctor",
+            )
         place = top
-        for step in steps[:-1]:
+        for step in steps if is_folder else steps[:-1]:
             place = f"{place}/{step}"
             try:
                 mode = os.lstat(place).st_mode
@@ -108,7 +109,7 @@ class Folder:
 
     def text(self, name: Name, *, limit: int = PROSE_BYTES) -> str:
         """`read` as text in UTF-8, with `\\n` for every end of a line."""
-        return text_of(self.read(name, limit=limit), self.path / name)
+        return text_of(self.read(name, limit=limit), self.at(name))
 
     def open(self, name: Name) -> BinaryIO:
         """A regular file, open for reading, for what is too much to be held at once."""
@@ -138,8 +139,8 @@ class Folder:
 
     def _folder(self, name: Name) -> Path:
         """The path of a folder, which is no link; of this one too, unless it is the bounds."""
-        folder = self.path / name
-        return folder if folder == (self.bounds or self.path) else self.check(folder / "file").parent
+        folder = self.at(name)
+        return folder if folder == (self.bounds or self.path) else self.check(folder, is_folder=True)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -324,7 +325,13 @@ class Folder:
         descriptor = self.open_lock(path)
         try:
             if not take(descriptor, timeout_s):
-                raise held(path, descriptor)
+                holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
+                raise Locked(
+                    f"{path.parent.name} is locked by {holder}",
+                    holder=holder,
+                    cause="another logbook command has held the lock for too long; it may be stopped",
+                    hint="look at that process, end it if it hangs, and run the command again",
+                )
             # On a full disk the lock names nobody.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, 0)
@@ -349,12 +356,14 @@ class Folder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold a lock on this folder itself, where a lock file would belong to whoever made it first."""
-        with contextlib.ExitStack() as stack:
-            with writing(self.path):
-                descriptor = stack.enter_context(open_folder(self.path))
+        with writing(self.path):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
             if not take(descriptor, _LOCK_S):
                 raise StoreError(f"{self.path} is locked", cause="another process has held the lock for too long")
             yield
+        finally:
+            os.close(descriptor)
 
 
 def append_named(path: Path, text: str) -> None:

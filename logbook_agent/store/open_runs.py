@@ -10,6 +10,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import GOING, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
+from logbook_agent.store.spool import Seen
 from logbook_agent.store.workspace import Workspace
 
 
@@ -29,7 +30,7 @@ def _engine_said(book: Book, run: Run) -> str | None:
     """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
     that cannot be read."""
     with contextlib.suppress(StoreError):
-        seen = book.spool(run).seen()
+        seen = book.spool(run).get(Seen)
         return seen.said if seen is not None else None
     return None
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store.layout import PROSE_BYTES
 
 _KINDS = {
@@ -52,7 +52,11 @@ def content(path: Path, flags: int, limit: int) -> bytes:
     finally:
         os.close(descriptor)
     if size > limit:
-        raise too_large(path, limit)
+        raise StoreError(
+            f"{path} has more than {limit} bytes",
+            cause=f"a file of this kind holds at most {limit // 2**20} MiB; another program wrote it",
+            hint=f"look at it: ls -l {path}",
+        )
     return data
 
 
@@ -93,26 +97,6 @@ def take(descriptor: int, timeout_s: float = 0, *, kind: int = fcntl.LOCK_EX) ->
             return True
 
 
-@contextmanager
-def open_folder(path: Path) -> Iterator[int]:
-    """The descriptor of a folder, which is no link. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def held(path: Path, descriptor: int) -> Locked:
-    holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "an unknown process"
-    return Locked(
-        f"{path.parent.name} is locked by {holder}",
-        holder=holder,
-        cause="another logbook command has held the lock for too long; it may be stopped",
-        hint="look at that process, end it if it hangs, and run the command again",
-    )
-
-
 def sync(opened: Sequence[tuple[Path, int]]) -> None:
     """fsync them at the same time: the file system then writes its journal once for many."""
     if len(opened) == 1:
@@ -130,28 +114,12 @@ def sync(opened: Sequence[tuple[Path, int]]) -> None:
 # -- errors ---------------------------------------------------------------------------------------
 
 
-def outside(path: str, folder: Path) -> StoreError:
-    return StoreError(
-        f"{path!r} is not below {folder}",
-        cause="a name in a logbook file points outside its folder",
-        hint="logbook doctor",
-    )
-
-
 def not_regular(path: Path, mode: int) -> StoreError:
     kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
     cause = "a logbook holds only regular files and folders; anything else is neither read nor written"
     if stat.S_ISLNK(mode):
         cause = "links inside the logbook folder are not followed: they may point outside"
     return StoreError(f"{path} is {kind}", cause=cause, hint=f"look at it: ls -ld {path}")
-
-
-def too_large(path: Path, limit: int) -> StoreError:
-    return StoreError(
-        f"{path} has more than {limit} bytes",
-        cause=f"a file of this kind holds at most {limit // 2**20} MiB; another program wrote it",
-        hint=f"look at it: ls -l {path}",
-    )
 
 
 def unreadable(path: Path, error: OSError) -> StoreError:
@@ -177,15 +145,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    cause = "the disk is full or read-only, a limit is reached, or the folder belongs to somebody else"
-    hint = f"look at: df -h {path.parent} ; ls -ld {path.parent} ; ulimit -f"
-    if isinstance(error, NotADirectoryError):
-        file = next((above for above in path.parents if os.path.lexists(above) and not above.is_dir()), path.parent)
-        cause, hint = f"no folder can be made below {file}, which is something else", f"ls -ld {file}"
-    elif isinstance(error, FileNotFoundError):
-        cause, hint = "its folder was moved or removed", "type in its new place: logbook doctor"
-    return StoreError(f"cannot write {path}: {error.strerror or error}", cause=cause, hint=hint)
+        cause = "the disk is full or read-only, a limit is reached, or the folder belongs to somebody else"
+        hint = f"look at: df -h {path.parent} ; ls -ld {path.parent} ; ulimit -f"
+        if isinstance(error, NotADirectoryError):
+            file = next((above for above in path.parents if os.path.lexists(above) and not above.is_dir()), path.parent)
+            cause, hint = f"no folder can be made below {file}, which is something else", f"ls -ld {file}"
+        elif isinstance(error, FileNotFoundError):
+            cause, hint = "its folder was moved or removed", "type in its new place: logbook doctor"
+        raise StoreError(f"cannot write {path}: {error.strerror or error}", cause=cause, hint=hint) from error

@@ -1,4 +1,4 @@
-"""YAML, JSON and TOML as plain data, of any text that somebody may have put there.
+"""YAML, JSON and TOML as plain data, of any text that somebody may have put there; and YAML of plain data.
 
 What parsers pay for without a bound is bounded before they start: depth, which ends Python's and C's stack, and the
 number of values. YAML has no aliases, which may stand for any amount. Numbers are no longer than any that the tool
@@ -38,6 +38,8 @@ _IMPLICIT = {
     "int": (r"0|-?[1-9][0-9]*", [*"-0123456789"]),
     "float": (r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.inf|\.nan", [*"-+.0123456789"]),
 }
+# What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
+_BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
 _MOST_CHARS = 200_000
 _STEP = re.compile(r"\[(\d{1,9})\]|([^.\[\]]+)")
 
@@ -187,6 +189,44 @@ def _loader() -> Any:
     for kind, (pattern, first) in _IMPLICIT.items():
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(rf"(?:{pattern})\Z"), first)
     return Loader
+
+
+def dump_yaml(data: Any) -> str:
+    """YAML with block scalars for text of several lines, keys in their order."""
+    import yaml
+
+    text: str = yaml.dump(
+        data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
+    )
+    return text
+
+
+@cache
+def _dumper() -> Any:
+    import yaml
+
+    # The pure-Python emitter: the C one ignores block style for text with long lines or wide characters.
+    class Dumper(yaml.SafeDumper):
+        def analyze_scalar(self, text: str) -> Any:
+            """PyYAML quotes prose for its tabs, and for blanks at the end of a line; a block holds both."""
+            found = super().analyze_scalar(text)
+            if "\n" in text and not found.allow_block:
+                found.allow_block = super().analyze_scalar(_BLANKS.sub("", text) or "\n").allow_block
+            return found
+
+        def determine_block_hints(self, text: str) -> Any:
+            # Without the indentation, a tab at the start is an error to whoever reads it.
+            return super().determine_block_hints(f" {text}" if text[:1] == "\t" else text)
+
+    def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in text else None
+        # YAML 1.1 counts them as ends of lines, and reads any but "\n" as something else.
+        if not text.isascii() and any(end in text for end in "\x85\u2028\u2029"):
+            style = '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Dumper.add_representer(str, represent_text)
+    return Dumper
 
 
 def place_of(path: str | Path) -> str:

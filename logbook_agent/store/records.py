@@ -9,22 +9,21 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry
+from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, typed_id
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run_numbers import UID, run_number
+from logbook_agent.model.values import as_written
 from logbook_agent.store.cache import RACY_NS
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.names import renamed
-from logbook_agent.store.natural import entry_data
-from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
+from logbook_agent.store.parse import dump_yaml, line_of, parse_json, parse_yaml, place_of
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
@@ -35,8 +34,6 @@ FORMAT = 2
 Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
 _read: dict[Path, tuple[Stamp, Any]] = {}
-# What a block of YAML holds and PyYAML writes in quotes: blanks at the end of a line, and tabs.
-_BLANKS = re.compile(r"[ \t]+$|\t", re.MULTILINE)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ID = re.compile(rf"{PREFIX.pattern}-(?:\d{{3}}|[1-9]\d{{3,}})(?:\.{UID.pattern})?", re.ASCII)
@@ -96,7 +93,7 @@ def read_run(files: Folder, path: Path) -> Run:
 def entry_of(text: str, path: Path) -> Entry:
     data = parse_yaml(text, path)
     if isinstance(data, dict):
-        data = {**entry_data(data), "id": path.stem, "name": path.stem}
+        data = {**_entry_data(data), "id": path.stem, "name": path.stem}
     return _decode(Entry, data, path, text, check_entry)
 
 
@@ -167,44 +164,6 @@ def _checked(path: Path, data: bytes, limit: int) -> bytes:
     return data
 
 
-def dump_yaml(data: Any) -> str:
-    """YAML with block scalars for text of several lines, keys in their order."""
-    import yaml
-
-    text: str = yaml.dump(
-        data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
-    )
-    return text
-
-
-@cache
-def _dumper() -> Any:
-    import yaml
-
-    # The pure-Python emitter: the C one ignores block style for text with long lines or wide characters.
-    class Dumper(yaml.SafeDumper):
-        def analyze_scalar(self, text: str) -> Any:
-            """PyYAML quotes prose for its tabs, and for blanks at the end of a line; a block holds both."""
-            found = super().analyze_scalar(text)
-            if "\n" in text and not found.allow_block:
-                found.allow_block = super().analyze_scalar(_BLANKS.sub("", text) or "\n").allow_block
-            return found
-
-        def determine_block_hints(self, text: str) -> Any:
-            # Without the indentation, a tab at the start is an error to whoever reads it.
-            return super().determine_block_hints(f" {text}" if text[:1] == "\t" else text)
-
-    def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-        style = "|" if "\n" in text else None
-        # YAML 1.1 counts them as ends of lines, and reads any but "\n" as something else.
-        if not text.isascii() and any(end in text for end in "\x85\u2028\u2029"):
-            style = '"'
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-    Dumper.add_representer(str, represent_text)
-    return Dumper
-
-
 def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T], None]) -> T:
     """A value of the data of a file, whose names are sound. `text` is what the file holds."""
     check_format(data, path)
@@ -239,6 +198,46 @@ def check_format(data: Any, path: Path) -> None:
             cause="the number was changed by hand",
             hint=f"correct the number: format: {FORMAT}",
         )
+
+
+# -- an entry as people write it ---------------------------------------------------------------------
+
+_FIELD_KEYS = {"label", "text"}
+
+
+def _entry_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of an entry, whose `fields` may be a mapping of labels to texts."""
+    found = {**data, "opened": data.get("opened") or ""}  # `check_entry` says what to write
+    if "fields" in found:
+        found["fields"] = _fields(found["fields"])
+    for relation in RELATIONS:
+        if isinstance(target := found.get(relation), str):
+            found[relation] = typed_id(target)
+    found.pop("aliases", None)  # of earlier versions: no entry gets another ID any more
+    return found
+
+
+def _fields(value: object) -> list[object]:
+    fields: list[object] = []
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, Mapping):
+            fields.append(item)
+        elif _FIELD_KEYS & item.keys():
+            fields.append({key: _prose(text) if key == "text" else text for key, text in item.items()})
+        else:
+            fields += [{"label": label, "text": _prose(text)} for label, text in item.items()]
+    return fields
+
+
+def _prose(value: object) -> str:
+    """Markdown of a text, or of what YAML takes for something else: `- speed: 3x` is a list of a mapping."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_prose(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return "\n".join("- " + _prose(item).strip("\n").replace("\n", "\n  ") for item in value)
+    return as_written(value)
 
 
 # -- names that become part of a path --------------------------------------------------------------

@@ -137,6 +137,11 @@ class Seen:
     said: str | None = None
 
 
+_FILES: dict[type, str] = {
+    Began: BEGAN, End: FINAL, SeriesEnd: FINAL, Heartbeat: HEARTBEAT, Sent: SENT, Seen: SEEN,
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
     """One such folder. Whatever is written passes the redactor."""
@@ -166,26 +171,29 @@ class Spool:
 
     # -- what stands in it ---------------------------------------------------------------------------
 
-    def began(self) -> Began | None:
-        """The facts before the command started; None before they are known."""
-        return self._read(BEGAN, Began)
+    def get(self, kind: type[T]) -> T | None:
+        """What stands here of a kind: `Began`, the facts before the command started; `End`, or `SeriesEnd` of a series
+        of runs, whose folder has the same lock and log; `Heartbeat`; `Sent` and `Seen` of a run on another machine.
+        None where it is not there. Raises StoreError."""
+        path = self.folder / _FILES[kind]
+        text = self.read(path.name, limit=RUN_BYTES)
+        try:
+            return None if text is None else decode(kind, parse_json(text, path))
+        except CodecError as error:
+            raise RecordError(
+                f"{place_of(path)}: {error}",
+                cause="another version of logbook-agent or another program wrote it",
+                hint="logbook doctor",
+            ) from error
 
-    def end(self) -> End | None:
-        return self._read(FINAL, End)
-
-    def series_end(self) -> SeriesEnd | None:
-        """How a series of runs ended that goes on by itself; its folder has the same lock and log."""
-        return self._read(FINAL, SeriesEnd)
-
-    def heartbeat(self) -> Heartbeat | None:
-        return self._read(HEARTBEAT, Heartbeat)
-
-    def sent(self) -> Sent | None:
-        """Where the run was submitted to; None on the machine that it runs on, and before it was."""
-        return self._read(SENT, Sent)
-
-    def seen(self) -> Seen | None:
-        return self._read(SEEN, Seen)
+    def put(self, found: Began | End | SeriesEnd | Heartbeat | Sent | Seen) -> None:
+        """Write what is found, completely or not at all, in place of the last of its kind."""
+        name = _FILES[type(found)]
+        if isinstance(found, End):
+            found = clean_run(found, self.redactor())
+        elif not isinstance(found, Sent | SeriesEnd):
+            found = clean_record(found, self.redactor())
+        self.files.write(name, _json(found), durable=name in (BEGAN, FINAL, SENT))
 
     def has(self, name: str) -> bool:
         return self.files.has(name)
@@ -201,44 +209,6 @@ class Spool:
     def read(self, name: str, *, limit: int = PROSE_BYTES) -> str | None:
         """The text of a file; None when it is not there. Raises StoreError."""
         return self.files.text(name, limit=limit) if self.has(name) else None
-
-    def _read(self, name: str, kind: type[T]) -> T | None:
-        text = self.read(name, limit=RUN_BYTES)
-        if text is None:
-            return None
-        path = self.folder / name
-        try:
-            return decode(kind, parse_json(text, path))
-        except CodecError as error:
-            raise RecordError(
-                f"{place_of(path)}: {error}",
-                cause="another version of logbook-agent or another program wrote it",
-                hint="logbook doctor",
-            ) from error
-
-    # -- writing, by the worker ----------------------------------------------------------------------
-
-    def write_began(self, began: Began, *, durable: bool = True) -> None:
-        self._write(BEGAN, clean_record(began, self.redactor()), durable=durable)
-
-    def write_end(self, end: End) -> None:
-        """Write how the run ended, completely or not at all."""
-        self._write(FINAL, clean_run(end, self.redactor()), durable=True)
-
-    def write_series_end(self, end: SeriesEnd) -> None:
-        self._write(FINAL, end, durable=True)
-
-    def write_sent(self, sent: Sent) -> None:
-        write_sent_together([(self, sent)])
-
-    def write_seen(self, seen: Seen) -> None:
-        self._write(SEEN, clean_record(seen, self.redactor()), durable=False)
-
-    def write_heartbeat(self, beat: Heartbeat) -> None:
-        self._write(HEARTBEAT, clean_record(beat, self.redactor()), durable=False)
-
-    def _write(self, name: str, value: object, *, durable: bool) -> None:
-        self.files.write(name, _json(value), durable=durable)
 
     # -- who is responsible --------------------------------------------------------------------------
 
@@ -279,7 +249,7 @@ class Spool:
             return "lost"
         if self.has(SENT):
             with contextlib.suppress(StoreError):
-                seen = self.seen()
+                seen = self.get(Seen)
                 return "sent" if seen is None else _LEFT.get(seen.stage, "tool")
         # Asked before the end is looked for: it may come between the two.
         if self.is_held() or self._has_end():
@@ -298,7 +268,7 @@ class Spool:
     def _has_end(self) -> bool:
         """Whether there is an end that can be read."""
         with contextlib.suppress(StoreError):
-            return self.end() is not None
+            return self.get(End) is not None
         return False
 
 
@@ -317,7 +287,7 @@ def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
 
 
 def write_sent_together(items: Sequence[tuple[Spool, Sent]]) -> None:
-    """`write_sent` for many spools of one logbook."""
+    """`put` for many spools of one logbook, together."""
     if items:
         files = [(spool.folder / SENT, _json(sent)) for spool, sent in items]
         items[0][0].files.write_together(files)

@@ -4,7 +4,7 @@ but those to http(s) and to entries of the page, no style, no mark that turns th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -54,10 +54,8 @@ def _reader() -> MarkdownIt:
     reader.validateLink = is_web  # type: ignore[method-assign, assignment]
     reader.core.ruler.push("pictures", _show_pictures)
     reader.core.ruler.push("entries", _link_entries)
-    for rule in (_table_open, _table_close, _cell_open, _heading_open, _heading_close, _link_open):
-        name = rule.__name__.removeprefix("_")
-        for kind in ("th_open", "td_open") if name == "cell_open" else (name,):
-            reader.add_render_rule(kind, rule)
+    for kind, rule in _RULES.items():
+        reader.add_render_rule(kind, rule)
     return reader
 
 
@@ -118,21 +116,14 @@ def _text(content: str) -> Token:
 
 # -- how tokens are written ------------------------------------------------------------------------
 
-_Env = MutableMapping[str, Any]
 _NUMERIC = ' class="num"'
+# A wide table scrolls by itself; without a mouse, when it has the focus.
 _TABLE_OPEN = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
-def _table_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
-    # A wide table scrolls by itself; without a mouse, when it has the focus.
-    return _TABLE_OPEN
-
-
-def _table_close(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
-    return "</table></div>\n"
-
-
-def _cell_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+def _cell_open(
+    self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
     """Columns of numbers have a class: the policy of the page refuses styles in attributes."""
     token = tokens[at]
     numeric = "right" in str(token.attrs.get("style", ""))
@@ -140,16 +131,21 @@ def _cell_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: An
     return f"<{token.tag}{scope}{_NUMERIC if numeric else ''}>"
 
 
-def _heading_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
-    # The headings of a page are its own.
-    return '<p class="heading">'
-
-
-def _heading_close(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
-    return "</p>\n"
-
-
-def _link_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
+def _link_open(
+    self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
     if not str(tokens[at].attrs.get("href", "")).startswith("#"):
         tokens[at].attrSet("rel", "noopener noreferrer nofollow")
     return self.renderToken(tokens, at, options, env)
+
+
+_RULES: dict[str, Callable[..., str]] = {
+    "table_open": lambda *_: _TABLE_OPEN,
+    "table_close": lambda *_: "</table></div>\n",
+    # The headings of a page are its own.
+    "heading_open": lambda *_: '<p class="heading">',
+    "heading_close": lambda *_: "</p>\n",
+    "th_open": _cell_open,
+    "td_open": _cell_open,
+    "link_open": _link_open,
+}

@@ -13,7 +13,7 @@ def neutral_cell(text: str) -> str:
     """A text that no spreadsheet computes: with `'` in front where it begins like a formula and is no number, or where
     such a text would begin like that behind marks of its own."""
     bare = text.lstrip(_MARK)
-    return _MARK + text if bare.startswith(_FORMULA) and (bare != text or not _is_number(text)) else text
+    return _MARK + text if bare.startswith(_FORMULA) and (bare != text or not is_number(parse_scalar(text))) else text
 
 
 def csv_cell(value: Scalar) -> str:
@@ -25,7 +25,3 @@ def csv_cell(value: Scalar) -> str:
     if text and text == text.strip() and not any(character in text for character in ',"\r\n;\t'):
         return text
     return '"' + text.replace('"', '""') + '"'
-
-
-def _is_number(text: str) -> bool:
-    return is_number(parse_scalar(text))

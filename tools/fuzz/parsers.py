@@ -27,7 +27,7 @@ from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config
-from logbook_agent.store.parse import parse_json, parse_yaml
+from logbook_agent.store.parse import dump_yaml, parse_json, parse_yaml
 from logbook_agent.store.user_config import load_user_config
 from logbook_agent.text import marked as views
 from logbook_agent.text.redaction.plain import clean_run, redacted
@@ -85,7 +85,7 @@ class Readers:
         record = self._book.record(document.name)
         _holds_no_secret(summary_of(record, self._book.header))
         if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
-            written = records.dump_yaml(encode(record.entry))
+            written = dump_yaml(encode(record.entry))
             path = self._book.entry_path(record.entry.id)
             assert encode(records.entry_of(written, path)) == {
                 **parse_yaml(written, path),
@@ -110,7 +110,7 @@ class Readers:
         assert document.path
         header = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).outgoing().header
         if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
-            written = records.dump_yaml(encode(header))
+            written = dump_yaml(encode(header))
             _holds_no_secret(written)
             assert parse_yaml(written, self._top / document.path) == encode(header)
 

@@ -172,7 +172,7 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
 
 def varies(items: Sequence[Item], name: str) -> bool:
     """Whether the items differ on an axis, as far as they tell their values."""
-    return len({item.key(name) for item in items if item.says(name)}) > 1
+    return len(items) > 1 and len({item.key(name) for item in items if item.says(name)}) > 1
 
 
 def devices_text(devices: Sequence[Device]) -> str | None:

@@ -68,24 +68,12 @@ def _line_of(error: BaseException, name: str) -> int | None:
     return line
 
 
-def own_folder(folder: Path, within: Path | None) -> Path:
-    """The folder of templates with its links resolved. `within`: where it must lie. Raises StoreError."""
+def own_folder(folder: Path) -> Path:
+    """The folder of templates with its links resolved. Raises StoreError."""
     if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises for a folder that may not be looked into
         raise StoreError(
             f"no template folder at {folder}",
             cause="the setting `templates` names it",
             hint="create it, or remove the setting",
         )
-    real = Path(os.path.realpath(folder))
-    if within is not None and not real.is_relative_to(os.path.realpath(within)):
-        raise StoreError(
-            f"the template folder {folder} is outside {within}",
-            cause=f"the setting `templates` points to {real}; templates are read from the project's own files only",
-            hint="copy the folder into the project and name the copy, or remove the setting",
-        )
-    return real
-
-
-def has_file(folder: Path, name: str) -> bool:
-    """Whether the folder has something of this name, readable or not."""
-    return os.path.lexists(folder / name)
+    return Path(os.path.realpath(folder))

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.environment import SUFFIX, environment, has_file, own_folder, problem
+from logbook_agent.pages.templating.environment import SUFFIX, environment, own_folder, problem
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import builtin_folder
-from logbook_agent.store.repository import repository_of
 from logbook_agent.store.user_config import user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
@@ -51,22 +50,20 @@ INCLUDED = {
 
 class Templates:
     """Renders a template by name, and takes secrets out of the text by `redact`. `override` is the project's folder of
-    templates, if it has one, and `within` the folder that it must lie in. `limits`: what a document of the project's
-    own templates may take. `cache`: where the built-in ones are kept as they were compiled."""
+    templates, if it has one. `limits`: what a document of the project's own templates may take. `cache`: where the
+    built-in ones are kept as they were compiled."""
 
     def __init__(
         self,
         override: Path | None = None,
         *,
-        within: Path | None = None,
         limits: TemplateLimits | None = None,
         redact: Callable[[str], str] | None = None,
         cache: Path | None = None,
     ) -> None:
         self._cache = cache
         self.redact = redact or by_shape().text
-        self.override = override
-        self.folder = None if override is None else own_folder(override, within)
+        self.folder = None if override is None else own_folder(override)
         self._limits = limits
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
@@ -74,7 +71,7 @@ class Templates:
         return self.redact(self._rendered(name, values))
 
     def _rendered(self, name: str, values: Mapping[str, object]) -> str:
-        if self.folder is not None and any(has_file(self.folder, n) for n in (name, *INCLUDED.get(name, ()))):
+        if self.folder is not None and any(os.path.lexists(self.folder / n) for n in (name, *INCLUDED.get(name, ()))):
             return self._sandbox.render(name, values)
         try:
             return _builtin(builtin_folder("templates"), self._cache).get_template(name).render(values)
@@ -133,6 +130,4 @@ def templates_of(workspace: Workspace) -> Templates:
 
     if config.folder is None or not config.templates:
         return Templates(redact=redact, cache=cache)
-    place = repository_of(config.folder)
-    top = place.top if place is not None else config.folder
-    return Templates(config.folder / config.templates, within=top, redact=redact, cache=cache)
+    return Templates(config.folder / config.templates, redact=redact, cache=cache)

@@ -19,6 +19,7 @@ from logbook_agent.findings.progress import RunProgress, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
+from logbook_agent.model.worker_report import End
 from logbook_agent.report.live.live_curves import LastPoint, LiveCurves
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.launch.output_log import readable
@@ -228,7 +229,7 @@ def _ended(book: Book, run: Run) -> str | None:
     """How a run ended that is not in the record yet: its worker is done, and no command has collected it."""
     spool = book.spool(run)
     with contextlib.suppress(LogbookError, OSError):
-        end = spool.end() if spool.folder.is_dir() else None
+        end = spool.get(End) if spool.folder.is_dir() else None
         if end is not None:
             if end.exit.signal is not None:
                 return f"ended by {end.exit.signal}"

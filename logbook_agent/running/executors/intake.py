@@ -16,7 +16,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
-from logbook_agent.model.worker_report import End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Stage
 from logbook_agent.running.executors.table import executor_of
@@ -25,7 +25,7 @@ from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
-from logbook_agent.store.spool import ERRORS, FINAL, SENT, Spool, keep_files
+from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
 
@@ -123,7 +123,7 @@ def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None
         return []
     executor.collect(spool)
     if stage == "lost" and spool.has(FINAL):
-        spool.end()  # it cannot be read: not lost until somebody says so
+        spool.get(End)  # it cannot be read: not lost until somebody says so
     return [_Arrived(spool=spool, run=run, stage=stage, changed=_changed(book, spool, run) if stage == "ended" else ())]
 
 
@@ -151,11 +151,11 @@ def _ended(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
     """The record of a run with its end; nothing is made up where nobody saw that. None, where it has one already."""
     # Another command may have ended it since it was asked about.
     spool, stage, run = one.spool, one.stage, book.reread(one.run)
-    end = spool.end() if stage == "ended" else None
+    end = spool.get(End) if stage == "ended" else None
     if run.exit is not None:
         _keep_late(workspace, book, spool, run, end)
         return []
-    began, sent = spool.began(), spool.sent()
+    began, sent = spool.get(Began), spool.get(Sent)
     run = with_facts(run, began) if began is not None else run
     run = dataclasses.replace(run, job=sent.job if sent is not None else None)
     keep_files(book, spool, is_whole=end is not None)
@@ -178,7 +178,7 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
     """The last line that the worker itself complained in, else what its engine said of it, without secrets."""
     try:
         lines = (spool.read(ERRORS) or "").strip().splitlines()
-        seen = spool.seen()
+        seen = spool.get(Seen)
     except StoreError:
         return ""
     said = lines[-1] if lines else (seen.said if seen is not None else None) or ""
@@ -199,7 +199,7 @@ def finish(workspace: Workspace, book: Book, run: Run, why: str) -> Run | None:
 def _changed(book: Book, spool: Spool, run: Run) -> tuple[str, ...]:
     """Problems of a log and of kept files that are not what the worker wrote, in the spool or where they were moved to
     already."""
-    end = spool.end()
+    end = spool.get(End)
     if end is None:
         return ()
     folders = (spool.folder, book.run_folder(run.entry, run.run))

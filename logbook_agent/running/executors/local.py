@@ -21,7 +21,7 @@ from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import MARK
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Seen, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
@@ -122,7 +122,7 @@ def hello(environ: Mapping[str, str]) -> MachineFacts:
 
 def _heartbeat(spool: Spool) -> Heartbeat | None:
     with contextlib.suppress(StoreError):
-        return spool.heartbeat()
+        return spool.get(Heartbeat)
     return None
 
 
@@ -142,7 +142,7 @@ def stage_of(spool: Spool) -> Stage:
 def said_by(spool: Spool) -> str | None:
     """What a run on this machine waits for before it begins."""
     with contextlib.suppress(StoreError):
-        seen = spool.seen() if spool.waits() else None
+        seen = spool.get(Seen) if spool.waits() else None
         return seen.said if seen is not None else None
     return None
 

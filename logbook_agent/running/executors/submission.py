@@ -106,7 +106,7 @@ class Attempts:
             return
         self._told = why
         for item in self._items:
-            item.spool.write_seen(Seen(stage="sent", said=why))
+            item.spool.put(Seen(stage="sent", said=why))
         if display is not None:
             first, more = self.runs[0], f" and {len(self.runs) - 1} more" if len(self.runs) > 1 else ""
             what = f"{first.entry} run {first.run}{more}"

@@ -140,7 +140,7 @@ def write_end(
     deadline = time.monotonic() + patience_s
     while True:
         try:
-            spool.write_end(end)
+            spool.put(end)
         except StoreError:
             if time.monotonic() >= deadline or not spool.folder.is_dir():
                 raise
@@ -173,13 +173,13 @@ class SpoolWatch:
         if text != self._waits_for:
             self._waits_for = text
             with contextlib.suppress(StoreError):
-                self._spool.write_seen(Seen(stage="sent", said=text))
+                self._spool.put(Seen(stage="sent", said=text))
 
     def began(self, facts: Began) -> None:
-        self._spool.write_began(facts)
+        self._spool.put(facts)
         if self._waits_for is not None:
             with contextlib.suppress(StoreError):
-                self._spool.write_seen(Seen(stage="running"))
+                self._spool.put(Seen(stage="running"))
 
     def started(self, group: int) -> None:
         self._name_group(group)
@@ -202,7 +202,7 @@ class SpoolWatch:
         self._beaten = now
         # On a full disk the next one may succeed.
         with contextlib.suppress(StoreError):
-            self._spool.write_heartbeat(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
+            self._spool.put(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
 
 
 # -- waiting for devices -----------------------------------------------------------------------------

@@ -31,6 +31,8 @@ _VALUES = ("value", "values", "text", "default", "base", "sides")
 _CASES = frozenset({"config", "labels", "part", "question"})
 _DIGEST_DIGITS = 4
 _SHOWN = re.compile(r"\[redacted:(?P<kind>[a-z0-9-]+)\]|\$(?P<name>[A-Za-z_]\w*)", re.ASCII)
+# Of texts without a secret so many short ones are remembered.
+_SMALL, _MOST_HARMLESS = 256, 2**15
 # What files are called and found by.
 _NEEDED = ("id", "name", "entry", "topic", "prefix", "opened")
 # The digests by which codes, plans and files are told apart: the tool made them, and they stay whatever a rule takes
@@ -55,6 +57,9 @@ class _Cleaner:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
+        self._harmless = redactor.harmless
+        if len(self._harmless) > _MOST_HARMLESS:
+            self._harmless.clear()
         self.learned: list[Secret] = []
 
     def clean(self, plain: Any, name: str = "", *, is_case: bool = False) -> Any:
@@ -87,25 +92,34 @@ class _Cleaner:
         """A list. Words and numbers are an argument vector, unless they stand under the name of a secret."""
         are_words = bool(plain) and all(isinstance(word, str) or is_number(word) for word in plain)
         if are_words and any(isinstance(word, str) for word in plain) and self._redactor.kind_of(name) is None:
-            words = [str(word) for word in plain]
-            shown = self._redactor.argv(words)
-            if list(shown) != words:
+            words = tuple(map(str, plain))
+            shown = words if words in self._harmless else self._redactor.argv(words)
+            if shown != words:
                 self._learn(self._redactor.secrets_in_argv(words))
                 safe = [_distinct(b, a) if is_case else b for a, b in zip(words, shown, strict=True)]
                 return [a if str(a) == b else b for a, b in zip(plain, safe, strict=True)]
+            self._harmless.add(words)
         return [self.clean(value, name, is_case=is_case) for value in plain]
 
     def _mapping(self, plain: dict[Any, Any], name: str, *, is_case: bool) -> dict[Any, Any]:
         done = {}
         own = next((plain[key] for key in _NAMES if isinstance(plain.get(key), str)), "")
         for key, value in plain.items():
+            is_small = len(value) <= _SMALL if isinstance(value, str) else not isinstance(value, dict | list | tuple)
+            fact = (name, own, key, type(value), value) if is_small else None
+            if fact in self._harmless:
+                done[key] = value
+                continue
             below = own if key in _VALUES and self._is_named(own, value) else self._below(name, key)
             if key in _DIGESTS and not is_case and isinstance(value, str) and (m := _DIGEST.match(value)) is not None:
                 done[key] = m[0] + self.clean(value[m.end() :], below)
                 continue
             case = is_case or key in _CASES
             own_key, safe = self._pair(key, value)
-            done[self.clean(own_key)] = self.clean(safe, below, is_case=case)
+            shown, safe = self.clean(own_key), self.clean(safe, below, is_case=case)
+            done[shown] = safe
+            if fact == (name, own, shown, type(safe), safe):
+                self._harmless.add(fact)
         return done
 
     def _pair(self, key: Any, value: Any) -> tuple[Any, Any]:

@@ -67,7 +67,7 @@ class Redactor:
     def _rules(self) -> tuple[tuple[str, Finder], ...]:
         """The patterns with the keywords that they need; those without a keyword are tried on every line."""
         found = ((rule, finders.pattern(rule)) for rule in (*RULES, *self.extra_rules))
-        return tuple((keyword, find) for rule, find in found for keyword in rule.keywords or ("",))
+        return tuple((keyword.lower(), find) for rule, find in found for keyword in rule.keywords or ("",))
 
     @functools.cached_property
     def _open(self) -> tuple[Finder, ...]:
@@ -130,6 +130,11 @@ class Redactor:
         """Records repeat most of their short texts: names, hosts, words of commands."""
         return functools.lru_cache(maxsize=2**15)(self._whole)
 
+    @functools.cached_property
+    def harmless(self) -> set[object]:
+        """What `redacted` has found nothing in: records repeat most of their keys and values, too."""
+        return set()
+
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
         done = self._settled(text)
@@ -179,8 +184,11 @@ class Redactor:
                 found.append(secret)
         # Together, since a shell may have split what shows the secret: `wandb login X`, a key block.
         joined = PART.join(words)
-        found = [secret for secret in (*found, *self.found(joined)) if is_looked_for(secret.value)]
-        return tuple(self.text(joined).split(PART)), tuple({secret.value: secret for secret in found}.values())
+        safe = self.text(joined)
+        if safe != joined:
+            found += self.found(joined)
+        known = {secret.value: secret for secret in found if is_looked_for(secret.value)}
+        return tuple(safe.split(PART)), tuple(known.values())
 
     def found(self, text: str) -> list[Secret]:
         """The secrets that a text without it would hide."""

@@ -59,7 +59,7 @@ class InMemory:
 
     def summaries(self, summarise: Callable[[Record], Any]) -> Summaries:
         found = [summarise(record) for _, record in sorted(self.records.items())]
-        return Summaries(header=self.header, entries=tuple(found), damaged=())
+        return Summaries(entries=tuple(found), damaged=())
 
     # -- what stands there -----------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.spool import Sent, Spool
+from logbook_agent.store.spool import Seen, Sent, Spool
 from tests.contract.running.executors.conftest import is_gone, wait_for
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
     spools = [Spool(files=Folder(tmp_path / f"open/A-000.0{n}", tmp_path)) for n in (1, 2)]
     for spool in spools:
         spool.files.make()
-        spool.write_sent(Sent(folder=_FOLDER))
+        spool.put(Sent(folder=_FOLDER))
     for head in _heads():
         remote = Remote(shell=Login(), places=Places(), environ=environ, secrets={})
         for far in (remote, Slurm(shell=Login(), settings=SlurmSettings(), environ=environ)):
@@ -109,13 +109,13 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     spool = Spool(files=Folder(tmp_path / "open/A-000.01", tmp_path))
     spool.files.make()
-    spool.write_sent(Sent(folder=_FOLDER))
+    spool.put(Sent(folder=_FOLDER))
     secret = "hf_" + "Zk4" * 12
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
         login = Login(out=f"12|a|PENDING|{reason}|\n".encode())
         far = Slurm(shell=login, settings=SlurmSettings(), environ=environ)
         _answers(far, {"runs": {_FOLDER: {"stage": "sent"}}}).follow(spool)
-        seen = spool.seen()
+        seen = spool.get(Seen)
         assert seen is not None
         assert seen.said is not None
         assert seen.said.startswith(f"job 12 is PENDING ({reason[:1]}")

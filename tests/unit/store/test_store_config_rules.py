@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from logbook_agent.model.errors import SettingError
-from logbook_agent.store.config_rules import secret_rules
+from logbook_agent.model.errors import UsageError
+from logbook_agent.store.config import config_of
 from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.shapes import Rule
 
 ACME = {"id": "acme-token", "regex": r"\bacme_([a-z0-9]{12,})", "keywords": ["ACME_"]}
+
+
+def secret_rules(rules: list[dict[str, object]]) -> tuple[Rule, ...]:
+    return config_of({"secret_rules": rules}, Path("logbook.toml")).secret_rules
 
 
 def test_a_rule_hides_its_group() -> None:
@@ -20,7 +27,7 @@ def test_a_rule_hides_its_group() -> None:
 
 @pytest.mark.parametrize("regex", [r"(?:z+)+q", r"(z|zz)*q", "(a{2}){3,}b", "a{3000}b"])
 def test_a_rule_that_may_take_for_ever_is_refused(regex: str) -> None:
-    with pytest.raises(SettingError, match="repeats"):
+    with pytest.raises(UsageError, match="repeats"):
         secret_rules([{"id": "slow", "regex": regex}])
 
 

@@ -10,8 +10,8 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.store import records
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.parse import parse_yaml
-from logbook_agent.store.records import check_format, dump_yaml, run_of, write_entry
+from logbook_agent.store.parse import dump_yaml, parse_yaml
+from logbook_agent.store.records import check_format, run_of, write_entry
 from tests.stored import at
 
 

@@ -24,7 +24,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def rendered(own: Path) -> str:
-    return Templates(own, within=own.parent).render(NAME, {})
+    return Templates(own).render(NAME, {})
 
 
 def refused(own: Path) -> str:

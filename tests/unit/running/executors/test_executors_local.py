@@ -19,15 +19,15 @@ def test_an_end_is_written_when_the_disk_has_room_again(tmp_path: Path, monkeypa
     spool.files.make()
     end = End(ended="2026-02-10T10:43:00+00:00", duration_s=1.0, exit=Exit(code=0))
     refused = [StoreError("no space left")] * 3
-    write = Spool.write_end
+    write = Spool.put
 
     def full(self: Spool, end: End) -> None:
         if refused:
             raise refused.pop()
         write(self, end)
 
-    monkeypatch.setattr(Spool, "write_end", full)
+    monkeypatch.setattr(Spool, "put", full)
     slept: list[float] = []
     write_end(spool, end, sleep=slept.append)
-    assert spool.end() == end
+    assert spool.get(End) == end
     assert len(slept) == 3
