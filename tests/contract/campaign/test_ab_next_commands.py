@@ -88,6 +88,16 @@ def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, fol
     assert "MOE-000" not in ready("next").out
 
 
+def test_what_was_asked_again_and_discarded_is_no_open_answer(ready: Cli, git: Git, folder: Path) -> None:
+    added(ready(*ASK, "--json", *COMMAND), 1)
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster")
+    assert added(ready(*ASK, "--json", *COMMAND), 1)["id"] == "MOE-001"
+    assert [one["id"] for one in ready("status", "--json").data["answers"]] == ["MOE-001", "MOE-000"]
+    assert ready("discard", "MOE-001", "--why", "no gain").code == 0
+    assert ready("status", "--json").data["answers"] == []
+
+
 def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Path) -> None:
     git("branch", "-M", "main")
     git("checkout", "-q", "-b", "idea")
