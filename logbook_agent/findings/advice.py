@@ -88,7 +88,9 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     last = max((ended for _, ended in answer.times), default="")
     is_apart = bool(last) and (now - datetime.fromisoformat(last)).total_seconds() > APART_S
     is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart
-    return ab_again(answer.entry, stated, BLOCK_PAIRS) if is_due else ""
+    # As many as the first sitting took.
+    pairs = max((f.judged for f in answer.goals), default=BLOCK_PAIRS)
+    return ab_again(answer.entry, stated, pairs) if is_due else ""
 
 
 def measure(record: Record, *, times: int = 1) -> str:
