@@ -128,7 +128,8 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
-        what = _A_SETUP.format(entry_id) if side == SETUP else _A_COMMIT
+        discard = command_line(["logbook", "discard", entry_id, "--why", f"{side} fails"])
+        what = _A_SETUP.format(entry_id) if side == SETUP else f"{_A_COMMIT}: `{discard}`"
         return Continuation(command=output, lacks="commit", first=what)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
     # Pairs that were made, and failed a gate, would be judged with those of the same entry.
