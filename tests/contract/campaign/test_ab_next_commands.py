@@ -90,6 +90,17 @@ def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, fol
     assert "MOE-000" not in ready("next").out
 
 
+def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Path) -> None:
+    """It has spent its 5% by 100 pairs; hundreds would be needed here."""
+    noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
+    (folder / "bench.sh").write_text(noisy)
+    assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
+    assert "larger minimum effect" in ready("status").out
+    assert "--max-pairs" not in ready("next").out + ready("status").out
+    more = ready("ab", "--id", "MOE-000", "--max-pairs", "200", "--json").data
+    assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
+
+
 def test_what_was_asked_again_and_discarded_is_no_open_answer(ready: Cli, git: Git, folder: Path) -> None:
     added(ready(*ASK, "--json", *COMMAND), 1)
     (folder / "lib.sh").write_text("speed=110\n")
