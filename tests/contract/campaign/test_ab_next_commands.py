@@ -97,6 +97,7 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
     assert "larger minimum effect" in ready("status").out
     assert "--max-pairs" not in ready("next").out + ready("status").out
+    assert "comparison is open: MOE-000" in ready("close", "--conclusion", "Nothing", "--dry-run").err
     more = ready("ab", "--id", "MOE-000", "--max-pairs", "200", "--json").data
     assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
 
