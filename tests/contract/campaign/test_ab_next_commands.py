@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,14 @@ def test_a_plan_keeps_the_number_of_its_pairs(ready: Cli) -> None:
     command = step(ready)["command"]
     assert command in ready("status").out
     added(type_in(ready, command, "--json"), 2)
+
+
+def test_a_plan_needs_a_commit_to_return_to(started: Cli, folder: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (folder / "bench.sh").write_text(BENCH)
+    refused = started(*ASK, "--plan", "--json", *COMMAND)
+    assert (refused.code, "commit" in refused.error["hint"]) == (2, True)
+    assert started("list", "--json").data == []
 
 
 def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, folder: Path) -> None:
