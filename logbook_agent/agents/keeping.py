@@ -16,7 +16,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import closes
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import DECISION, VOID, Entry
+from logbook_agent.model.entry import DECISION, NEXT_ACTION, VOID, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
@@ -87,7 +87,7 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             else f"logbook show {earlier['id']}",
         )
     if earlier is not None and completes and earlier["commit"] != commit:
-        return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request.why))
+        return book, Decided(entry=_completed(workspace, book, earlier["id"], commit, request))
     actions = [s for s in found.thread.next_actions if s["id"] == record.id and closes(s, workspace.stamp())]
     verb = "Keep" if request.kept else "Discard"
     prose = with_relations(book, Prose(decides=record.id, supersedes=earlier["id"] if earlier is not None else None))
@@ -97,7 +97,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
         title=cut_line(f"{verb} {record.id}: {one_line(record.entry.title)}", _TITLE_CHARS),
         kind="decision",
     )
-    fields = edited_fields((), [(DECISION, request.why or "")], append=False)
+    left = _to_commit(record.id) if lacks else ""
+    fields = edited_fields((), [(DECISION, request.why or ""), (NEXT_ACTION, left)], append=False)
     with changing(workspace, book):
         made = create_entry(
             workspace, book, dataclasses.replace(draft, fields=fields, kept=request.kept, commit=commit)
@@ -159,11 +160,19 @@ def _earlier(found: Findings, about: str) -> Summary | None:
     return next((s for s in reversed(decisions) if thread.standing[s["id"]].counts), None)
 
 
-def _completed(workspace: Workspace, book: Book, decision: str, commit: str | None, why: str | None) -> Entry:
+def _to_commit(about: str) -> str:
+    """The next action of a decision to keep changes that are not committed."""
+    return f"Commit the changes of {about}, then type `logbook keep {about}`"
+
+
+def _completed(workspace: Workspace, book: Book, decision: str, commit: str | None, request: DecisionRequest) -> Entry:
     """A decision to keep changes that were not committed, with the commit that holds them by now."""
     with changing(workspace, book), book.lock():
         entry = book.entry(decision)
-        fields = edited_fields(entry.fields, [(DECISION, why)] if why else [], append=False)
+        edits = [(DECISION, request.why)] if request.why else []
+        if entry.text(NEXT_ACTION) == _to_commit(entry.decides or ""):
+            edits.append((NEXT_ACTION, ""))
+        fields = edited_fields(entry.fields, edits, append=False)
         return book.write_entry(dataclasses.replace(entry, commit=commit, fields=fields))
 
 

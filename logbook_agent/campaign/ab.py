@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from logbook_agent.campaign.ab_question import asked_entry
 from logbook_agent.campaign.ab_request import AbRequest, Sides, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
+from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
 from logbook_agent.campaign.planned_claim import check_free, claimed_entry
 from logbook_agent.campaign.series import begun
-from logbook_agent.findings.advice import ab_afresh, ab_more
+from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import SETUP
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.order import Display, RunPlan
@@ -36,14 +38,19 @@ class AbPlan:
         return {
             "id": self.entry.id,
             "title": self.entry.title,
-            "run": ab_more(self.entry.id),
+            "run": self.command,
             "share": self.share,
             "view": str(self.book.view_path),
         }
 
     def text(self) -> str:
-        text = f"{self.entry.id} is planned; to run it: {ab_more(self.entry.id)}"
+        text = f"{self.entry.id} is planned; to run it: {self.command}"
         return f"{text}\nanother worktree has it once it merged the commit that holds it: {self.share}"
+
+    @property
+    def command(self) -> str:
+        """What to type to make its pairs."""
+        return ab_again(self.entry.id, stated_in(self.entry))
 
     @property
     def share(self) -> str:
@@ -57,6 +64,12 @@ def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPla
     does not fit."""
     book, request = _typed(workspace, request)
     with sides_of(workspace, book, request, display, None) as sides:
+        if any(facts.code.branch and facts.code.commit is None for facts in sides.code.values()):
+            raise UsageError(
+                "a plan needs a first commit",
+                cause="this repository has none yet, so nobody could return to the code of the plan",
+                hint="git add -A && git commit, and type this again",
+            )
         entry = asked_entry(workspace, book, request, sides, display)
     refresh(workspace, book)
     return AbPlan(book=book, entry=entry)

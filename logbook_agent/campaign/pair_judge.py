@@ -14,7 +14,7 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison
+from logbook_agent.model.comparison import BLOCK_PAIRS, MOST_PAIRS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.gates import fails
@@ -91,8 +91,13 @@ class PairJudge:
         """Why to stop after a block: no further pair settles anything. A comparison that was settled before, and is
         asked again, is replicated first."""
         made, request = self.pairs - self.before, self._request
-        if self.is_fixed or self.pairs % BLOCK_PAIRS or any(f.lacks_pairs for f in answer.goals):
+        if self.is_fixed or self.pairs % BLOCK_PAIRS:
             return None
+        if any(f.lacks_pairs for f in answer.goals):
+            if self.pairs < MOST_PAIRS:
+                return None
+            needs = next(words.to_settle(answer, f) for f in answer.goals if f.lacks_pairs)
+            return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open after {self.pairs} pairs: it needs {needs}")
         # Settled by pairs that were made now, not by those before.
         is_new = any(f.judged > f.pairs - made for f in answer.goals)
         resumed = request.run.entry_id is not None and request.max_pairs is None

@@ -137,7 +137,7 @@ def _tagged(space: Workspace, name: str) -> str:
         raise UsageError(
             f"git knows no {name}",
             cause="a criterion compares commits, branches or tags that are there",
-            hint="name the branch that will hold the code, or tag it first: git tag NAME",
+            hint=f"make it first: git branch {shlex.quote(code)}",
         )
     return (tag or b"").decode().strip()
 

@@ -88,7 +88,9 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     last = max((ended for _, ended in answer.times), default="")
     is_apart = bool(last) and (now - datetime.fromisoformat(last)).total_seconds() > APART_S
     is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart
-    return ab_again(answer.entry, stated, BLOCK_PAIRS) if is_due else ""
+    # As many as the first sitting took.
+    pairs = max((f.judged for f in answer.goals), default=BLOCK_PAIRS)
+    return ab_again(answer.entry, stated, pairs) if is_due else ""
 
 
 def measure(record: Record, *, times: int = 1) -> str:
@@ -126,7 +128,8 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
-        what = _A_SETUP.format(entry_id) if side == SETUP else _A_COMMIT
+        discard = command_line(["logbook", "discard", entry_id, "--why", f"{side} fails"])
+        what = _A_SETUP.format(entry_id) if side == SETUP else f"{_A_COMMIT}: `{discard}`"
         return Continuation(command=output, lacks="commit", first=what)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
     # Pairs that were made, and failed a gate, would be judged with those of the same entry.

@@ -16,6 +16,7 @@ from logbook_agent.findings.cases import Case, counting, without_mended
 from logbook_agent.findings.cases import cases as cases_of
 from logbook_agent.findings.identity import unexplained, words_of
 from logbook_agent.model.entry import VOID
+from logbook_agent.model.gates import REPORTED, WITHHELD
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
@@ -132,12 +133,16 @@ def _counted(record: Record) -> list[Run]:
 
 
 def row_counts(record: Record) -> tuple[int, int]:
-    """How many rows count, and how many of them failed. A row of a run of a sweep's plan that ended badly has,
-    whatever it says."""
+    """How many rows there are, and how many of them failed. A row of a run of a sweep's plan that ended badly has,
+    whatever it says; one that is withheld, or only reported, has not."""
     runs = _counted(record)
     bad = {run.run for run in plan_runs(runs) if ended_badly(run)} if record.entry.recipe is not None else set()
-    failed = [row.failed is not None or run.run in bad for run in runs for row in run.rows]
+    failed = [_is_failed(row) or run.run in bad for run in runs for row in run.rows]
     return len(failed), sum(failed)
+
+
+def _is_failed(row: Row) -> bool:
+    return row.failed is not None and row.failed.reason not in (WITHHELD, REPORTED)
 
 
 _SHOWN = 5

@@ -155,7 +155,9 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     """What the comparisons of a thread settled and left open, with the commands that would settle the rest. Of those
     that somebody took back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
-    open_ones = unsettled(left)
+    # Of a question that was discarded when it was asked again, what an earlier entry left open is over, too.
+    discarded = {entry for a in answers if thread.standing[a.entry].discarded_by is not None for entry in a.earlier}
+    open_ones = unsettled([a for a in left if a.entry not in discarded])
     found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     codes = {_codes(a) for a in answers}

@@ -18,6 +18,8 @@ BUDGET_PAIRS = 20
 BLOCK_PAIRS = 10
 # So many pairs can settle a comparison whose number of pairs is fixed.
 FEWEST_PAIRS = 8
+# By so many the rule has spent its 5%: more hardly settle anything.
+MOST_PAIRS = 100
 # Runs that lie further apart in time belong to two sittings.
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.

@@ -134,7 +134,7 @@ class Readers:
         assert all(error.message for error in contents.damaged)
         book.open_runs()
         book.reservations.voids(book.entry_ids())
-        book.summaries(lambda record: summary_of(record, contents.header))
+        book.summaries(lambda record: summary_of(record, book.header))
 
     def _results(self, document: Document) -> None:
         assert isinstance(document.content, bytes)

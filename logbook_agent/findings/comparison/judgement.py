@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Lacks, Outcome, RunPair, Side
 from logbook_agent.findings.comparison.rule import Judged, Pair, estimate_of, judge, step_of
-from logbook_agent.model.comparison import APART_S, BLOCK_PAIRS, Question
+from logbook_agent.model.comparison import APART_S, BLOCK_PAIRS, MOST_PAIRS, Question
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction, is_timed
@@ -32,8 +32,8 @@ _LARGEST_LOG = 700.0
 Owns: TypeAlias = Mapping[tuple[str, str, str], EntrySeries]
 # Changes of one timing are alike to this part, and to this difference of logs: each metric is rounded for itself.
 _ALIKE, _ROUNDING = 0.01, 1e-5
-# More pairs are not practical; with fewer than these none are forecast, and what is lies within a factor of two or so.
-_MOST_PAIRS, _FORECAST_PAIRS, _ORDERS = 1_000, 20, (10, 20, 50, 100, 200, 500, 1_000)
+# With fewer pairs none are forecast, and what is lies within a factor of two or so.
+_FORECAST_PAIRS, _ORDERS = 20, (10, 20, 50, MOST_PAIRS)
 
 
 def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks: bool) -> tuple[Finding, ...]:
@@ -229,9 +229,9 @@ def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
     done = len(_finished(p))
     if judged.pairs < _FORECAST_PAIRS:
         return Lacks("pairs", BLOCK_PAIRS - (len(p.pairs) - done) % BLOCK_PAIRS)
-    if judged.needed > _MOST_PAIRS:
+    if judged.needed > MOST_PAIRS:
         return Lacks("pairs")
-    return Lacks("pairs", next((n for n in _ORDERS if n >= judged.needed - done), _MOST_PAIRS))
+    return Lacks("pairs", next(n for n in _ORDERS if n >= judged.needed - done))
 
 
 # So many runs that measure the same number are no accident.

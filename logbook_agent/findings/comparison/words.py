@@ -203,8 +203,6 @@ def _side(side: Side) -> dict[str, object]:
 # To so many characters longer names are cut, values that a side reports, and the name of an axis.
 _NAME_CHARS, _VALUE_CHARS, _AXIS_CHARS = 80, 16, 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
-# Up to so many pairs are tens.
-_TENS = 100
 # A change of so many times is said as a factor, too.
 _BIG = 3.0
 _ENV = "env:"
@@ -376,7 +374,7 @@ def more_pairs(finding: Finding) -> str:
     pairs = int(finding.lacks.pairs)
     if pairs <= BLOCK_PAIRS:
         return f"at least {counted(pairs, 'more pair')}"
-    return f"{'tens' if pairs <= _TENS else 'hundreds'} of pairs more"
+    return "tens of pairs more"
 
 
 def interval(finding: Finding) -> str:

@@ -94,6 +94,8 @@ def test_open_pairs_come_before_prose_and_a_second_sitting_last(
     assert thread("keep", "MOE-001").code == 0
     assert [(one["kind"], one["id"]) for one in steps(thread)] == [
         ("comparison", "MOE-002"),
+        # Its changes are to be committed.
+        ("next action", "MOE-003"),
         ("replication", "MOE-001"),
     ]
     assert thread("discard", "MOE-001", "--why", "too complex").code == 0

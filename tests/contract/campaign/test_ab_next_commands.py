@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,14 @@ def test_a_plan_keeps_the_number_of_its_pairs(ready: Cli) -> None:
     added(type_in(ready, command, "--json"), 2)
 
 
+def test_a_plan_needs_a_commit_to_return_to(started: Cli, folder: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (folder / "bench.sh").write_text(BENCH)
+    refused = started(*ASK, "--plan", "--json", *COMMAND)
+    assert (refused.code, "commit" in refused.error["hint"]) == (2, True)
+    assert started("list", "--json").data == []
+
+
 def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, folder: Path) -> None:
     (folder / "bench.sh").write_text("echo boom >&2; exit 3\n")
     commit(git, "Broken")
@@ -84,8 +94,31 @@ def test_a_commit_that_fails_is_looked_at_or_discarded(ready: Cli, git: Git, fol
     shown = step(ready)
     assert "a commit fails again: compare another one, or discard the entry" in shown["why"]
     assert "boom" in type_in(ready, shown["command"]).out
-    assert ready("discard", "MOE-000", "--why", "broken").code == 0
+    [discard] = re.findall("or discard the entry: `(.*?)`", shown["why"])
+    assert type_in(ready, discard).code == 0
     assert "MOE-000" not in ready("next").out
+
+
+def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Path) -> None:
+    """It has spent its 5% by 100 pairs; hundreds would be needed here."""
+    noisy = 'n=$((1000 + LOGBOOK_RUN * 37 % 11 * 6)); [ "$2" = base ] || n=$((n + 8)); echo "RESULT tflops=$n"\n'
+    (folder / "bench.sh").write_text(noisy)
+    assert ready(*ASK[:-1], "20", "--seed", "2", *COMMAND).code == 0
+    assert "larger minimum effect" in ready("status").out
+    assert "--max-pairs" not in ready("next").out + ready("status").out
+    assert "comparison is open: MOE-000" in ready("close", "--conclusion", "Nothing", "--dry-run").err
+    more = ready("ab", "--id", "MOE-000", "--max-pairs", "200", "--json").data
+    assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
+
+
+def test_what_was_asked_again_and_discarded_is_no_open_answer(ready: Cli, git: Git, folder: Path) -> None:
+    added(ready(*ASK, "--json", *COMMAND), 1)
+    (folder / "lib.sh").write_text("speed=110\n")
+    commit(git, "Faster")
+    assert added(ready(*ASK, "--json", *COMMAND), 1)["id"] == "MOE-001"
+    assert [one["id"] for one in ready("status", "--json").data["answers"]] == ["MOE-001", "MOE-000"]
+    assert ready("discard", "MOE-001", "--why", "no gain").code == 0
+    assert ready("status", "--json").data["answers"] == []
 
 
 def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Path) -> None:

@@ -66,7 +66,7 @@ def test_imports_are_the_same_code_once_committed(ready: Cli, git: Git, folder: 
     git("add", "kernels.py")
     git("commit", "-q", "-m", "Kernels")
     assert ready(*AB, *COMMAND).data["id"] == "T-000"
-    assert "differ in nothing" in ready("compare", "T-000/1", "T-000/5").out
+    assert "the sides differ in no setting and no code" in ready("compare", "T-000/1", "T-000/5").out
 
 
 def test_results_that_a_run_writes_are_no_code(ready: Cli, folder: Path) -> None:
