@@ -102,7 +102,7 @@ def test_a_file_that_fails_half_way_leaves_what_was_there(filled: Cli, folder: P
     assert filled(*words).code == 0
     before = (folder / "rows.csv").read_bytes()
     assert len(before) > 1024
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *LOGBOOK, *words]
+    limited = ["bash", "-c", 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 1; exec "$@"', "bash", *LOGBOOK, *words]
     done = subprocess.run(limited, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert (folder / "rows.csv").read_bytes() == before
