@@ -42,7 +42,8 @@ def place_of(
     workspace: Workspace, book: Book, form: str, out: str | None, *, curves: bool = False, force: bool = False
 ) -> ExportPlace:
     """Where `--out` says (in a folder that is there: under the logbook's name), else `exports/` beside the records,
-    which git ignores and each export replaces. Raises UsageError for a folder that is not there."""
+    which git ignores and each export replaces. Raises UsageError for a folder that is not there, Taken for a file of
+    the logbooks."""
     name = f"{book.topic}-curves" if curves else book.topic
     name += ENDINGS[form] or f"-{form}"
     if out is None:
@@ -60,7 +61,17 @@ def place_of(
             cause="logbook export does not create parent folders",
             hint=f"mkdir -p {path.parent}",
         )
+    if os.path.lexists(path) and _is_kept(workspace.root, path):
+        raise Taken(f"{path} is kept", cause="an export replaces nothing of a logbook", hint="choose another --out")
     return ExportPlace(form=form, path=path, files=Folder(path.parent), replaces=force)
+
+
+def _is_kept(root: Path, path: Path) -> bool:
+    """Whether a path is the view of a logbook below the root, or its folder or in it, but for its exports."""
+    real, top = Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(root))
+    if not real.is_relative_to(top) or real == top or real.parent.name == FOLDER:
+        return False
+    return (top / real.relative_to(top).parts[0].removesuffix(".md") / "logbook.yaml").is_file()
 
 
 def check_replaceable(place: ExportPlace) -> None:

@@ -122,7 +122,7 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     output = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
     turned = stated is not None and side == stated.question.base and other_evaluator(entry_id, stated)
     if not turned and (gates := _unreported(record)):
-        return Continuation(command=output, lacks="report", first=_without(record, gates))
+        return Continuation(command=output, lacks="report", first=_without(records.topic, record, gates))
     if record.entry.recipe is not None:
         return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
@@ -152,12 +152,12 @@ def _unreported(record: Record) -> list[Gate]:
     return [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
 
 
-def _without(record: Record, gates: Sequence[Gate]) -> str:
-    """What to do about gates that no run can pass: those of the entry, else those of the logbook."""
+def _without(topic: str, record: Record, gates: Sequence[Gate]) -> str:
+    """What to do about gates that no run can pass: those of the entry, else those of the logbook `topic`."""
     own = [gate for gate in gates if str(gate) in record.entry.gates]
     names = listed([gate.name for gate in gates], 3)
     drop = [word for gate in own or gates for word in ("--drop", str(gate))]
-    edit = f"logbook edit {record.id}" if own else "logbook edit"
+    edit = f"logbook edit {record.id}" if own else f"logbook -L {topic} edit"
     typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
     return f"no run reports {names}: have the command print it and ask again, or drop the gate: `{edit} {typed}`"
 

@@ -67,7 +67,8 @@ def _stated(stated: Comparison, run: Invocation) -> list[str]:
     leading, words = ({}, run.argv) if run.shell else split_env_words(run.argv)
     lines = [md.command(command_line(words, {**run.env, **leading}, shell=run.shell))] if run.argv else []
     lines += [f"folder: {md.inline_code(run.cwd)}"] if run.cwd != "." else []
-    lines += [f"setup: {md.command(run.setup)}"] if run.setup is not None else []
+    setup = md.command(run.setup) if run.setup is not None else ""
+    lines += [f"setup:\n{setup}" if "\n" in setup else f"setup: {setup}"] if setup else []
     asked = [
         f"{question.axis}: {listed(question.sides)} against {question.base}",
         f"by {listed(question.metrics)}" if question.metrics else "",

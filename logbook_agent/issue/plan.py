@@ -7,7 +7,7 @@ another machine or in a fresh clone goes on from what is there, and is empty whe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from logbook_agent.issue import marking
@@ -77,14 +77,21 @@ def _ours(wanted: Wanted, comments: Sequence[Comment]) -> list[_Ours]:
     for comment in sorted(comments, key=lambda c: c.id):
         marked = marking.read_comment(comment.body, wanted.book) if comment.counts(wanted.login) else None
         if marked is not None:
-            words = [word for word in marked.fields.get("entries", "").split(",") if word]
-            found.append(_Ours(comment, marked, tuple(map(_name_in, words))))
+            words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
+            if words and all(len(word) == 3 for word in words):
+                marked = replace(marked, fields={**marked.fields, **_first_version(words)})
+            found.append(_Ours(comment, marked, tuple(_name_in(word[0]) for word in words)))
     return found
 
 
-def _name_in(word: str) -> str:
-    """The name that a marker has; its first version had a digest behind it, or four other characters."""
-    name = word.partition(":")[0]
+def _first_version(words: Sequence[Sequence[str]]) -> dict[str, str]:
+    """What the first version of a marker said with each entry: its digest, and whether it was not pushed, linked or
+    pictured."""
+    return {"digest": digest([word[1] for word in words]), "shown": str(sum("nlp".find(word[2]) for word in words))}
+
+
+def _name_in(name: str) -> str:
+    """The name that a marker has; the oldest had four other characters behind the ID."""
     return name if UID.fullmatch(name.partition(".")[2]) is not None else bare_id(name)
 
 
@@ -129,13 +136,13 @@ class _Planning:
             self.writes.append(Write(kind="block", what=what, text=text, old=found.text))
 
     def updates(self) -> None:
-        """The comments about entries. An entry belongs to the oldest comment that names it; younger ones drop it, and
-        go when nothing of theirs is left."""
+        """The comments about entries. An entry belongs to the oldest comment that names it, of those that nobody
+        edited by hand if there are any; others drop it, and go when nothing of theirs is left."""
         # By their names in markers: their whole names, or, as the first version wrote them, their IDs.
         by_name = {e.id: e for e in self.wanted.entries} | {e.name: e for e in self.wanted.entries}
         updates = [one for one in self.ours if one.marked.kind == UPDATE]
         owner: dict[str, _Ours] = {}
-        for one in updates:
+        for one in sorted(updates, key=lambda one: not one.marked.intact):
             for entry in (by_name[name] for name in one.names if name in by_name):
                 owner.setdefault(entry.name, one)
         for one in updates:

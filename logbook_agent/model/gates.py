@@ -147,8 +147,10 @@ def failed_text(reasons: Iterable[str]) -> str:
 
 
 def is_nothing(name: str, measured: Measurement) -> bool:
-    """Whether a sample may stand for a crash: a zero, or a time below it."""
-    return 0 in measured.samples or (min(measured.samples, default=0) < 0 and is_time(name, measured.unit))
+    """Whether a sample may stand for a crash: a zero, or a time below it; where more is better, a time is a difference
+    of times."""
+    is_below = min(measured.samples, default=0) < 0 and measured.direction != "max"
+    return 0 in measured.samples or (is_below and is_time(name, measured.unit))
 
 
 def sentinels(rows: Iterable[Row]) -> set[str]:

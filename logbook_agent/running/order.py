@@ -131,15 +131,15 @@ def planned_run(workspace: Workspace, book: Book, plan: RunPlan, number: int) ->
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
         started=workspace.stamp(),
-        problems=noted(*_hidden(command.argv)),
+        problems=noted(*_hidden(command.argv, shell=command.shell)),
     )
 
 
-def _hidden(argv: Sequence[str]) -> Iterator[str]:
+def _hidden(argv: Sequence[str], *, shell: bool) -> Iterator[str]:
     """How the words of a command hide that a part of it fails."""
     if hides_failures(argv):
         yield f"{UNSEEN}: use --shell, or set -o pipefail"
-    if swallows_failures(argv):
+    if swallows_failures(argv, shell=shell):
         yield "the command ends with success whatever fails: leave out || true, or set -e"
 
 

@@ -17,6 +17,7 @@ from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
 from logbook_agent.model.comparison import CODE_AXIS, Question, code_name
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import canonical, finite, is_digest_name, parse_scalar
 
 
@@ -90,7 +91,7 @@ def differences(
     judged: Collection[str],
 ) -> Iterator[Apart]:
     """What is constant on each side of a case and differs between them, and counts that lie apart, but for what is
-    `known`, and metrics that are `judged` by their ratio; metrics that got worse come first."""
+    `known`, and metrics that are `judged` by their ratio; metrics that got worse come first, then usual ones."""
     found = []
     cases = {case for _, case, metric in own if not metric and case}
     names = {m.name: m for m in declared}
@@ -110,7 +111,8 @@ def differences(
                     other == NOT_REPORTED if direction is None else metric_named(name, declared).direction == direction
                 )
             found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label))
-    yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label))
+    # A loss or an accuracy that nobody declared tells more than a count.
+    yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label, one.name not in KNOWN))
 
 
 def _far_counts(series: EntrySeries) -> dict[str, tuple[str, str]]:

@@ -159,7 +159,7 @@ def _details(finding: GateFinding, actions: Actions | None) -> str:
         lines.append(f"- record: {made.entry}{where}")
     if actions is not None and actions.page is not None:
         lines.append(f"- [the job]({actions.page})")
-    lines.append(f"- again: {md.indent(md.command(finding.again)).strip()}")
+    lines.append(md.bullet("again", md.command(finding.again)))
     return "<details><summary>How it was measured</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.live.guard import HEADERS, Access, Response, said
@@ -72,11 +72,11 @@ class _Request(BaseHTTPRequestHandler):
     timeout = 60
 
     def _answer(self) -> None:
-        access, parts = self.server.access, urlsplit(self.path)
-        path = unquote(parts.path)
+        access, (target, _, query) = self.server.access, self.path.partition("?")
+        path = unquote(target)
         answer = (
             access.refused(self.command, self.headers)
-            or access.let_in(path, parts.query, self.headers)
+            or access.let_in(path, query, self.headers)
             or self.server.site.answer(path, self.headers.get("if-none-match"))
         )
         self._send(answer)
@@ -84,7 +84,8 @@ class _Request(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request that the library understands."""
+        """What is no request that the library understands; what follows it on the connection is none either."""
+        self.close_connection = True
         self._send(said(int(code), message or "This request cannot be read."))
 
     def _send(self, answer: Response) -> None:

@@ -32,6 +32,7 @@ _PARTS = re.compile(r"/(?:([^/]+)/)?parts")
 _PAGE = re.compile(r"/([^/]+?)(?:\.logbook)?\.html")
 _LOG = re.compile(r"/([^/]+)/logs/([^/]+)-([0-9]{1,9})\.txt", re.ASCII)
 _FILE = re.compile(r"/([^/]+)/artifacts/([^/]+)-([0-9]{1,9})/([^/]+)", re.ASCII)
+_VERSION = re.compile(r'"([0-9a-f]+)\.([0-9]{1,9})"', re.ASCII)
 _NOTHING = said(404, "No such page.")
 
 
@@ -136,12 +137,12 @@ class LiveSite:
         """The parts of a page that changed since a version; 304 where none did; 205 (open the page again) where that
         version was another server's."""
         page = self._page(topic)
-        started, _, since = (known or f"{self._started}.0").strip('"').partition(".")
-        if page is None or not since.isdecimal():
+        found = _VERSION.fullmatch(known or f'"{self._started}.0"')
+        if page is None or found is None:
             return _NOTHING
-        if started != self._started:
+        if found[1] != self._started:
             return Response(status=205)
-        version, changes = page.changes(int(since))
+        version, changes = page.changes(int(found[2]))
         headers = {"etag": f'"{self._started}.{version}"'}
         if not changes:
             return Response(status=304, headers=headers)

@@ -112,7 +112,7 @@ class Classifier:
         unit = given.unit or declared.unit or stated.unit or usual.unit
         direction = declared.direction or given.direction or stated.direction or usual.direction
         least = min(given.samples, default=0.0)
-        if least < 0 and is_time(name, unit):
+        if least < 0 and direction != "max" and is_time(name, unit):
             self._problem(f"{cut(name, 40)}: a time of {least:g}, which no clock measures")
         of_unit = usual_direction(unit)
         usually = of_unit or usual.direction

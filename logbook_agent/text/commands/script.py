@@ -144,13 +144,18 @@ def has_pipe(script: str) -> bool:
 
 def hides_failures(argv: Sequence[str]) -> bool:
     """Whether a script among these words, `sh -c SCRIPT`, pipes and does not ask how the first commands ended."""
-    script = next((s for i in range(len(argv)) if (s := script_of(argv[i:])) is not None), "")
+    script = _script_in(argv)
     return has_pipe(script) and "pipefail" not in " ".join(argv) and "PIPESTATUS" not in script
 
 
-def swallows_failures(argv: Sequence[str]) -> bool:
-    """Whether a script among these words ends so that it always succeeds: `|| true`, `; :`."""
-    return any(_SUCCEEDS.search(word) for word in argv)
+def swallows_failures(argv: Sequence[str], *, shell: bool) -> bool:
+    """Whether a script, which these words are or have, ends so that it always succeeds: `|| true`, `; :`."""
+    return _SUCCEEDS.search(argv[0] if shell else _script_in(argv)) is not None
+
+
+def _script_in(argv: Sequence[str]) -> str:
+    """The first script among these words, `sh -c SCRIPT`; empty where there is none."""
+    return next((s for i in range(len(argv)) if (s := script_of(argv[i:])) is not None), "")
 
 
 def strip_wrappers(words: Simple) -> Simple:

@@ -53,6 +53,14 @@ def test_a_gate_that_no_run_reports_is_left_by_one_printed_command(
     assert added(ready("ab", "--id", step["id"], "--max-pairs", "1", "--json"), 1)["id"] == step["id"]
 
 
+def test_a_gate_of_one_of_two_logbooks_is_dropped_as_printed(ready: Cli) -> None:
+    assert ready("edit", "--gate", "ok == 1", "--reason", "it must hold").code == 0
+    ready("ab", "--axis", "mode=base,new", "--max-pairs", "1", *COMMAND)
+    [command] = re.findall("drop the gate: `(.*?)`", ready("next").out)
+    assert ready("start", "other", "--goal", "another").code == 0
+    assert type_in(ready, command).code == 0
+
+
 def test_a_gate_of_the_entry_alone_is_dropped_there(ready: Cli) -> None:
     added(ready(*ASK, "--json", *COMMAND), 1)
     assert ready("edit", "MOE-000", "--gate", "ok == 1").code == 0

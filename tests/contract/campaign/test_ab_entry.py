@@ -381,6 +381,8 @@ def test_a_planned_comparison_is_read_before_it_is_run(ready: Cli, folder: Path)
         assert all(line in text for line in lines), text
     stated = ready("show", "MOE-000", "--json").data["comparison"]
     assert (stated["run"]["setup"], stated["design"]["budget_pairs"]) == ("make -s || true", 12)
+    ready("ab", "--axis", "mode=base,new", "--plan", "--setup", f"true {'a' * 200}", *COMMAND)
+    assert "  - setup:\n    ```bash\n    true a" in ready("show", "MOE-001").out, "a fence begins its line"
     # Its runs say it once there are some.
     assert ready("ab", "--id", "MOE-000", "--max-pairs", "1").code == 0
     assert "at most" not in ready("show", "MOE-000").out

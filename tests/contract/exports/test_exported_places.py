@@ -49,6 +49,16 @@ def test_force_deletes_no_folder_that_no_export_made(filled: Cli, folder: Path) 
     assert names(folder / "theirs") == ["file"]
 
 
+def test_force_replaces_no_record(filled: Cli, folder: Path) -> None:
+    for name in ("logbooks/moe.md", "logbooks/moe/logbook.yaml"):
+        before = (folder / name).read_bytes()
+        answer = filled("export", "--as", "csv", "--out", name, "--force")
+        assert (answer.code, (folder / name).read_bytes()) == (2, before), answer.err
+    for _ in range(2):
+        assert filled("export", "--as", "csv").code == 0
+        assert filled("export", "--as", "csv", "--out", "logbooks/moe/exports", "--force").code == 0
+
+
 def test_without_a_path_it_lies_beside_the_records_where_git_ignores_it(filled: Cli, folder: Path) -> None:
     answer = filled("export", "--as", "csv", "--json")
     place = folder / "logbooks/moe/exports"
@@ -92,7 +102,7 @@ def test_a_file_that_fails_half_way_leaves_what_was_there(filled: Cli, folder: P
     assert filled(*words).code == 0
     before = (folder / "rows.csv").read_bytes()
     assert len(before) > 1024
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *LOGBOOK, *words]
+    limited = ["bash", "-c", 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 1; exec "$@"', "bash", *LOGBOOK, *words]
     done = subprocess.run(limited, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert (folder / "rows.csv").read_bytes() == before

@@ -101,3 +101,14 @@ def test_no_text_of_the_issue_is_obeyed_by_a_terminal(told: Bench) -> None:
     assert "Hidden" in shown
     assert not [c for c in shown if not c.isprintable() and c != "\n"]
     assert comment["id"] == told.comments[0]["id"]
+
+
+def test_a_comment_that_a_person_edited_takes_no_other_away(changed: Bench) -> None:
+    [first] = changed.comments
+    changed.github.comment_as("ada", changed.repo, changed.number, first["body"])
+    changed.github.edit_comment_as("bob", changed.repo, first["id"], first["body"] + PEOPLE)
+    for _ in range(2):
+        changed.sync()
+        edited, second = (comment["body"] for comment in changed.comments)
+        assert edited == first["body"] + PEOPLE
+        assert "Another title" in second

@@ -177,6 +177,15 @@ def test_a_time_below_zero_is_no_best_and_no_baseline(logbook: Cli) -> None:
     assert logbook("status", "--json").data["best"][0]["value"] < 0.84
 
 
+def test_a_saved_time_may_be_below_zero(logbook: Cli) -> None:
+    logbook("edit", "--metric", "saved_ms:max:ms", "--reason", "what is saved, against the base")
+    for value in ("-7.5", "-2.5"):
+        logbook("run", "--", "echo", f"METRIC saved_ms={value}")
+    said = logbook("status").out
+    assert "Best saved_ms so far: -5 ms (2 runs, -7.5 to -2.5)" in said
+    assert "withheld" not in said
+
+
 def test_the_ends_of_curves_are_told_apart(logbook: Cli, folder: Path) -> None:
     short = "RESULT step=1 loss=0.9 \nRESULT step=20 loss=0.5N \nMETRIC time_s=1.0N"
     said = compared(logbook, folder, short, short.replace("20", "200"))

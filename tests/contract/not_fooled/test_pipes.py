@@ -118,6 +118,14 @@ def test_what_hides_nothing_is_not_noted(started: Cli, folder: Path, words: tupl
     assert "pipe" not in problems(folder)
 
 
+@pytest.mark.parametrize("words", [("echo", "a || true"), ("python", "-c", "print('METRIC tflops=1')", "ok?\n:")])
+def test_words_that_are_no_script_succeed_or_fail_by_themselves(
+    started: Cli, folder: Path, words: tuple[str, ...]
+) -> None:
+    assert started("run", "--", *words).code == 0
+    assert "success" not in problems(folder)
+
+
 @pytest.mark.parametrize("script", ["sh b.sh || true", "sh b.sh; true", "sh b.sh || :"])
 @pytest.mark.parametrize("words", [("--shell", "--"), ("--", "bash", "-c")])
 def test_a_script_that_always_succeeds_is_noted(

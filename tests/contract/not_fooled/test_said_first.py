@@ -31,6 +31,13 @@ def test_a_metric_may_be_declared_later(sides: Callable[..., Cli]) -> None:
     assert answer_of(cli)["first"][0].endswith("(worse)")
 
 
+def test_a_loss_that_nobody_declared_is_said_before_counts(sides: Callable[..., Cli]) -> None:
+    cli = sides("batch=4 tokens=9 loss=0.5", "batch=2 tokens=5 loss=0.9", metrics=("time_s:min:s",))
+    cli(*AB)
+    assert answer_of(cli)["first"][0].startswith("loss is 0.9 with Q=2")
+    assert "loss is 0.9" in cli("status").out
+
+
 # -- labels -------------------------------------------------------------------------------------------------
 
 

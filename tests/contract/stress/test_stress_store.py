@@ -64,7 +64,7 @@ def test_a_file_size_limit_in_a_real_process(tmp_path: Path) -> None:
     start = [sys.executable, "-m", "logbook_agent", "start", "moe", "--prefix", "MOE"]
     subprocess.run(start, cwd=tmp_path, check=True, capture_output=True, timeout=60)
     child = "[print('x' * 99) for _ in range(5000)]; print('METRIC answer=42')"
-    script = 'ulimit -f 64; exec "$0" -m logbook_agent run -- "$0" -c "$1"'
+    script = 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 64; exec "$0" -m logbook_agent run -- "$0" -c "$1"'
     done = subprocess.run(
         ["bash", "-c", script, sys.executable, child],
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,

@@ -120,6 +120,16 @@ def test_of_duplicates_the_oldest_is_kept() -> None:
     assert "edited by hand" in plan.warnings[0]
 
 
+def test_a_marker_of_the_first_version_says_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, entries = posted(2)
+    fields = {"entries": ",".join(f"{e.name}:{e.digest}:n" for e in entries)}
+    with monkeypatch.context() as first:
+        first.setattr(marking, "VERSION", 1)
+        edit_comment(server, 1, lambda body: marking.stamped("update", BOOK, fields, body) + "\nbob: so it is")
+    assert full_plan(server, entries) == SyncPlan(writes=())
+    assert "though MOE-000, MOE-001 changed" in full_plan(server, [entry(0, 1), entries[1]]).warnings[0]
+
+
 def test_a_clone_that_lacks_an_entry_leaves_its_comment_alone() -> None:
     server, entries = posted(3)
     plan = full_plan(server, [entry(0, 1), entries[1]])

@@ -56,6 +56,7 @@ def test_ten_percent_more_are_worse(cli: Cli, git: Git, folder: Path, record: Pa
     assert f"🔴 worse | {one['pairs']} |" in text
     assert f"- {one['sentence']}\n" in text
     assert "2.5%" in text
+    assert "\n- again:\n  ```bash\n  logbook ci" in text, "a fence begins its line"
     assert (record / "comment.md").read_text() == text
     assert git("rev-parse", "HEAD") in text
     assert "--max-pairs 20 -- python3 bench.py" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,29 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
     assert "<script>alert(1)" in log
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert whole(folder) == before, "nothing is written, not even an index"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        ("GET http://[x/moe/parts HTTP/1.1\r\nHost: {}", b"404"),
+        ('GET /moe/parts HTTP/1.1\r\nIf-None-Match: "{}.{:05000}"\r\nHost: {}', b"404"),
+        ("GET /moe/parts HTTP/1.1\r\nHost: {}" + "\r\nX: y" * 200, b"431"),
+    ],
+    ids=["address", "version", "headers"],
+)
+def test_what_nobody_can_mean_is_refused_once(served: Served, request_line: str, status: bytes) -> None:
+    host, (answer, _) = f"127.0.0.1:{served.port}", served.ask("/moe/parts")
+    started = answer.headers["etag"].strip('"').partition(".")[0]
+    words = (started, 1, host) if "{:" in request_line else (host,)
+    head = f"{request_line.format(*words)}\r\nConnection: close\r\nCookie: {served.cookie}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(head.encode())
+        told = b"".join(iter(lambda: connection.recv(65536), b""))
+    first, _, rest = told.partition(b"\r\n")
+    assert first.split()[1] == status
+    assert b"HTTP/" not in rest
 
 
 @pytest.mark.slow
