@@ -120,3 +120,15 @@ def test_prose_from_a_file_and_standard_input(started: Cli, folder: Path, monkey
     entry = Store(folder).entry("MOE-000")
     assert entry.title == "@home"
     assert [f.text for f in entry.fields] == ["from a file\n\nwith a blank line", "from standard input", "-1% or less"]
+
+
+@pytest.mark.parametrize("label", ["x" * 101, "#1", "- a", "a\nb", "> a"])
+def test_a_label_that_would_be_other_markdown_is_refused(started: Cli, label: str) -> None:
+    refused = started("note", "--title", "x", "--field", f"{label}=text", "--json")
+    assert (refused.code, "label" in refused.error["message"]) == (2, True)
+    assert started("list", "--json").data == []
+
+
+def test_the_only_row_of_an_entry_is_a_list_with_its_units(started: Cli, folder: Path) -> None:
+    assert started("run", "--", "echo", "METRIC tflops=20.5 TF/s").code == 0
+    assert "tflops: 20.500 TF/s" in (folder / "logbooks/moe.md").read_text()

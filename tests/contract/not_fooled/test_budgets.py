@@ -160,6 +160,8 @@ def test_hours_refuse_once_they_are_spent(cli: Cli, folder: Path) -> None:
     assert answer.code == 124
     assert answer.err.count("budget") == 1
     assert cli(*RUN).code == 2
+    # Who reads it later sees that it was no limit of its own.
+    assert "the hours of the budget are spent" in cli("show", "MOE-001").out
 
 
 def test_a_runs_own_limit_is_the_shorter_one(cli: Cli, folder: Path) -> None:
