@@ -125,11 +125,11 @@ class Answer:
     """The answer to the question of an `entry`. `earlier` entries asked the same; `is_void`: this one was taken back,
     and its pairs count for nothing. `left_out` says why pairs do not count in any metric. `first` comes before all
     else, `notes` are problems of its runs, `evaluator` names the files of the base that measured both sides and that
-    another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made, `apart`
-    is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name and the
-    reason.
-    `is_typed`: `ab --id` makes further pairs. `code` labels the code of each side, `times` are when each pair began and
-    ended. Findings of goals come first, in the order of the metrics."""
+    another side has otherwise, `stopped` has the side and the reason of a failure after which no pair was made,
+    `apart` is what is constant on each side and differs, `failed` counts the pairs of which a side failed, by its name
+    and the reason. `is_typed`: `ab --id` makes further pairs; `fixed`: so many are judged once. `code` labels the code
+    of each side, `times` are when each pair began and ended. Findings of goals come first, in the order of the
+    metrics."""
 
     entry: str
     question: Question
@@ -141,6 +141,7 @@ class Answer:
     code: Mapping[str, str]
     times: tuple[tuple[str, str], ...] = ()
     is_typed: bool = False
+    fixed: int = 0
     earlier: tuple[str, ...] = ()
     is_void: bool = False
     left_out: tuple[str, ...] = ()
@@ -255,16 +256,17 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `is_fixed`: so many pairs were stated, and are judged once. `is_typed`:
-    `ab --id` makes further ones. `is_void`: the entry was taken back, and its pairs count for nothing. `asks`: a digest
-    of the question with its command, which other entries that ask the same share, of any code; empty without a pair.
-    `code` labels the code of each side in its latest pair. `known` names what a gate mentions, or what may differ
-    between the sides; `evaluator` the files of the base that measured both sides, and that another side has otherwise.
-    `stopped` has the side, or `setup`, and the reason of a failure after which no pair was made."""
+    """What an entry measured of its comparison. `fixed`: so many pairs were stated, and are judged once (0: after each
+    block). `is_typed`: `ab --id` makes further ones. `is_void`: the entry was taken back, and its pairs count for
+    nothing. `asks`: a digest of the question with its command, which other entries that ask the same share, of any
+    code; empty without a pair. `code` labels the code of each side in its latest pair. `known` names what a gate
+    mentions, or what may differ between the sides; `evaluator` the files of the base that measured both sides, and
+    that another side has otherwise. `stopped` has the side, or `setup`, and the reason of a failure after which no
+    pair was made."""
 
     entry: str
     question: Question
-    is_fixed: bool
+    fixed: int
     is_void: bool
     is_typed: bool = False
     asks: str = ""

@@ -28,7 +28,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
     lost: dict[str, set[str]] = {}
     for side, _, label in (pair for s in counting for pair in s.failed):
         lost.setdefault(side, set()).add(label)
-    judged = findings(one.question, own, declared, looks=not one.is_fixed)
+    judged = findings(one.question, own, declared, fixed=one.fixed)
     apart = tuple(differences(own, declared, one.known, {f.metric for f in judged}))
     found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
     times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
@@ -48,6 +48,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         code=one.code,
         times=tuple(times),
         earlier=_earlier(one, tried),
+        fixed=one.fixed,
         is_typed=one.is_typed,
         is_void=one.is_void,
         left_out=pairs_left_out(left_out(beside)),

@@ -36,9 +36,9 @@ _ALIKE, _ROUNDING = 0.01, 1e-5
 _FORECAST_PAIRS, _ORDERS = 20, (10, 20, 50, MOST_PAIRS)
 
 
-def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks: bool) -> tuple[Finding, ...]:
+def findings(question: Question, own: Owns, declared: Sequence[Metric], *, fixed: int) -> tuple[Finding, ...]:
     """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics. Goals share
-    the 5%; every other metric that is declared is watched, by itself. Without `looks` all pairs are judged once."""
+    the 5%; every other metric that is declared is watched, by itself. A `fixed` number of pairs is judged once."""
     names = [m.name for m in declared]
     series = [
         _with_unit(of, metric_named(of.metric, declared))
@@ -49,11 +49,11 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], *, looks
     found: list[Finding] = []
     goals = [p for p in series if question.decides(p.metric)]
     for family in (goals, *([p] for p in series if not question.decides(p.metric))):
-        judged = _judged(family, question, looks=looks)
-        again = _by_sitting(family, question, looks=looks)
+        judged = _judged(family, question, looks=not fixed)
+        again = _by_sitting(family, question, looks=not fixed)
         for p in family:
             is_replicated = _is_replicated(judged[_name(p)], [one[_name(p)] for one in again])
-            found.append(_finding(p, judged[_name(p)], question, named[p.side, p.case], is_replicated))
+            found.append(_finding(p, judged[_name(p)], question, named[p.side, p.case], is_replicated, fixed))
     order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *names]))}
     return tuple(sorted(found, key=lambda f: (f.is_watched, _rank(f, question), order.get(f.metric, len(order)))))
 
@@ -189,7 +189,7 @@ def _is_replicated(judged: Judged, sittings: Sequence[Judged]) -> bool | None:
 
 
 def _finding(
-    p: EntrySeries, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None
+    p: EntrySeries, judged: Judged, question: Question, case: Mapping[str, str], is_replicated: bool | None, fixed: int
 ) -> Finding:
     good = [(pair.base, pair.other) for pair in p.pairs if pair.base is not None and pair.other is not None]
     base, other = (_side([values[at] for values in good], p.runs[at]) for at in (0, 1))
@@ -213,19 +213,21 @@ def _finding(
         judged=judged.pairs,
         left_out=pairs_left_out(left_out([p])),
         notes=_notes(p, judged, base, other, question),
-        lacks=_lacks(p, judged) if outcome is Outcome.OPEN else None,
+        lacks=_lacks(p, judged, fixed) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
         series=_pairs(p),
     )
 
 
-def _lacks(p: EntrySeries, judged: Judged) -> Lacks:
-    """What an open finding needs. Pairs are added in whole blocks: after fewer than two those to the next look, then a
-    forecast, of which the order is right at best."""
+def _lacks(p: EntrySeries, judged: Judged, fixed: int) -> Lacks:
+    """What an open finding needs: the rest of a `fixed` number of pairs. Others are added in whole blocks: after fewer
+    than two those to the next look, then a forecast, of which the order is right at best."""
     if judged.outcome != "open":
         return Lacks("direction")
     if p.pairs and all(pair.y is None for pair in _pairs(p)):
         return Lacks("values")
+    if len(p.pairs) < fixed:
+        return Lacks("pairs", fixed - len(p.pairs))
     done = len(_finished(p))
     if judged.pairs < _FORECAST_PAIRS:
         return Lacks("pairs", BLOCK_PAIRS - (len(p.pairs) - done) % BLOCK_PAIRS)

@@ -85,7 +85,7 @@ def tried(record: Record) -> EntryPairs | None:
     return EntryPairs(
         entry=record.id,
         question=question,
-        is_fixed=stated.design.fixed,
+        fixed=stated.design.budget_pairs if stated.design.fixed else 0,
         is_typed=stated.run is not None and not stated.run.in_process and not stated.design.fixed,
         is_void=record.state == VOID,
         asks=question_digest(question, said, env) if pairs else "",

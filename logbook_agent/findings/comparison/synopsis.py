@@ -113,7 +113,11 @@ def _reason(answer: Answer, f: Finding) -> str:
     if f.lacks is not None and f.lacks.what in ("side", "gate", "decision"):
         return ""
     if f.low is None or f.high is None:
-        few = f"a comparison is judged after each {BLOCK_PAIRS} pairs"
+        few = (
+            f"its {answer.fixed} pairs are judged once"
+            if answer.fixed
+            else f"a comparison is judged after each {BLOCK_PAIRS} pairs"
+        )
         return few if not f.judged else "the pairs are too few, or their clock too coarse, for an interval"
     if f.low <= 0 <= f.high:
         return "the interval includes 0, so either side may be better"

@@ -372,7 +372,7 @@ def more_pairs(finding: Finding) -> str:
     if finding.lacks is None or not is_practical(finding):
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
     pairs = int(finding.lacks.pairs)
-    if pairs <= BLOCK_PAIRS:
+    if pairs <= BLOCK_PAIRS or not finding.judged:
         return f"at least {counted(pairs, 'more pair')}"
     return "tens of pairs more"
 

@@ -111,6 +111,15 @@ def test_no_pairs_are_asked_for_that_the_rule_cannot_use(ready: Cli, folder: Pat
     assert (more["pairs"], "measure for longer" in more["stopped"]["why"]) == (100, True), more["stopped"]
 
 
+def test_the_rest_of_a_fixed_number_of_pairs_is_asked_for(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(f'[ "$LOGBOOK_RUN" -lt 7 ] || exit 3\n{BENCH}')
+    ready(*ASK[:-2], "--pairs", "20", *COMMAND)
+    (folder / "bench.sh").write_text(BENCH)
+    [answer] = ready("status", "--json").data["answers"]
+    assert "its 20 pairs are judged once; it needs at least 17 more pairs" in answer["why"], answer
+    assert type_in(ready, answer["command"], "--json").code == 0
+
+
 def test_what_was_asked_again_and_discarded_is_no_open_answer(ready: Cli, git: Git, folder: Path) -> None:
     added(ready(*ASK, "--json", *COMMAND), 1)
     (folder / "lib.sh").write_text("speed=110\n")

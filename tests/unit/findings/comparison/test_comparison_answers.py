@@ -39,7 +39,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "is_fixed": False, "asks": "a"}
+    stated = {"entry": f"D-{number:03d}", "question": asked, "fixed": 0, "asks": "a"}
     return EntryPairs.of({**stated, "is_void": void, "series": [*of]})
 
 
