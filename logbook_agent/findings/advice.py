@@ -128,7 +128,7 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
-        discard = command_line(["logbook", "discard", entry_id, "--why", f"{side} fails"])
+        discard = command_line(["logbook", "discard", entry_id, "--why", f"{code_hash(side)} fails"])
         what = _A_SETUP.format(entry_id) if side == SETUP else f"{_A_COMMIT}: `{discard}`"
         return Continuation(command=output, lacks="commit", first=what)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}

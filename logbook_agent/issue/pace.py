@@ -103,7 +103,7 @@ class Pace:
             return self.unsure(lost.message)
         if isinstance(error, Stale):
             raise lost
-        hint = f"{self.again} continues from here once the host answers again"
+        hint = f"once the host answers again: {self.again}"
         raise Unreachable(f"gave up after {MOST_LOST + 1} lost answers: {lost.message}", cause=lost.cause, hint=hint)
 
     def before_write(self) -> None:
