@@ -156,14 +156,14 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     that somebody took back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
     # Of a question that was discarded when it was asked again, what an earlier entry left open is over, too.
-    discarded = {entry for a in answers if thread.standing[a.entry].discarded_by is not None for entry in a.earlier}
+    again = [a for a in answers if thread.standing[a.entry].withdrawn is None]
+    discarded = {e for a in again if thread.standing[a.entry].discarded_by is not None for e in a.earlier}
     open_ones = unsettled([a for a in left if a.entry not in discarded])
     found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     codes = {_codes(a) for a in answers}
     # Nothing more is made for what somebody decided, or a later entry asks again: its decision is the question's.
     over = {a.entry: "" for a in left if thread.is_given_up(a.entry)}
-    again = [a for a in answers if thread.standing[a.entry].withdrawn is None]
     over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
     made = (_synopsis(records, thread, a, now, codes, over=over.get(a.entry)) for a in in_order.values())
     # `Opening.failed` has those that failed in each pair.

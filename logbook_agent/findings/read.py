@@ -247,7 +247,8 @@ class Findings:
         if not found.found:
             retried = {one.entry for one in found.retries}
             asked = [a for a in self.answers if a.failure is None or a.entry in retried]
-            not_settled, command = nothing_settled(self.records, thread, asked, is_open=bool(found.left))
+            is_open = bool(found.left) or any(a.pairs for a in asked)
+            not_settled, command = nothing_settled(self.records, thread, asked, is_open=is_open)
             best = best_of(thread, self.answers)
         return dataclasses.replace(
             found,
