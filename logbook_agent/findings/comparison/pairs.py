@@ -262,8 +262,11 @@ def _blocks(record: Record, stated: Comparison) -> tuple[dict[tuple[str, int], i
     working copy has blocks of its own."""
     began: dict[tuple[str, int], str] = {}
     ran: dict[tuple[str, int], set[tuple[int, str, str]]] = {}
+    is_sweep = record.entry.recipe is not None
     for s in record.runs:
-        if (part := s.run.part) is not None and s.counts and _is_made(s):
+        # A sweep goes on where a case failed, and is judged once all were tried.
+        is_made = _is_made(s) or (is_sweep and ended_badly(s.run))
+        if (part := s.run.part) is not None and s.counts and is_made:
             began[part.block] = min(began.get(part.block, s.run.started), s.run.started)
             ran.setdefault(part.block, set()).add((part.pair, part.case, part.side))
     cases = {case for parts in ran.values() for _, case, _ in parts}
