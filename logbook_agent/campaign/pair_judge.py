@@ -69,7 +69,8 @@ class PairJudge:
             return None
         self.answer = answer = self._comparisons.answer_with(self._book.record(self._id))
         if answer is None or not any(f.change is not None for f in answer.goals):
-            return self._nothing()
+            # Asked again, it gets another pair first.
+            return self._nothing() if self.pairs > self.before else None
         return self._settled(answer) or self._spent(answer)
 
     def count(self, took_s: float) -> None:

@@ -158,7 +158,9 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """Comparisons that settled something, and those that are open; JSON, text and Python."""
     data = cli("status", "--json").data
     text = plain(cli("status").out)
-    yield from _first_lines(data, [a for a in answers if not cli("show", a["id"], "--json").data["superseded_by"]])
+    shown = {a["id"]: cli("show", a["id"], "--json").data for a in answers}
+    counting = [a for a in answers if not (shown[a["id"]]["superseded_by"] or shown[a["id"]]["state"] == "abandoned")]
+    yield from _first_lines(data, counting)
     for one in data["answers"]:
         due = {any(map(_is_found, a["findings"])) for a in answers if a["id"] == one["id"]}
         if one["settled"] not in due:

@@ -30,7 +30,7 @@ def question_digest(question: Question, bases: Sequence[tuple[str, Run]], env: M
     said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for run in first}
     shared: dict[str, set[tuple[str, str]]] = {}
     for case, run in bases:
-        for row in (row for row in run.rows if row.failed is None):
+        for row in run.rows:
             config = {(name, canonical(value)) for name, value in row.config.items() if name != question.axis}
             shared[case] = shared.get(case, config) & config
     cases = sorted({repr(sorted(one)) for one in shared.values()})

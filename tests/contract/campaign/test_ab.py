@@ -171,6 +171,18 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
     assert len(values(folder)) == 2
 
 
+def test_a_first_pair_that_does_not_count_is_no_end(ready: Cli, folder: Path) -> None:
+    """A zero far from the rest withholds the only pair: asked again by its entry, another pair is made."""
+    script = "echo x >> n; [ $(wc -l < n) = 1 ] && echo METRIC tflops=0 || echo METRIC tflops=9{axis}"
+    ask = ("--max-pairs", "3", "--axis", "k=1,2", "--", "sh", "-c", script)
+    (folder / ".gitignore").write_text("n\n")
+    first = ready("ab", *ask)
+    assert first.code == 1
+    assert "nothing can be compared" in first.err
+    again = ready("ab", "--id", "MOE-000", "--max-pairs", "2", "--json")
+    assert (again.code, again.data["answer"]["pairs"]) == (0, 2)
+
+
 @pytest.mark.slow
 def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None:
     """The second run of all fails: nothing can be compared yet, and --id goes on."""
