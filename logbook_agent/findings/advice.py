@@ -85,12 +85,22 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     stated = records.entry(answer.entry).comparison
     if stated is None or not _has_command(stated) or stated.design.fixed:
         return ""
+    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart(answer, now)
+    return second_sitting(answer, stated) if is_due else ""
+
+
+def is_apart(answer: Answer, now: datetime) -> bool:
+    """Whether a pair made now would belong to a later sitting than the first."""
     last = max((ended for _, ended in answer.times), default="")
-    is_apart = bool(last) and (now - datetime.fromisoformat(last)).total_seconds() > APART_S
-    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart
-    # As many as the first sitting took.
+    gap_s = (now - datetime.fromisoformat(last)).total_seconds() if last else 0
+    return answer.sittings > 1 or gap_s > APART_S
+
+
+def second_sitting(answer: Answer, stated: Comparison) -> str:
+    """What to type for a second sitting of a comparison: what is missing of the block that the first one began, and as
+    many pairs as the first took."""
     pairs = max((f.judged for f in answer.goals), default=BLOCK_PAIRS)
-    return ab_again(answer.entry, stated, pairs) if is_due else ""
+    return ab_again(answer.entry, stated, -answer.pairs % BLOCK_PAIRS + pairs)
 
 
 def measure(record: Record, *, times: int = 1) -> str:
