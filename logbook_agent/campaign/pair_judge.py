@@ -232,8 +232,8 @@ class PairJudge:
         way = go_on(self._book, answer)
         if self._request.sweep is None:
             return way
-        more = f" --set confirm={self.budget + way.pairs}" if way.pairs and self.pairs >= self.budget else ""
-        return Continuation(command=self._request.sweep + more)
+        # Before its budget is spent, the sweep goes on as it is.
+        return way if self.pairs >= self.budget else Continuation(command=self._request.sweep)
 
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""

@@ -26,7 +26,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, Gate, values_of
-from logbook_agent.model.record import COMPARISON, SETUP, Record, is_own
+from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
@@ -73,8 +73,9 @@ def go_on(records: Records, answer: Answer) -> Continuation:
 
 def _sweep_on(records: Records, answer: Answer, recipe: RecipeUse, pairs: int) -> str:
     """What to type for more pairs of a sweep: of its best case, else of all cases in a sweep of its own."""
-    if any(run.label == COMPARISON for run in records.runs(answer.entry)):
-        return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
+    runs = records.runs(answer.entry)
+    if any(run.label == COMPARISON for run in runs):
+        return sweep_more(answer.entry, f"--set confirm={len(best_pairs(runs)) + pairs}")
     sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
     return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
 
