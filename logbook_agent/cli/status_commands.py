@@ -60,18 +60,33 @@ def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
     book = data["logbook"]
     yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})", "title"
     yield f"asked: {data['asked']}", ""
+    left_out = dict(data.get("left_out", {}))
     for key, lines in _LINES.items():
         value = data.get(key)
         for one in value if isinstance(value, list) else [value] if value else []:
             yield from lines(one, data)
+        if value and key in left_out:
+            where = f": logbook -L {book['topic']} {_COMMANDS[key]}" if key in _COMMANDS else ""
+            yield f"  and {left_out.pop(key)} more {_name(key)}{where}", "command" if where else ""
     entries = dict(data["entries"])
     total = entries.pop("total")
     states = ", ".join(f"{n} {state}" for state, n in entries.items())
     damaged = f"; {data['damaged']} cannot be read: logbook doctor" if "damaged" in data else ""
     yield f"entries: {total:,}{f' ({states})' if states else ''}{damaged}", ""
-    if "left_out" in data:
-        names = ", ".join(f"{n} of {key.replace('_', ' ')}" for key, n in data["left_out"].items())
-        yield f"not shown: {names} (the list of entries has all)", ""
+    if left_out:
+        names = ", ".join(f"{n} {_name(key)}" for key, n in left_out.items())
+        yield f"left out, as the page is full: {names}; --budget 20000 shows more", ""
+
+
+# What shows the lines of a section that the page has no room for.
+_COMMANDS = {
+    **dict.fromkeys(("answers", "decisions", "open", "negative_results", "failed", "in_words"), "list"),
+    "next_actions": "next",
+}
+
+
+def _name(key: str) -> str:
+    return {"best": "best cases", "open": "open entries", "failed": "that failed"}.get(key, key.replace("_", " "))
 
 
 _Lines = Callable[[Any, StatusAnswer], Iterator[tuple[str, str]]]
