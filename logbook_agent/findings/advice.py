@@ -140,17 +140,18 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
         return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
         discard = command_line(["logbook", "discard", entry_id, "--why", f"{code_hash(side)} fails"])
-        what = _A_SETUP.format(entry_id) if side == SETUP else f"{_A_COMMIT}: `{discard}`"
-        return Continuation(command=output, lacks="commit", first=what)
+        first = f"a commit fails again: compare another one, or discard the entry: `{discard}`"
+        if side == SETUP:
+            first = (
+                f"to run without it: `{ab_more(entry_id)} --setup true`; to give it up: `{discard}`; it fails on these"
+                f" commits again: give ab --id {entry_id} another --setup, which works on both"
+            )
+        return Continuation(command=output, lacks="commit", first=first)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
     # Pairs that were made, and failed a gate, would be judged with those of the same entry.
     return Continuation(
         command=ab_afresh(entry_id, new=not answer.pairs and made >= {*stated.question.values}), lacks="run"
     )
-
-
-_A_COMMIT = "a commit fails again: compare another one, or discard the entry"
-_A_SETUP = "it fails on these commits again: give ab --id {} another --setup, which works on both"
 
 
 def _is_of(run: Run, side: str) -> bool:
