@@ -4,11 +4,11 @@ what is open and what would settle it, what failed, what comes next."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from logbook_agent.findings.advice import Continuation, ab_like, go_on, other_evaluator, replicate, show
+from logbook_agent.findings.advice import Continuation, ab_afresh, ab_like, go_on, other_evaluator, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
@@ -215,6 +215,19 @@ def _synopsis(
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
+    )
+
+
+def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
+    """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
+    unless code is what it compares."""
+    again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
+    why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
+    return replace(
+        one,
+        why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
+        command=again and ab_afresh(one.entry, one.pairs, new=False),
+        replicate="",
     )
 
 
