@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Lacks, Outcome
-from logbook_agent.findings.comparison.answers import settled
-from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.model.comparison import Design
 from logbook_agent.model.header import Metric
 from tests.unit.findings.pair_support import answers
@@ -56,31 +54,12 @@ def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
     return answer, finding
 
 
-def test_each_entry_has_its_own_answer_and_a_void_one_has_no_pairs() -> None:
-    one, two = entry(1, series(10, -0.05)), entry(2, series(10, 0.05, seed=2, start=30))
-    first, second = answers([one, two], METRICS)
-    assert [(a.entry, a.pairs, a.sittings, a.earlier) for a in (first, second)] == [
-        ("D-001", 10, 1, ()),
-        ("D-002", 10, 1, ("D-001",)),
-    ]
-    assert [a.findings[0].outcome for a in (first, second)] == [Outcome.BETTER, Outcome.WORSE]
-    again, void = answers([one, entry(2, series(10, -0.05, seed=2), void=True)], METRICS)
-    assert (again, void.is_void, void.pairs, void.findings) == (first, True, 0, ())
-    [_, later] = answers([entry(1, series(10, -0.05), void=True), two], METRICS)
-    assert later.earlier == ()
-
-
 def test_an_unfinished_block_waits() -> None:
     _, finding = only(answers([entry(1, series(8, -0.05))], METRICS))
     assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 0, Lacks("pairs", 2))
     assert finding.change == pytest.approx(-0.05, abs=0.02)
     _, finding = only(answers([entry(1, series(14, -0.05))], METRICS))
     assert (finding.outcome, finding.judged, finding.pairs) == (Outcome.BETTER, 10, 14)
-
-
-def test_a_block_that_is_over_takes_no_further_pairs() -> None:
-    _, finding = only(answers([entry(1, series(6, -0.05, finished=1))], METRICS))
-    assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 6, Lacks("pairs", 10))
 
 
 def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:
@@ -96,11 +75,6 @@ def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it
         answer, finding = only(answers([entry(1, sittings(first, second))], METRICS))
         assert (answer.confidence, answer.reasons, answer.sittings) == (confidence, (reason,), 2)
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
-
-
-def test_no_other_entry_replicates_an_answer() -> None:
-    both = answers([entry(1, series(10, -0.05)), entry(2, series(10, -0.05, seed=3, start=60))], METRICS)
-    assert [(a.confidence, a.reasons) for a in both] == [("exploratory", ("settled in one sitting",))] * 2
 
 
 def test_a_block_that_two_sittings_share_belongs_to_neither() -> None:
@@ -136,13 +110,6 @@ def test_goals_and_watched_metrics_are_families_of_their_own() -> None:
     ]
 
 
-def test_cases_are_named_by_what_tells_them_apart() -> None:
-    of = [series(10, -0.1, case=f"c{n}", seed=n, config={"topk": n, "tokens": 512}) for n in (1, 2)]
-    [answer] = answers([entry(1, *of)], METRICS)
-    assert [f.case for f in answer.findings] == [{"topk": "1"}, {"topk": "2"}]
-    assert " than old at topk=1 (95%: " in sentence(answer, answer.findings[0])
-
-
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.sample(3)
 def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
@@ -158,35 +125,3 @@ def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
         now = (finding.outcome, finding.change, finding.low, finding.judged)
         assert settled in (None, now)
         settled = now if finding.is_settled else None
-
-
-def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:
-    slow = series(12, -0.05)
-    slow["pairs"][3][4] *= 3
-    _, finding = only(answers([entry(1, slow)], METRICS))
-    assert any(note.startswith("1 of 12 runs of new took 3.") for note in finding.notes)
-
-
-def test_an_open_goal_is_not_found_because_a_watched_metric_stays_the_same() -> None:
-    [answer] = answers([entry(1, series(10, 0, noise=0.1), series(10, 0, noise=0, metric="loss", unit=None))], METRICS)
-    assert [(f.metric, f.is_settled, f.is_found) for f in answer.findings] == [
-        ("time_ms", False, False),
-        ("loss", True, False),
-    ]
-    assert settled([answer]) == []
-
-
-def test_pairs_of_one_order_have_an_estimate() -> None:
-    two = series(2, -0.05)
-    for pair in two["pairs"]:
-        pair[2] = 1
-    _, finding = only(answers([entry(1, two)], METRICS))
-    assert (finding.judged, finding.pairs) == (0, 2)
-    assert finding.change == pytest.approx(-0.05, abs=0.03)
-
-
-def test_a_missing_or_zero_value_leaves_its_pair_out() -> None:
-    some = series(9, -0.05)
-    some["pairs"][2][3] = None
-    _, finding = only(answers([entry(1, some)], METRICS))
-    assert (finding.pairs, finding.base.runs) == (8, 8)

@@ -121,27 +121,6 @@ def test_a_second_implementation_says_the_same(
         )
 
 
-def test_a_plain_effect_settles_after_one_block_and_a_mirrored_one_alike() -> None:
-    for seed in range(20):
-        pairs = made(20, 0.1, seed=seed)
-        found, mirror = alone(pairs), alone([p._replace(y=-(p.y or 0.0)) for p in pairs])
-        assert (found.outcome, mirror.outcome, found.pairs) == ("more", "less", 10)
-        assert found.low == pytest.approx(-mirror.high)
-        assert found.low < 0.1 < found.high
-
-
-def test_no_effect_is_no_difference_and_its_interval_lies_within_the_minimum() -> None:
-    found = alone(made(20, noise=0.004))
-    assert found.outcome == "same"
-    assert -BOUND <= found.low <= 0 <= found.high <= BOUND
-
-
-def test_what_settled_stays_and_what_follows_does_not_count() -> None:
-    pairs = made(10, 0.1)
-    later = [p._replace(block=p.block + 1, y=-(p.y or 0.0)) for p in pairs]
-    assert alone(pairs) == alone([*pairs, *later])
-
-
 def test_series_share_the_chance() -> None:
     """Up to three can settle after one block; four or more need two."""
     pairs = made(10, 0.1, noise=1e-4)
