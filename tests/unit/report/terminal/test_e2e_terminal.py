@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from logbook_agent.findings.tables.spec import Column
-from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
-from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.child_output import ChildOutput, folded
 from logbook_agent.report.terminal.drawn_answers import parts
-from logbook_agent.report.terminal.progress_lines import series_lines
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
@@ -40,39 +38,6 @@ def test_a_command_cannot_take_the_terminal_over() -> None:
             assert b"\xef\xbf\xbd" in shown, (bad, pieces)
             assert not any(part in shown for part in (bad, b"\x1b", b"\x0e")), (bad, pieces)
     assert b"".join(child_output("é…→".encode()[:4], "é…→".encode()[4:])).decode() == "é…→"
-
-
-def test_steps_and_their_rate() -> None:
-    assert step_of("METRIC", "loss=3.87 step=600") == (600, {"loss": 3.87})
-    assert step_of("RESULT", "step=7 loss=0.5 phase=warm") == (7, {"loss": 0.5})
-    assert step_of("RESULT_JSON", '{"step": 3, "metrics": {"loss": 2}}') == (3, {"loss": 2.0})
-    assert step_of("RESULT_JSON", '{"config": {"step": 3}, "metrics": {"loss": 2}}') is None
-    assert (
-        step_of("RESULT", "steps=3 tflops=2") is step_of("RESULT", "step=x") is step_of("RESULT_JSON", "{step") is None
-    )
-    rate = StepRate()
-    assert rate.text() == ""
-    for second in range(5):
-        rate.add(second * 20, {"loss": 4 - second}, now=float(second))
-    assert rate.text() == "step 80  loss 0  20 steps/s"
-
-
-def test_the_live_line_of_a_comparison_fits() -> None:
-    name = "int8_with_a_very_long_name_indeed"
-    one = EffectEstimate(
-        name=name, change=0.0598, low=0.05, high=0.07, least=0.01, outcome="better", interval="95%: 5 to 7%"
-    )
-    series = SeriesProgress(
-        made=8, total=20, what="pairs", is_at_most=True, left_s=240, estimates=(one, one), note="quant_mode=int8"
-    )
-    for width in (54, 79, 119):
-        first, second = series_lines(series, "0:12", width)
-        assert max(map(len, (first, second))) <= width
-        for part in ("8/20 pairs", "+5.98%", "●", "better", "≤ 4 min left"):
-            assert part in first, (width, part)
-        assert ("95%: 5 to 7%" in first) == (width > 100)
-        assert ("…" in first) == (width < 100), "a name that is cut says so"
-        assert "pairs" not in second
 
 
 def test_a_wide_table_is_drawn_in_parts() -> None:
