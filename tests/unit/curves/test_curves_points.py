@@ -83,18 +83,6 @@ def test_the_declared_reduction_is_the_measurement(tmp_path: Path, reduce: str, 
     assert reading.curves[0].reduction == reduce
 
 
-def test_a_metric_over_a_key_of_its_own(tmp_path: Path) -> None:
-    accuracy = Metric(name="accuracy", over="epoch")
-    reading = read(
-        tmp_path,
-        "RESULT epoch=1 step=500 accuracy=0.5 loss=2",
-        "RESULT epoch=2 accuracy=0.7",
-        declared=[LOSS, accuracy],
-    )
-    assert [(c.name, c.over, c.first_step, c.last_step) for c in reading.curves] == [
-        ("accuracy", "epoch", 1, 2),
-        ("loss", "step", 500, 500),
-    ]
 
 
 @pytest.mark.parametrize("text", ["1_000", "007", "\u0663", "1e400", "infinity", "+2", ".5", "1e3"])
@@ -113,11 +101,6 @@ def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Pat
     assert values[0] == values[1]
 
 
-def test_a_metric_line_without_a_step_is_the_measurement_and_no_second_sample(tmp_path: Path) -> None:
-    reading = read(tmp_path, "METRIC loss=3 step=1", "METRIC loss=2 step=2", "METRIC loss=2.9", declared=[LOSS])
-    [row] = reading.rows
-    assert row.metrics["loss"].samples == (2.9,)
-    assert [(c.count, c.value) for c in reading.curves] == [(2, 2)]
 
 
 def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
@@ -141,14 +124,6 @@ def test_a_command_that_went_back_to_a_checkpoint(tmp_path: Path) -> None:
     assert (reading.curves[0].count, reading.curves[0].replaced) == (12, 4)
 
 
-def test_a_step_that_is_no_number(tmp_path: Path) -> None:
-    reading = read(
-        tmp_path, "METRIC loss=1 step=two", "METRIC loss=1 step=2", "METRIC loss=2 step=1.2.3", declared=[LOSS]
-    )
-    assert told(reading.problems) == tuple(
-        f"step: '{s}' is not a number; the points were left out" for s in ("two", "1.2.3")
-    )
-    assert reading.curves[0].count == 1
 
 
 def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,17 +137,6 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
-    def clean(plain: Any) -> Any:
-        if isinstance(plain, dict):
-            return {key: clean(value) for key, value in plain.items()}
-        return plain.replace("hunter2", "[hidden]") if isinstance(plain, str) else plain
-
-    reader = ResultReader(clean, KnownKeys(), lambda: point_sink(Folder(tmp_path)))
-    for step in range(5):
-        reader.feed(f"RESULT step={step} loss=1 key=hunter2")
-    assert reader.finish().rows[0].labels == {"key": "[hidden]"}
-    assert all(b"hunter2" not in path.read_bytes() for path in tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
