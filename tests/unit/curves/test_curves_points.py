@@ -83,8 +83,6 @@ def test_the_declared_reduction_is_the_measurement(tmp_path: Path, reduce: str, 
     assert reading.curves[0].reduction == reduce
 
 
-
-
 @pytest.mark.parametrize("text", ["1_000", "007", "\u0663", "1e400", "infinity", "+2", ".5", "1e3"])
 def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Path, text: str) -> None:
     """Lines of a form that was seen before are read by a faster way."""
@@ -99,8 +97,6 @@ def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Pat
         )
     ]
     assert values[0] == values[1]
-
-
 
 
 def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
@@ -124,8 +120,6 @@ def test_a_command_that_went_back_to_a_checkpoint(tmp_path: Path) -> None:
     assert (reading.curves[0].count, reading.curves[0].replaced) == (12, 4)
 
 
-
-
 def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sinks, "MOST_POINTS", 5)
     monkeypatch.setattr(sinks, "MOST_SERIES", 2)
@@ -135,8 +129,6 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "only the first 2 curves were kept, and not those of c: print fewer metrics, or fewer cases in a run",
         "4 points were not kept: a run has at most 5; print every tenth step",
     )
-
-
 
 
 @pytest.mark.parametrize(

@@ -62,14 +62,6 @@ def test_a_summary_is_no_measurement() -> None:
     assert aggregates[0]["observations"]["mean_s"] == pytest.approx(reported["real_time"] * 1e-9)
 
 
-def test_hyperfine_by_parameters() -> None:
-    rows, problems = rows_of("hyperfine", data_of("hyperfine-1.15.0-parameters"))
-    assert [row["config"] for row in rows] == [{"n": 1}, {"n": 2}, {"n": 3}]
-    assert rows[0]["labels"] == {"benchmark": "sleep 0.001"}
-    assert [len(row["metrics"]["time_s"]["samples"]) for row in rows] == [6, 6, 6]
-    assert problems == []
-
-
 def test_hyperfine_by_names() -> None:
     data = data_of("hyperfine-1.15.0-names")
     rows, _ = rows_of("hyperfine", data)
