@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.artifacts import collecting
 from logbook_agent.artifacts.collecting import CollectedFiles, collect
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
@@ -112,11 +111,3 @@ def test_a_file_that_changes_is_not_kept(place: Path) -> None:
     found = collected(place, "model.bin", stops=grows)
     assert found.artifacts == ()
     assert found.problems == ("not kept: model.bin: it changed while it was copied",)
-
-
-def test_limits_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "MOST_FILES", 2)
-    monkeypatch.setattr(collecting, "MOST_OF_A_RUN", 6)
-    found = collected(place, "**/*.png")
-    assert [artifact.kept is not None for artifact in found.artifacts] == [True, False]
-    assert found.problems == ("not kept: 1 more files: a run keeps at most 2",)

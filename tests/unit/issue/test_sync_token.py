@@ -44,26 +44,6 @@ def test_a_token_from_the_environment(host: str, environ: dict[str, str], value:
     assert value not in repr(token).replace(source, "")
 
 
-@pytest.mark.parametrize(
-    ("host", "environ"),
-    [
-        ("github.com", without("GH_TOKEN", "GITHUB_TOKEN")),
-        ("ghe.example.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
-        ("github.com.evil.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
-        ("evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("evil.org", {**ALL, "GH_HOST": "https://ghe.example.org/"}),
-        ("ghe.example.org.evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("ghe.example.org:1", {**ALL, "GH_HOST": "ghe.example.org:2"}),
-        ("ghe.example.org:8443", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("ghe.example.org", ALL),
-        ("ghe.example.org", {**ALL, "GH_HOST": "no host"}),
-    ],
-)
-def test_no_token_goes_to_another_host(host: str, environ: dict[str, str]) -> None:
-    with pytest.raises(NoToken):
-        token_for(host, environ)
-
-
 @pytest.mark.parametrize("value", ["two words", "a\nb", "s\u00e9cret", "a\u200bb", "a\x00b"])
 def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(NoToken) as caught:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from logbook_agent.findings.tables.spec import Column
 from logbook_agent.report.terminal.child_output import ChildOutput, folded
-from logbook_agent.report.terminal.drawn_answers import parts
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
@@ -38,12 +36,3 @@ def test_a_command_cannot_take_the_terminal_over() -> None:
             assert b"\xef\xbf\xbd" in shown, (bad, pieces)
             assert not any(part in shown for part in (bad, b"\x1b", b"\x0e")), (bad, pieces)
     assert b"".join(child_output("é…→".encode()[:4], "é…→".encode()[4:])).decode() == "é…→"
-
-
-def test_a_wide_table_is_drawn_in_parts() -> None:
-    columns = [Column(name=f"n{at}", numeric=True) for at in range(9)]
-    rows = [["1234567890"] * 9]
-    assert parts(columns, rows, 200) == [[*range(9)]]
-    assert parts(columns, rows, 80) == [[0, 1, 2, 3, 4, 5], [0, 1, 6, 7, 8]], "79 columns with the mark"
-    assert parts(columns, rows, 5) == [[0, at] for at in range(1, 9)]
-    assert parts([], [], 80) == [[]]
