@@ -13,7 +13,6 @@ from logbook_agent.curves.point_file import PointReader
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.results.classifier import Classifier
 from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.store.folder import Folder
@@ -63,16 +62,6 @@ def test_a_row_with_a_step_is_a_point_and_the_last_one_the_measurement(tmp_path:
     assert (loss.count, loss.first_step, loss.last_step, loss.best, loss.value) == (4, 0, 30, 2.5, 2.5)
     assert (lr.name, lr.count, lr.direction) == ("lr", 2, None)
     assert stored(tmp_path)["loss"] == [(0, 3.5), (10, 3.25), (20, 3.0), (30, 2.5)]
-
-
-@pytest.mark.parametrize(
-    "known", [{"axes": ["step"]}, {"config": {"step": 3}}, {"argv": ["train", "--step=3"]}], ids=lambda k: next(iter(k))
-)
-def test_a_step_that_is_config_stays_config(tmp_path: Path, known: dict[str, Any]) -> None:
-    reading = read(tmp_path, "RESULT step=3 loss=1", declared=[LOSS], **known)
-    assert [(row.config, row.metrics["loss"].samples) for row in reading.rows] == [({"step": 3}, (1.0,))]
-    assert reading.curves == ()
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("reduce", "value"), [("last", 2.0), ("best", 1.0), ("mean=2", 1.5), ("mean=9", 2.0)])
@@ -129,16 +118,3 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "only the first 2 curves were kept, and not those of c: print fewer metrics, or fewer cases in a run",
         "4 points were not kept: a run has at most 5; print every tenth step",
     )
-
-
-@pytest.mark.parametrize(
-    ("argv", "is_flag"),
-    [
-        (("train.py", "--step", "3"), True),
-        (("train.py", "step=3"), True),
-        (("sh", "-c", "python train.py --step=3"), True),
-        (("sh", "-c", "for i in 1 2; do echo METRIC loss=1 step=$i; done"), False),
-    ],
-)
-def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
-    assert Classifier(KnownKeys(argv=argv)).steps == (() if is_flag else ("step",))

@@ -15,7 +15,6 @@ from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from tests.breadth import wide
-from tests.unit.text.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()
 
@@ -33,11 +32,9 @@ def changed(text: str) -> list[tuple[str, str | None]]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(6)
-@pytest.mark.slow
-def test_a_thousand_lines_of_each_kind(kind: str) -> None:
-    text = "\n".join(lines(kind, 300))
+def test_lines_of_benchmarks() -> None:
+    """Of training, compilers, packages, traces, machines and prose: a dozen of each kind."""
+    text = Path(__file__).with_name("ordinary.txt").read_text()
     assert changed(text)[:3] == []
     assert PLAIN.text(text) == text
 
