@@ -15,7 +15,6 @@ from logbook_agent.findings.comparison.rule import (
     Judged,
     Pair,
     chance_of,
-    estimate_of,
     fewest_pairs,
     judge,
     scatter_of,
@@ -152,16 +151,6 @@ def test_the_step_of_a_clock_widens_the_interval() -> None:
     # No number of pairs makes the clock finer.
     assert (alone(pairs, step=0.04, looks=False).outcome, coarse.needed) == ("more", math.inf)
     assert [alone(made(20, noise=0.02), step=step).needed < math.inf for step in (0.001, BOUND)] == [True, False]
-
-
-def test_pairs_without_a_ratio_are_left_out() -> None:
-    pairs = made(20, 0.1)
-    pairs[3:5] = [p._replace(y=None) for p in pairs[3:5]]
-    found = alone(pairs)
-    assert (found.outcome, found.pairs) == ("more", 18)
-    assert alone([]) == alone([Pair(None, 1, 0)] * 10) == Judged()
-    assert estimate_of([Pair(None, 1, 0)]) is None
-    assert estimate_of(pairs[:1]) == pairs[0].sign * (pairs[0].y or 0.0)
 
 
 def test_forecasts_name_the_pairs_that_four_of_five_trials_need() -> None:

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from logbook_agent.report.terminal.child_output import ChildOutput, folded
 
-LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
-
 
 def child_output(*pieces: bytes, width: int = 60) -> list[bytes]:
     """What is shown of each piece, and at the end."""
     shown = ChildOutput(lambda kind, body, line: folded(kind, body, line, width))
     return [*map(shown.feed, pieces), shown.finish()]
-
-
-def test_long_machine_lines_are_folded() -> None:
-    whole = child_output(f"a\n{LONG}\nRESULT tflops=2\nb".encode())
-    assert whole == [b"a\nRESULT_JSON hidden=64 tflops=1.25 \xe2\x80\xa6 (1.3 KiB)\nRESULT tflops=2\nb", b""]
-    parts = child_output(b"RES", b"ULT_JS", LONG[9:].encode(), b"\nRESULTS are in", b" R\nMETR", b"O")
-    assert parts[:3] == [b"", b"", b""]
-    assert parts[3] == whole[0][2:].partition(b"RESULT ")[0] + b"RESULTS are in"
-    assert parts[4:] == [b" R\n", b"METRO", b""]
-    assert child_output(b"RESULT no end") == [b"", b"RESULT no end"]
-    endless = child_output(b"RESULT x=" + b"1" * (1 << 20), b"11", b"1\nnext\n")
-    assert endless[0].startswith(b"RESULT x=1111")
-    assert endless[0].endswith(b"bytes)\n")
-    assert endless[1:] == [b"", b"next\n", b""]
 
 
 def test_a_command_cannot_take_the_terminal_over() -> None:
