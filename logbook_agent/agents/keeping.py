@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
             cause=f"HEAD does not hold what it ran: {listed(lacks, _SHOWN)}" if lacks else "nothing has changed since",
             hint="commit its changes, and type this again"
             if lacks and is_dirty
+            else f"commit that, and type this again, after: logbook patch {record.id} --apply"
+            if lacks and ran is not None and _is_untouched(workspace, ran[1], lacks)
             else f"to name the commit by hand: logbook keep {record.id} --commit HEAD"
             if lacks
             else f"logbook show {earlier['id']}",
@@ -208,6 +211,12 @@ def _is_in_head(workspace: Workspace, commit: str) -> bool:
     place = repository_of(workspace.cwd)
     ancestors = ["merge-base", "--is-ancestor", commit, "HEAD"]
     return place is None or try_git(place.top, ancestors, workspace.environ) is not None
+
+
+def _is_untouched(workspace: Workspace, code: Code, paths: Sequence[str]) -> bool:
+    """Whether HEAD has these files as they were before a run changed them."""
+    place, words = repository_of(workspace.cwd), ["diff", "--quiet", code.commit or "HEAD", "HEAD", "--", *paths]
+    return place is not None and read_git(place.top, words, workspace.environ).code == 0
 
 
 def _named(workspace: Workspace, name: str) -> str:

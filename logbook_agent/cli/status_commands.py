@@ -66,14 +66,15 @@ def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
             yield from lines(one, data)
         if value and key in left_out:
             where = f": logbook -L {book['topic']} {_COMMANDS[key]}" if key in _COMMANDS else ""
-            yield f"  and {left_out.pop(key)} more {_name(key)}{where}", "command" if where else ""
+            count = left_out.pop(key)
+            yield f"  and {count} more {_name(count, key)}{where}", "command" if where else ""
     entries = dict(data["entries"])
     total = entries.pop("total")
     states = ", ".join(f"{n} {state}" for state, n in entries.items())
     damaged = f"; {data['damaged']} cannot be read: logbook doctor" if "damaged" in data else ""
     yield f"entries: {total:,}{f' ({states})' if states else ''}{damaged}", ""
     if left_out:
-        names = ", ".join(f"{n} {_name(key)}" for key, n in left_out.items())
+        names = ", ".join(f"{n} {_name(n, key)}" for key, n in left_out.items())
         yield f"left out, as the page is full: {names}; --budget 20000 shows more", ""
 
 
@@ -84,8 +85,13 @@ _COMMANDS = {
 }
 
 
-def _name(key: str) -> str:
-    return {"best": "best cases", "open": "open entries", "failed": "that failed"}.get(key, key.replace("_", " "))
+_NAMES = {"best": "best cases", "open": "open entries", "failed": "that failed"}
+_ONE = {"open": "open entry", "criteria": "criterion"}
+
+
+def _name(count: int, key: str) -> str:
+    name = _NAMES.get(key, key.replace("_", " "))
+    return _ONE.get(key, name.removesuffix("s")) if count == 1 else name
 
 
 _Lines = Callable[[Any, StatusAnswer], Iterator[tuple[str, str]]]

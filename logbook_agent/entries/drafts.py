@@ -201,11 +201,10 @@ def with_earlier_hypothesis(old: Record, new: Entry, changed: str) -> Entry:
     return dataclasses.replace(new, fields=fields)
 
 
-def with_next_after(old: Record, new: Entry) -> Entry:
-    """The entry with its last run when its next action was written."""
+def with_next_at(old: Record, new: Entry, at: str) -> Entry:
+    """The entry with the time at which its next action was written after it was opened."""
     text = dataclasses.replace(old, entry=new).next_action
-    last = int(old.runs[-1].run.run) if text and old.runs else None
-    return new if text == old.next_action else dataclasses.replace(new, next_after=last)
+    return new if text == old.next_action else dataclasses.replace(new, next_at=at if text else None)
 
 
 def with_place_for_result(fields: Sequence[Field]) -> tuple[Field, ...]:

@@ -15,7 +15,7 @@ from logbook_agent.entries.drafts import (
     draft_entry,
     edited_fields,
     with_earlier_hypothesis,
-    with_next_after,
+    with_next_at,
     with_place_for_result,
     with_relations,
 )
@@ -208,7 +208,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         )
         new = with_judging(record, new, request.judging, workspace.stamp(), book.run_named)
         new = with_earlier_hypothesis(record, new, day(workspace.stamp(), book.header.zone))
-        new = with_next_after(record, new)
+        new = with_next_at(record, new, workspace.stamp())
         if new == old:
             raise UsageError(
                 f"nothing to change in {entry_id}",

@@ -8,6 +8,7 @@ from typing import TypeVar
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
 from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.pages.cited import with_numbers
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
@@ -46,7 +47,10 @@ def overview(
         executed=_if_readable(workspace, lambda: _executed(book, found)),
     )
     _bound(workspace.warnings, budget // 4)
-    return status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
+    answer = status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
+    if (closed := answer.get("closed")) is not None:
+        closed["conclusion"] = with_numbers(found, closed["conclusion"], plain=True)
+    return answer
 
 
 def _executed(book: Book, found: Findings) -> list[Mapping[str, object]]:

@@ -13,7 +13,7 @@ from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import flags
-from logbook_agent.text.shell_words import split_env_words
+from logbook_agent.text.shell_words import shell_syntax, split_env_words
 
 _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 # Of a command, the ID of an entry, or axis and values of a comparison.
@@ -27,10 +27,13 @@ def commands_in(text: str) -> list[tuple[str, ...]]:
     command."""
     found = [match[2].strip().removeprefix("$ ") for match in _CODE_SPAN.finditer(text)]
     found += [text.strip()] if text.strip().startswith("logbook ") else []
-    return [words for one in found if len(words := _words(one)) > 1]
+    return [words for one in found if len(words := _words(one)) > 1 and not words[0].startswith("-")]
 
 
 def _words(text: str) -> tuple[str, ...]:
+    """The words of a command; none of one that would mean something else to a shell."""
+    if shell_syntax(text) is not None:
+        return ()
     try:
         return tuple(shlex.split(text))
     except ValueError:
@@ -50,12 +53,12 @@ def runs_of(entries: Iterable[Summary]) -> Mapping[_Key, Sequence[_Ran]]:
 
 
 def is_carried_out(action: Summary, runs: Mapping[_Key, Sequence[_Ran]]) -> bool:
-    """Whether every command that the next action of an entry names was run by another entry, after the action's entry
-    was opened."""
+    """Whether every command that the next action of an entry names was run by another entry, after the action was
+    written."""
+    written = action["next_at"] or action["opened"]
     keys = list(map(_key, commands_in(action["next"] or "")))
     return bool(keys) and all(
-        key is not None and any(at >= action["opened"] and of != action["id"] for at, of in runs.get(key, ()))
-        for key in keys
+        key is not None and any(at >= written and of != action["id"] for at, of in runs.get(key, ())) for key in keys
     )
 
 

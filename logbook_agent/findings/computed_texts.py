@@ -101,7 +101,7 @@ def _single(table: Table) -> list[str]:
     for column, value in zip(table.columns, table.rows[0], strict=True):
         if column.name == "label":
             continue  # it stands above, with the command
-        unit = f" {column.unit}" if column.unit and column.numeric else ""
+        unit = f" {column.unit}" if column.unit and column.numeric and not str(value).startswith("failed") else ""
         name = column.name.removesuffix(f" ({column.unit})")
         number = str(value).removesuffix(mark := f" ({REPORTED})")
         lines.append(f"{name}: {number}{unit}{mark if number != value else ''}")

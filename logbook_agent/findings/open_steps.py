@@ -1,9 +1,9 @@
 """What is left to do in a thread, from its summaries and answers alone.
 
-The order, which every reader has: stop criteria that are not met; what is planned or blocked; comparisons that further
-pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair; next
-actions that people wrote, the latest first; and what one sitting settled. A comparison whose entry is withdrawn or
-superseded, or about which somebody decided, is left alone.
+The order, which every reader has: stop criteria that a command can meet; what is planned or blocked; comparisons that
+further pairs would probably settle, the nearest to an answer first, and those of which a side failed in every pair;
+next actions that people wrote, the latest first; other stop criteria; and what one sitting settled. A comparison whose
+entry is withdrawn or superseded, or about which somebody decided, is left alone.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
     """What is left to do in a thread, in the order of this module; nothing once it is closed."""
     if thread.header.closing is not None:
         return
-    yield from map(_criterion, unmet(thread.header))
+    criteria = [*map(_criterion, unmet(thread.header))]
+    yield from (step for step in criteria if step.command)
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}")
     yield from (_comparison(one) for one in answers if one.command)
     yield from map(_written, reversed(thread.next_actions))
+    yield from (step for step in criteria if not step.command)
     yield from (_replication(one) for one in answers if one.replicate)
 
 

@@ -174,7 +174,7 @@ def _is_other_code(records: Records, entry_id: str, other_id: str) -> bool:
     """Whether two entries that ask the same state other code."""
     stated = [records.entry(one).comparison for one in (entry_id, other_id)]
     first, second = ([code.mark for code in one.code.values()] if one is not None else [] for one in stated)
-    return first != second
+    return bool(first and second) and first != second
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:
@@ -394,11 +394,13 @@ def failures(
     thread: Thread, stated: Mapping[str, str | None], found: Container[str] = ()
 ) -> tuple[tuple[Failed, ...], tuple[Failed, ...]]:
     """The entries with a run that failed: how it failed, or the negative result in `stated`, which says more; and the
-    others that state a negative result. The latest come first. An abandoned entry asks nothing of its failure. What a
+    others that state a negative result. The latest come first. An abandoned or superseded entry asks nothing of its
+    failure. What a
     comparison adds stands with the answers, and failed pairs beside an answer that was `found` with it."""
     failed, negative = list[Failed](), list[Failed]()
     for s in reversed(thread.summaries):
-        how = "" if s["id"] in found or s["state"] == ABANDONED else _how_it_failed(s)
+        is_told = s["id"] in found or s["state"] == ABANDONED or thread.superseded_by(s["id"])
+        how = "" if is_told else _how_it_failed(s)
         text = stated.get(s["id"])
         if s["state"] != VOID and (how or text) and not thread.is_over(s):
             (failed if how else negative).append(Failed(entry=s["id"], title=s["title"], text=text or how))

@@ -305,7 +305,7 @@ class Findings:
         except StoreError:
             return ""
         failures = [fails(run) for run in runs if run.rows]
-        return str(failures[0]) if failures and all(failures) else ""
+        return f"no measurement that counts: {failures[0]}" if failures and all(failures) else ""
 
     # -- records ---------------------------------------------------------------------------------
 

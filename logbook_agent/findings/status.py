@@ -144,7 +144,13 @@ def _sections(found: Findings, here: OnMachine) -> Iterator[_Section]:
     said = [w for w in first.in_words if w.entry and w.kind != "decision"]
     yield _newest("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
     yield _Section(key="baseline", value=_baseline(header))
-    yield _newest("metrics", [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics])
+    yield _newest(
+        "metrics",
+        [
+            ":".join(t for t in (m.name, m.direction, m.unit, "" if m.primary else "watched") if t)
+            for m in header.metrics
+        ],
+    )
     yield _newest("gates", header.gates)
     yield _newest("free", header.free)
     yield _newest("constraints", map(_text, [*header.constraints, *([found.budget] if found.budget else [])]))

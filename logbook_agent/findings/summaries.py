@@ -42,7 +42,7 @@ def summary_of(record: Record, header: Header) -> Summary:
         "interpretation": _text(entry.text("Interpretation")),
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
-        "next_after": entry.next_after,
+        "next_at": entry.next_at,
         "settled": settled(record.state),
         "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "name": entry.name,

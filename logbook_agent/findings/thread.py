@@ -133,9 +133,8 @@ def said_by(entry: Entry) -> SaidByEntry:
 def closes(action: Summary, decided: str) -> bool:
     """Whether a decision on the code of an entry, made at a time, takes up its next action: not one that was written
     after the runs on which it decides."""
-    last = action["next_after"]
-    made = [(int(str(run).partition(".")[0]), started) for run, started in action["finished"].values()]
-    return last is None or any(number > last and started < decided for number, started in made)
+    written = action["next_at"]
+    return written is None or any(written < started < decided for _, started in action["finished"].values())
 
 
 @dataclass(frozen=True)
@@ -212,5 +211,7 @@ class Thread:
 
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]
-        open_to = {i for i in standing.decided_by if not closes(summary, self.by_id[i]["opened"])}
-        return standing.withdrawn is None and open_to.issuperset(standing.taken_up_by)
+        written = summary["next_at"]
+        later = (i for i in standing.taken_up_by if written is None or self.by_id[i]["opened"] > written)
+        taken_up = (i for i in later if i not in standing.decided_by or closes(summary, self.by_id[i]["opened"]))
+        return standing.withdrawn is None and not any(taken_up)

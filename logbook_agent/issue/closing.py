@@ -98,6 +98,8 @@ def _closing(workspace: Workspace, closed: Closing | None, request: CloseRequest
     before = closed if not said.strip() else None
     if before is not None:
         said = before.conclusion
+    elif closed is not None and (closed.limitations or closed.next_steps):
+        workspace.warnings.append("the limitations and next steps of the earlier conclusion went with it")
     if not said.strip():
         raise UsageError(
             "no conclusion",

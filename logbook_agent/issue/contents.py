@@ -48,7 +48,7 @@ def gather(
     found = read(workspace, book)
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
     workspace.warnings += found.baseline_doubts
-    recorded, header = book.header, found.header
+    recorded, header = book.header, _with_numbers(found)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
@@ -101,6 +101,15 @@ def _entry(
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         shown=0 if links.entry(entry_id) is None else 2 if all_pictured(links, plots, files) else 1,
     )
+
+
+def _with_numbers(found: Findings) -> Header:
+    """The header, its conclusion with the numbers that it cites."""
+    closing = found.header.closing
+    if closing is None:
+        return found.header
+    said = with_numbers(found, closing.conclusion, plain=True)
+    return replace(found.header, closing=replace(closing, conclusion=said))
 
 
 def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:

@@ -182,7 +182,7 @@ class Entry:
     `gates` and `free` are its own, beside the header's; `accepted` are runs whose withheld problems somebody accepted.
 
     A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` that
-    holds it. An imported experiment whose source says so is `kept`, or not, by itself. `next_after`: the last run when
+    holds it. An imported experiment whose source says so is `kept`, or not, by itself. `next_at`: when
     the next action was written. `imported`: the parts of a source that it was made of.
     """
 
@@ -200,7 +200,7 @@ class Entry:
     decides: str | None = None
     kept: bool | None = None
     commit: str | None = None
-    next_after: int | None = None
+    next_at: str | None = None
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
     comparison: Comparison | None = None

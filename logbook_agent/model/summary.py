@@ -146,7 +146,7 @@ class Summary(SaidByEntry):
     interpretation: str | None
     next: str | None
     next_lead: str | None
-    next_after: int | None
+    next_at: str | None
     settled: bool
     stated: StatedConfidence
     name: str

@@ -97,6 +97,32 @@ def test_the_commit_is_named_by_the_command_that_is_printed(campaign: Cli, git: 
     assert campaign("keep", idea, "--commit", "nowhere").code == 2
 
 
+def test_code_that_was_thrown_away_is_taken_from_its_diff(campaign: Cli, git: Git, folder: Path) -> None:
+    idea = measure(campaign, folder, 2)
+    assert campaign("keep", idea).code == 0
+    git("checkout", "-q", "bench.py")
+    git("commit", "-q", "--allow-empty", "-m", "something else")
+    hint = campaign("keep", idea, "--json").error["hint"]
+    assert campaign(*shlex.split(hint[hint.index("logbook ") :])[1:]).code == 0
+    git("commit", "-q", "-a", "-m", "twice as fast")
+    assert campaign("keep", idea, "--json").data["commit"] == git("rev-parse", "HEAD")
+
+
+def test_a_next_action_that_was_written_after_a_continuation_is_open(
+    campaign: Cli, folder: Path, clock: FixedClock
+) -> None:
+    idea = measure(campaign, folder, 2, "--next", "look at topk")
+    clock.tick(1)
+    assert campaign("note", "--title", "Looked", "--continues", idea).code == 0
+    assert campaign("status", "--json").data["next_actions"] == []
+    clock.tick(1)
+    assert (
+        campaign("edit", idea, "--next", "look at `topk()`, with `--topk 8`, or `python bench.py | head -1`").code == 0
+    )
+    [step] = [one for one in campaign("next", "--json").data["steps"] if one["kind"] == "next action"]
+    assert (step["id"], step.get("command")) == (idea, None)
+
+
 @pytest.mark.parametrize("decision", [("keep",), ("discard", "--why", "slower")])
 def test_a_decision_leaves_what_was_written_after_its_runs(
     campaign: Cli, folder: Path, clock: FixedClock, decision: tuple[str, ...]

@@ -196,7 +196,7 @@ def read(folder: Path) -> Said:
             if e["is"] != "void" and e["id"] not in replaced
             if "Negative result" in e["says"] or settled.get(e["id"], 0.0) > 0
         ],
-        "failed": [(e["id"], {}) for e in newest if e["is"] == "failed"],
+        "failed": [(e["id"], {}) for e in newest if e["is"] == "failed" and e["id"] not in replaced],
         "open": [(e["id"], {"state": state}) for state in ("blocked", "planned") for e in newest if e["is"] == state],
         "next_actions": [
             (e["id"], {"next": e["says"]["Next action"]})
