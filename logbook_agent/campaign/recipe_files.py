@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
-from logbook_agent.campaign.recipes.habits import Violation, violations
-from logbook_agent.campaign.recipes.overrides import config_keys, merged, pair_of, scales_asked
-from logbook_agent.campaign.recipes.reading import parse_recipe
+from logbook_agent.campaign.recipes.reading import config_keys, merged, pair_of, parse_recipe, scales_asked
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
@@ -240,26 +238,12 @@ def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: S
     return read_recipe(find_recipe(workspace, name)).chosen(scale, tuple(sets))
 
 
-def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
-    """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
-    found = violations(chosen.plan, done=done)
-    for broken in found:
-        if broken.is_error:
-            again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
-            raise UsageError(
-                f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
-                cause=broken.reason,
-                hint=f"to see the plan: {again}",
-            )
-    return found
-
-
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:
     """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
     to the lists."""
     plan = choose_recipe(workspace, name, scale=scale, sets=()).plan
     recipe = plan.recipe
-    values = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
+    values = {key: dict.fromkeys(canonical(case.values[key]) for case in plan.cases) for key in plan.varied}
     matrix = [MatrixAxis(axis=key, values=tuple(found)) for key, found in values.items()]
     template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
     return replace(

@@ -60,8 +60,8 @@ def sweep(
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
     commands = check_commands(workspace, request, chosen)
-    for v in prepared.found:
-        (tell or workspace.warnings.append)(v.text)
+    for warning in prepared.warnings:
+        (tell or workspace.warnings.append)(warning)
     # Who named the entry sees what it starts.
     for command in commands if request.entry_id is not None and progress.left else ():
         display.progress(f"{request.entry_id}: {command.shown()}")

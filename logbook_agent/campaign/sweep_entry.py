@@ -73,7 +73,7 @@ def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
 def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[AbAxis, str]:
     """Two cases as an axis, and what they share: by the key in which they differ, beside those that the compared key
     implies; as a whole where they differ in several."""
-    configs = [plan.config(case) for case in (base, other)]
+    configs = [case.values for case in (base, other)]
     differs = [key for key in plan.varied if canonical(configs[0].get(key)) != canonical(configs[1].get(key))]
     keys = [key for key in differs if key not in plan.recipe.implied]
     shared = [key for key in plan.varied if key not in differs]

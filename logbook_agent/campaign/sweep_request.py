@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
+from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
-from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation
+from logbook_agent.campaign.recipes.habits import can_answer, check_controls, comes_first
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, durations_s, earlier_sweeps
@@ -49,11 +49,11 @@ class Prepared:
     """A checked plan, ready to run.
 
     `progress`: how far it is in the unfinished sweep that it resumes, and how many of the runs there have `failed`.
-    `found`: habits that the plan breaks.
+    `warnings`: what is wrong with the plan, and does not keep it from being run.
     """
 
     request: SweepRequest
-    found: tuple[Violation, ...]
+    warnings: list[str]
     cost: Estimate
     progress: Progress
     failed: int
@@ -72,21 +72,22 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    found = habits(chosen, {sweep.use.name for sweep in earlier if sweep.is_complete} if book is not None else None)
+    check_controls(chosen.plan, chosen.file.path.name)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, chosen)
     cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
     begun = resumed or _begun(workspace, request, chosen, earlier, book)
     chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
-    if begun is not None:
-        # The plan of a sweep that has begun stays as it is.
-        found = tuple(v for v in found if v.rule != CAN_ANSWER)
+    # The plan of a sweep that has begun stays as it is.
+    warnings = can_answer(chosen.plan) if begun is None else []
+    if book is not None:
+        warnings += comes_first(chosen.plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
     failed = begun.failed if begun is not None else 0
     entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
     retries = request.retry_failed and failed > 0
     return Prepared(
         request=request,
-        found=found,
+        warnings=warnings,
         cost=cost,
         progress=Progress(workspace=workspace, book=book, chosen=chosen, entry=entry, runs=runs, retries=retries),
         failed=failed,

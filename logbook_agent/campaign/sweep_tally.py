@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, compared_groups, describe
+from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, describe
 from logbook_agent.findings.measurements import is_case, unit_of, value_in
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import ended_badly
@@ -134,7 +134,7 @@ def _bases(plan: SweepPlan, baseline: Mapping[str, Scalar] | None) -> dict[str, 
     config). A base is its own."""
     compare = plan.recipe.compare
     if compare is not None:
-        wanted, groups = {compare.axis: compare.base}, [[plan.cases[at] for at in of] for of in compared_groups(plan)]
+        wanted, groups = {compare.axis: compare.base}, [[plan.cases[at] for at in of] for of in plan.groups]
         found = {case.key: _first(plan, group, wanted) for group in groups for case in group}
     else:
         default = _first(plan, plan.cases, baseline or {})
@@ -143,4 +143,4 @@ def _bases(plan: SweepPlan, baseline: Mapping[str, Scalar] | None) -> dict[str, 
 
 
 def _first(plan: SweepPlan, cases: Sequence[PlannedCase], values: Mapping[str, Scalar]) -> PlannedCase | None:
-    return next((case for case in cases if is_case(plan.config(case), values)), None)
+    return next((case for case in cases if is_case(case.values, values)), None)

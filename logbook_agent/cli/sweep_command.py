@@ -68,7 +68,7 @@ def sweep_command(
     request = replace(options, recipe=recipe)
     if dry_run:
         prepared = prepare_sweep(space, request, needs_logbook=False)
-        space.warnings += [habit.text for habit in prepared.found]
+        space.warnings += prepared.warnings
         common.emit("sweep", plan_data(prepared), lambda: plan_text(prepared))
         return 0
 

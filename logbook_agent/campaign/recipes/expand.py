@@ -119,14 +119,10 @@ class SweepPlan:
         return (runs, []) if len(runs) <= 2 * count else (runs[:count], runs[-count:])
 
     def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
-        config = self.config(case)
+        config, argv = case.values, self.recipe.argv(case.values)
         env = {name: word.fill(config) for name, word in self.recipe.env.items()}
-        argv = self.recipe.argv(config)
         plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
-
-    def config(self, case: PlannedCase) -> Mapping[str, Scalar]:
-        return case.values
 
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
@@ -191,9 +187,8 @@ def expand(recipe: Recipe) -> SweepPlan:
 def _check_values(plan: SweepPlan) -> None:
     needed = {key for word in (*plan.recipe.command, *plan.recipe.env.values()) for key in word.placeholders}
     for case in plan.cases if needed else ():
-        config = plan.config(case)
         for key in needed:
-            if config[key] is None:
+            if case.values[key] is None:
                 text = f"{key} is null, and only {{flags: [{key}]}} can leave out a key without a value"
                 raise CodecError(text, *plan.recipe.places()[key])
 
@@ -220,18 +215,12 @@ def _with_controls(
     return cases
 
 
-def compared_groups(plan: SweepPlan) -> list[list[int]]:
-    """Indices of the cases that are compared with each other."""
-    return plan.groups
-
-
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
     """A case for people: the names of its shapes, and the varied keys that those do not set."""
     recipe = plan.recipe
     named = {key for axis in recipe.axes.values() if any(p.name is not None for p in axis.points) for key in axis.keys}
     named -= {key for control in recipe.controls for key in control.values}
-    config = plan.config(case)
-    pairs = [f"{key}={spelt(config[key])}" for key in plan.varied if key not in named]
+    pairs = [f"{key}={spelt(case.values[key])}" for key in plan.varied if key not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
 
 
