@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from dataclasses import dataclass
 from logbook_agent.campaign.ab_question import asked_entry
 from logbook_agent.campaign.ab_request import AbRequest, Sides, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
+from logbook_agent.campaign.entry_claim import check_free
 from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
-from logbook_agent.campaign.planned_claim import check_free, claimed_entry
 from logbook_agent.campaign.series import begun
 from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
@@ -81,7 +80,8 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     stated = None
     if request.run.entry_id is not None:
         request, stated = taken_up(workspace, book, request)
-        check_free(workspace, book, request.run.entry_id or "")
+        # Before anything is checked out.
+        check_free(workspace, book, book.resolve(request.run.entry_id or ""))
     with sides_of(workspace, book, request, display, stated) as sides:
         return carry_out(workspace, book, request, sides, display)
 
@@ -102,9 +102,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
 
     # The entry of --id states its question: another one about it is asked by a command of its own.
     another = ab_afresh(known.id) if known is not None else "add --new"
-    with contextlib.ExitStack() as stack:
-        series = stack.enter_context(begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
-        stack.enter_context(claimed_entry(workspace, book, series.entry))
+    with begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE) as series:
         series.guard = sides.guard
         orders = [RunPlan(command=command, entry_id=series.entry.id, config={}) for command in sides.setup]
         bad = series.own((f"{SETUP}: {order.command.shown()}", order) for order in orders)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
-from logbook_agent.campaign.planned_claim import claimed
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
@@ -142,25 +141,29 @@ def run(
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
 
     def found() -> Entry:
-        # Another process may have executed them since they were looked up.
-        if earlier is not None and not plan.commands:
-            raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with claimed(workspace, book, earlier, commands) as plan, begun(workspace, book, found, display) as made:
-        orders = _orders(request, plan.commands, made.entry.id)
+    is_planned = any(command.planned is not None for command in commands)
+    with begun(workspace, book, found, display, another="logbook next" if is_planned else None) as made:
+        if earlier is not None and is_planned:
+            # Another process may have executed them since they were looked up.
+            pending = book.record(earlier.id).pending
+            commands = [command for command in commands if command.planned in pending]
+            if not commands:
+                raise _nothing_planned(book.record(earlier.id), request)
+        orders = _orders(request, commands, made.entry.id)
         if is_sent:
             made.send(next(orders))
         else:
-            for _, run_made in made.each([orders]):
-                plan.executed(run_made)
+            for _ in made.each([orders]):
+                pass
     if not is_sent:
         workspace.warnings += _unmeasured(made)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
         again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
-    workspace.warnings += _rest(made, request, plan.commands)
+    workspace.warnings += _rest(made, request, commands)
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 

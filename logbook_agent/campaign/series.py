@@ -14,9 +14,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from logbook_agent.campaign.entry_claim import claimed
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import BudgetSpent, Locked
+from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
@@ -62,14 +63,15 @@ def begun(
     until the view tells of its runs.
 
     With `another`, how to start another entry: what comes next follows from the runs there are, so one process at a
-    time makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError
-    when a command of an earlier one still runs. `advice`: what to do where the machine is busy.
+    time makes them, and those whose tool died are closed first. Raises Locked when another process does, or another
+    worktree has more of them, StoreError when a command of an earlier one still runs. `advice`: what to do where the
+    machine is busy.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         known = book.names.ids if book.header.limits != NO_BUDGET else None
         entry = found()
         if another is not None:
-            _lock(book, entry, another, stack)
+            stack.enter_context(claimed(workspace, book, entry, another))
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
@@ -254,19 +256,3 @@ class RunSeries:
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""
         return f"stopped after {made} of {total} {what}{why}; to run the rest: {again}"
-
-
-def _lock(book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
-    """Hold the lock of an entry, which one process at a time has, until the stack is left. Raises Locked."""
-    book.files.make(book.open_folder)
-    place = book.open_folder / f".{entry.id}.sweep.lock"
-    try:
-        stack.enter_context(book.files.lock(place, timeout_s=0))
-    except Locked as error:
-        # Nothing hangs in a second terminal: the runs are being made.
-        raise Locked(
-            f"{entry.id} is being run by {error.holder}",
-            holder=error.holder,
-            cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
-            hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
-        ) from error
