@@ -95,7 +95,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             for file in run.inputs:
                 _bring_input(file.path, checkout, tree)
             placed = placed_in(space, request, checkout, tree)
-            command = prepared(space, placed, placed.argv, placed.label, is_built=setup is not None)
+            command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
             first = [placed.plan(one, run.entry) for one in setup_of(space, AbRequest(setup=setup), placed)]
         except (CommandNotFound, NotExecutable, UsageError) as error:

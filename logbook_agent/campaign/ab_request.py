@@ -108,8 +108,8 @@ def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple
             cause=f"what a setup builds in a folder of this machine does not come along to {run.on}",
             hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
         )
-    plain = dataclasses.replace(run, read=None, timeout_s=None, stall_s=None)
-    return (prepared(workspace, plain, [request.setup], SETUP, shell=True),)  # noqa: S604 - as typed
+    setup = RunRequest(argv=[request.setup], label=SETUP, shell=True, env=run.env, cwd=run.cwd, on=run.on)  # noqa: S604 - as typed
+    return (prepared(workspace, setup),)
 
 
 def checked(request: AbRequest) -> AbRequest:

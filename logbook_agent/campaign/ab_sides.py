@@ -78,11 +78,11 @@ def _in_folder(
     workspace: Workspace, book: Book, request: AbRequest, run: RunRequest, axis: AbAxis, trees: Sequence[Tree] = ()
 ) -> Sides:
     """The sides in the folder of a run, which is the user's own or in a checkout."""
-    runs = [(dataclasses.replace(run, env={**run.env, **axis.env(value)}), value) for value in axis.values]
-    is_built = request.setup is not None
-    commands = tuple(
-        prepared(workspace, one, axis.words(run.argv, value), run.label, is_built=is_built) for one, value in runs
-    )
+    runs = [
+        dataclasses.replace(run, argv=axis.words(run.argv, value), env={**run.env, **axis.env(value)})
+        for value in axis.values
+    ]
+    commands = tuple(prepared(workspace, one, is_built=request.setup is not None) for one in runs)
     guard = CodeGuard(looks_at(workspace, book.root, commands), {tree.folder: tree.name for tree in trees})
     facts = guard.facts(commands[0])
     return Sides(

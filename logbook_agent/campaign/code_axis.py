@@ -46,7 +46,7 @@ def sides_of_codes(
         placed = [placed_in(workspace, run, checkout, tree) for tree in trees]
         is_built = request.setup is not None
         try:
-            commands = tuple(prepared(workspace, one, one.argv, run.label, is_built=is_built) for one in placed)
+            commands = tuple(prepared(workspace, one, is_built=is_built) for one in placed)
         except CommandNotFound as error:
             error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
             raise

@@ -12,6 +12,7 @@ from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure
+from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import Entry
@@ -102,6 +103,11 @@ class RunResult:
     runs: tuple[Run, ...]
     exit_status: int
 
+    @property
+    def noise(self) -> tuple[Noise, ...]:
+        """How much all runs of the entry vary."""
+        return tuple(noise_of(self.book.record(self.entry.id), self.book.header.metrics))
+
     def data(self) -> RunData:
         """For machines: complete enough to decide what to do next."""
         return {
@@ -125,13 +131,15 @@ def run(
     check_count("--discard", request.discard, least=0)
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
+    if request.noise:
+        _check_noise(request, earlier)
     if earlier is not None:
         commands = _commands_for(workspace, book, request, earlier)
         # Who named the entry sees what it starts.
         for command in commands if not request.argv else ():
             display.progress(f"{earlier.id}: {command.shown()}")
     else:
-        commands = [prepared(workspace, request, request.argv, request.label)]
+        commands = [prepared(workspace, request)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
@@ -183,6 +191,22 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
+def _check_noise(request: RunRequest, entry: Entry | None) -> None:
+    """Raises UsageError for an entry that measures something else, and for too few runs."""
+    if entry is not None and not entry.noise:
+        raise UsageError(
+            f"{entry.id} is not a measurement of noise",
+            cause="its runs are not repeats of one command, and runs that are added would change what it says",
+            hint="to start a new entry, leave --id out",
+        )
+    if entry is None and request.times < 2 * FEWEST_PAIRS:
+        raise UsageError(
+            f"--repeat {request.times} is too few to measure noise",
+            cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
+            hint=f"--repeat {NOISE_RUNS}",
+        )
+
+
 def _unmeasured(series: RunSeries) -> list[str]:
     """Why the first runs of an entry measured nothing."""
     is_first = bool(series.runs) and series.runs[0].run == 1
@@ -205,7 +229,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     """For an entry that exists: the command given, or its planned ones that have not been executed."""
     check_no_prose(entry.id, request.prose)
     if request.argv:
-        return [prepared(workspace, request, request.argv, request.label)]
+        return [prepared(workspace, request)]
     record = book.record(entry.id)
     if entry.comparison is not None and not entry.commands:
         raise UsageError(
@@ -219,9 +243,9 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     found = []
     for place in pending:
         c = entry.commands[place]
-        there = request if request.cwd else dataclasses.replace(request, cwd=str(folder_of(c.cwd, workspace)))
-        command = prepared(workspace, there, c.argv, c.label, shell=c.shell)
-        found.append(dataclasses.replace(command, planned=place))
+        cwd = request.cwd or str(folder_of(c.cwd, workspace))
+        planned = dataclasses.replace(request, argv=c.argv, label=c.label, shell=c.shell, cwd=cwd)
+        found.append(dataclasses.replace(prepared(workspace, planned), planned=place))
     return found
 
 
@@ -257,29 +281,19 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
         )
 
 
-def prepared(
-    workspace: Workspace,
-    request: RunRequest,
-    argv: Sequence[str],
-    label: str | None,
-    *,
-    shell: bool | None = None,
-    is_built: bool = False,
-) -> Command:
-    """A command as the request wants it run; the benchmark is this Python's own. `is_built`: a setup may build its
+def prepared(workspace: Workspace, request: RunRequest, *, is_built: bool = False) -> Command:
+    """The command as the request wants it run; the benchmark is this Python's own. `is_built`: a setup may build its
     program."""
-    is_shell = request.shell if shell is None else shell
     _check_inputs(workspace, request)
-    own = None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
-        argv,
+        request.argv,
         env=request.env,
         cwd=request.cwd,
         on=request.on,
-        shell=is_shell,
-        label=label,
-        search_first=own,
+        shell=request.shell,
+        label=request.label,
+        search_first=None if request.shell else own_benchmark(request.argv, request.on),
         timeout_s=request.timeout_s or request.stall_s,
         read=request.read,
         is_built=is_built,

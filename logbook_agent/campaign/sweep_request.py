@@ -229,8 +229,8 @@ def prepared_run(
     workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
-    request = dataclasses.replace(request_of(chosen.recipe), env=planned.env, on=on)
-    return prepared(workspace, request, planned.argv, label, is_built=bool(chosen.recipe.setup))
+    request = dataclasses.replace(request_of(chosen.recipe), argv=planned.argv, label=label, env=planned.env, on=on)
+    return prepared(workspace, request, is_built=bool(chosen.recipe.setup))
 
 
 def request_of(recipe: Recipe) -> RunRequest:
