@@ -1,6 +1,6 @@
 """A series of runs in one entry: those of `run`, `ab`, `sweep` and `ci`.
 
-A planner says which runs come next, from what was measured so far. It yields rounds: the runs of one are compared with
+A planner says which runs come next, from what was measured so far. It yields units: the runs of one are compared with
 one another, so they meet one machine. The series makes them, handles requests to stop, keeps the view up to date, and
 decides the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
 """
@@ -31,8 +31,8 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# Lazy: an order of a round may follow from the run before it, where one is made at a time.
-Rounds = Iterable[Iterable[RunPlan]]
+# Lazy: an order of a unit may follow from the run before it, where one is made at a time.
+Units = Iterable[Iterable[RunPlan]]
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
 # What to do where the machine is busy.
@@ -108,14 +108,14 @@ class RunSeries:
     guard: RunGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
-    def each(self, rounds: Rounds, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
-        """Make the runs of each round, and yield each with its place in the round as it has ended: the next order is
-        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a round
+    def each(self, units: Units, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
+        """Make the runs of each unit, and yield each with its place among all orders as it has ended: the next order is
+        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a unit
         is sent to its executor as a whole, which makes `at_most` of its runs at a time."""
-        for orders in rounds:
-            units = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
-            first = 0
-            for unit in filter(None, units):
+        first = 0
+        for orders in units:
+            sent = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
+            for unit in filter(None, sent):
                 if self.is_stopped():
                     return
                 last: dict[int, Run] = {}

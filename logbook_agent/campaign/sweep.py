@@ -13,7 +13,7 @@ from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.campaign.sweep_entry import comparing, new_entry, sides_of, state_comparison
-from logbook_agent.campaign.sweep_progress import Progress, with_failed_row
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, with_failed_row
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
@@ -130,8 +130,8 @@ class _Sweep:
     def _progress(self) -> Progress:
         """What there is of the plan now."""
         entry = self._series.entry
-        runs = self._book.runs(entry.id)
-        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, entry=entry, runs=runs)
+        begun = EarlierSweep(entry=entry, runs=self._book.runs(entry.id))
+        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, begun=begun)
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
@@ -150,16 +150,12 @@ class _Sweep:
             self._compare(progress)
 
     def _planned_runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
-        """Runs of the plan as they end. One after another, the sides of a pair are a round of their own."""
-        rounds = [list(todo)] if self._parallel > 1 else [list(of) for _, of in itertools.groupby(todo, self._pin)]
+        """Runs of the plan as they end. One after another, the sides of a pair are a unit of their own."""
+        units = [todo] if self._parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
+        orders = (map(self._order, unit) for unit in units)
         together = executor_named_by(self._workspace, self._on) is not None and self._plan.is_comparison
-        for of in rounds:
-            ended = 0
-            for place, run in self._series.each([map(self._order, of)], together=together, at_most=self._parallel):
-                ended += 1
-                yield of[place], run
-            if ended < len(of):
-                return
+        for place, run in self._series.each(orders, together=together, at_most=self._parallel):
+            yield todo[place], run
 
     def _pin(self, planned: PlannedRun) -> str:
         """What is compared is made on one machine: the sides of a pair, or each case once."""
@@ -233,7 +229,7 @@ class _Sweep:
         return "; ".join(parts)
 
     def _so_far(self, tally: Tally, left: int) -> SeriesProgress:
-        best, total = tally.best() if self._has_best else None, len(self._plan)
+        best, total = tally.best() if self._plan.confirm else None, len(self._plan)
         return SeriesProgress(
             made=total - left,
             total=total,
@@ -251,21 +247,13 @@ class _Sweep:
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         return SweepResult(
             series=series,
-            planned=total,
-            left=left,
+            progress=progress,
             rows=rows,
-            failed=sum(map(has_failed, progress.judged.values())),
-            best=progress.tally.best() if self._has_best and not left else None,
             answer=read(self._workspace, self._book).comparisons.answer_with(self._book.record(entry_id)),
             stopped=self._stopped,
             csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
             problems=(*self._problems, *wrong, *progress.tally.problems()),
         )
-
-    @property
-    def _has_best(self) -> bool:
-        """Whether one case is to be chosen."""
-        return bool(self._recipe.confirm) and not self._plan.is_comparison
 
 
 def _said(tally: Tally, run: Run) -> str:

@@ -56,12 +56,17 @@ class EarlierSweep:
     """An entry that carries out a plan of a recipe."""
 
     entry: Entry
-    use: RecipeUse
     runs: tuple[Run, ...]
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         return made_of_plan(self.runs)
+
+    @property
+    def use(self) -> RecipeUse:
+        if self.entry.recipe is None:
+            raise AssertionError(f"{self.entry.id} is not a sweep")
+        return self.entry.recipe
 
     @property
     def is_complete(self) -> bool:
@@ -82,7 +87,7 @@ def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
                 continue
             entry = book.entry(entry_id)
             if entry.recipe is not None:
-                yield EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry_id))
+                yield EarlierSweep(entry=entry, runs=book.runs(entry_id))
         except StoreError:
             continue  # another entry's damage is told elsewhere
 
@@ -107,24 +112,31 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the chosen plan is, with the `runs` of its `entry`; without one, nothing is made. `retries`: failed runs
+    """How far the chosen plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
     are to be made again."""
 
     workspace: Workspace
     book: Book | None
     chosen: Chosen
-    entry: Entry | None = None
-    runs: tuple[Run, ...] = ()
+    begun: EarlierSweep | None = None
     retries: bool = False
 
     @property
     def plan(self) -> SweepPlan:
         return self.chosen.plan
 
+    @property
+    def entry(self) -> Entry | None:
+        return self.begun.entry if self.begun is not None else None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        return self.begun.runs if self.begun is not None else ()
+
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         """The runs of cases that need not be made again."""
-        made = made_of_plan(self.runs)
+        made = self.begun.made if self.begun is not None else {}
         return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
 
     @cached_property
@@ -177,8 +189,8 @@ class Progress:
     def to_compare(self) -> int:
         """How many runs the comparison after a plan that explores may still take; none where there is nothing to
         compare, or the answer is settled."""
-        confirm = self.plan.recipe.confirm
-        if not confirm or self.plan.is_comparison:
+        confirm = self.plan.confirm
+        if not confirm:
             return 0
         if not self.todo and (self.contenders is None or self._is_settled):
             return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
@@ -19,8 +18,6 @@ from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.folder import is_inside
-from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.shell_words import sweep_command
 
@@ -48,15 +45,14 @@ class SweepRequest:
 class Prepared:
     """A checked plan, ready to run.
 
-    `progress`: how far it is in the unfinished sweep that it resumes, and how many of the runs there have `failed`.
-    `warnings`: what is wrong with the plan, and does not keep it from being run.
+    `progress`: how far it is in the unfinished sweep that it resumes. `warnings`: what is wrong with the plan, and does
+    not keep it from being run.
     """
 
     request: SweepRequest
     warnings: list[str]
     cost: Estimate
     progress: Progress
-    failed: int
 
     @property
     def is_complete(self) -> bool:
@@ -82,16 +78,9 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     warnings = can_answer(chosen.plan) if begun is None else []
     if book is not None:
         warnings += comes_first(chosen.plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
-    failed = begun.failed if begun is not None else 0
-    entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
-    retries = request.retry_failed and failed > 0
-    return Prepared(
-        request=request,
-        warnings=warnings,
-        cost=cost,
-        progress=Progress(workspace=workspace, book=book, chosen=chosen, entry=entry, runs=runs, retries=retries),
-        failed=failed,
-    )
+    retries = request.retry_failed and begun is not None and begun.failed > 0
+    progress = Progress(workspace=workspace, book=book, chosen=chosen, begun=begun, retries=retries)
+    return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
 
 
 def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
@@ -133,7 +122,7 @@ def _begun(
             hint=f"run it: {onward(workspace, request, book)}",
         )
     for one in same if not retried else ():
-        if not Progress(workspace=workspace, book=book, chosen=chosen, entry=one.entry, runs=one.runs).is_finished:
+        if not Progress(workspace=workspace, book=book, chosen=chosen, begun=one).is_finished:
             return one
     return retried[0] if retried else None
 
@@ -154,13 +143,13 @@ def _resumed(book: Book, entry_id: str) -> EarlierSweep:
         raise UsageError(
             f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
-    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
+    return EarlierSweep(entry=entry, runs=book.runs(entry.id))
 
 
 def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
     """The request, completed with recipe, scale, values and executor of the sweep that it resumes."""
     use = resumed.use
-    name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
+    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
     scale, on = request.scale or use.scale, request.on or use.on
     given = {text.partition("=")[0] for text in request.sets}
     sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
@@ -191,22 +180,6 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
             hint=f"restore the recipe, or {again}",
         )
-
-
-def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
-    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repositories of the
-    root and of the code: entries come with a branch that anybody may have written."""
-    place = repository_of(workspace.root)
-    bounds = place.top if place is not None else workspace.root.parent
-    path = workspace.root.parent / file
-    code = repository_of(workspace.cwd)
-    if "\0" not in file and (is_inside(path, bounds) or (code is not None and is_inside(path, code.top))):
-        return path
-    raise UsageError(
-        f"the recipe of {entry_id} is outside of {bounds}",
-        cause=f"the entry names {file!r}, and entries come with the repository",
-        hint=f"name it yourself: logbook sweep RECIPE --id {entry_id}",
-    )
 
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:

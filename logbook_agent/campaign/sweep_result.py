@@ -14,7 +14,7 @@ from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import data as answer_data
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
+from logbook_agent.model.record import SETUP, TEARDOWN, has_failed, is_made, is_own
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.store.book import Book
@@ -23,21 +23,35 @@ from logbook_agent.store.layout import SWEEP_CSV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """The runs just made, and the entry afterwards: how many runs of the plan are `left` to be made, and of the others
-    how many `failed` and their number of `rows`. `best`: the case that came out best, of a plan that explores.
-    `answer`: that to the entry's comparison, and why it made no further pair (`stopped`). `problems`: what does not
-    hold."""
+    """The runs just made, and how far the plan is afterwards, with its number of `rows`. `answer`: that to the entry's
+    comparison, and why it made no further pair (`stopped`). `problems`: what does not hold."""
 
     series: RunSeries
-    planned: int
-    left: int
+    progress: Progress
     rows: int
-    failed: int
-    best: Best | None
     answer: Answer | None
     stopped: str
     csv: Path
     problems: tuple[str, ...]
+
+    @property
+    def planned(self) -> int:
+        return len(self.progress.plan)
+
+    @property
+    def left(self) -> int:
+        """How many runs of the plan are still to be made."""
+        return len(self.progress.todo)
+
+    @property
+    def failed(self) -> int:
+        """How many runs of the plan failed."""
+        return sum(map(has_failed, self.progress.judged.values()))
+
+    @property
+    def best(self) -> Best | None:
+        """The case that came out best, of a plan that explores."""
+        return self.progress.tally.best() if self.progress.plan.confirm and not self.left else None
 
     @property
     def interrupted(self) -> bool:
@@ -50,7 +64,7 @@ class SweepResult:
         return int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, object]:
-        entry, runs = self.series.entry, self.series.runs
+        entry, runs, best = self.series.entry, self.series.runs, self.best
         return {
             "id": entry.id,
             "title": entry.title,
@@ -60,7 +74,7 @@ class SweepResult:
             "failed": self.failed,
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in runs),
             "interrupted": self.interrupted,
-            "best": self.best.data() if self.best is not None else None,
+            "best": best.data() if best is not None else None,
             "answer": answer_data(self.answer) if self.answer is not None else None,
             "stopped": self.stopped or None,
             "problems": list(self.problems),

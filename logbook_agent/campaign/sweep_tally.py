@@ -46,24 +46,20 @@ class Tally:
     def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
         self._plan, self.metric = plan, metric
         self._values: dict[str | None, dict[str, list[float]]] = {}
-        self._medians: dict[str | None, dict[str, float]] = {}
         # The best case of each unit that is not a control.
         self._best: dict[str | None, str] = {}
 
     def add(self, case: PlannedCase, run: Run) -> None:
         """Count what a run of a case measured."""
         for value, unit in self.measured(run):
-            values = self._values.setdefault(unit, {}).setdefault(case.key, [])
-            values.append(value)
-            medians = self._medians.setdefault(unit, {})
-            medians[case.key] = median(values)
-            best = self._best.get(unit)
+            values = self._values.setdefault(unit, {})
+            values.setdefault(case.key, []).append(value)
             if case.is_control:
                 continue
-            if best == case.key:
-                self._best[unit] = max((key for key in medians if not self._case(key).is_control), key=self._rank(unit))
-            elif best is None or self._rank(unit)(case.key) > self._rank(unit)(best):
-                self._best[unit] = case.key
+            able, best = [case.key], self._best.get(unit, case.key)
+            if best == case.key:  # its median may have fallen
+                able = [key for key in values if not self._plan.by_key[key].is_control]
+            self._best[unit] = max([best, *able], key=self._rank(unit))
 
     def measured(self, run: Run) -> list[tuple[float, str | None]]:
         """What each row of a run measured of the metric, the median of its samples, and its unit."""
@@ -91,37 +87,31 @@ class Tally:
         if metric is None or metric.direction is None or unit not in self._best:
             return None
         key = self._best[unit]
-        return Best(
-            case=self._case(key),
-            label=describe(self._plan, self._case(key)),
-            metric=metric,
-            unit=unit,
-            value=self._medians[unit][key],
-            runs=len(self._values[unit][key]),
-        )
+        case, values = self._plan.by_key[key], self._values[unit][key]
+        label = describe(self._plan, case)
+        return Best(case=case, label=label, metric=metric, unit=unit, value=median(values), runs=len(values))
 
     def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
         """The case to compare and its base, after exploring: of those that are no base the one that is best against its
         own, so that cases of several sizes are never ranked against each other; without a base the best and the
         runner-up. None where two cases have no value."""
-        best, medians = self.best(), self._medians.get(self.unit, {})
-        if best is None:
+        if self.best() is None:
             return None
+        medians = {key: median(values) for key, values in self._values.get(self.unit, {}).items()}
         bases = _bases(self._plan, baseline)
         used = {bases[key].key for key in medians if key in bases}
-        able = [case for case in map(self._case, medians) if not case.is_control and case.key not in used]
+        able = [case for case in map(self._plan.by_key.__getitem__, medians) if not case.is_control]
+        able = [case for case in able if case.key not in used]
         pairs = [(case, bases[case.key]) for case in able if case.key in bases and bases[case.key].key in medians]
         if pairs:
             return max(pairs, key=lambda pair: self._gain(*(medians[case.key] for case in pair)))
-        ranked = sorted(able, key=lambda case: self._rank(self.unit)(case.key), reverse=True)
+        rank = self._rank(self.unit)
+        ranked = sorted(able, key=lambda case: rank(case.key), reverse=True)
         return (ranked[0], ranked[1]) if len(ranked) > 1 else None
-
-    def _case(self, key: str) -> PlannedCase:
-        return self._plan.by_key[key]
 
     def _rank(self, unit: str | None) -> Callable[[str], float]:
         sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
-        return lambda key: sign * self._medians[unit][key]
+        return lambda key: sign * median(self._values[unit][key])
 
     def _gain(self, value: float, base: float) -> float:
         """How many times as good as its base a case is; of values that have no ratio, 1."""

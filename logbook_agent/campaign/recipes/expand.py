@@ -75,6 +75,11 @@ class SweepPlan:
         return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and is_whole and has_base
 
     @property
+    def confirm(self) -> int:
+        """How many pairs of the best case and its base may follow; none where the plan is the comparison."""
+        return 0 if self.is_comparison else self.recipe.confirm
+
+    @property
     def values(self) -> tuple[str, ...]:
         """The sides of the comparison, the base first."""
         compare = self.recipe.compare
@@ -245,7 +250,7 @@ class Estimate:
 def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     """From the durations of earlier runs of this plan where there are any, else from what the recipe states."""
     recipe = plan.recipe
-    runs = len(plan) + (0 if plan.is_comparison else 2 * recipe.confirm)
+    runs = len(plan) + 2 * plan.confirm
     seconds, basis = None, "the recipe does not say how long a run takes"
     if measured_s:
         seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"

@@ -32,7 +32,7 @@ def check_controls(plan: SweepPlan, file: str) -> None:
 def can_answer(plan: SweepPlan) -> list[str]:
     """Why neither the plan's own runs, nor the pairs of the best case that follow them, can settle what it compares."""
     recipe, comparisons = plan.recipe, _comparisons(plan)
-    if not comparisons or (recipe.confirm and not plan.is_comparison):
+    if not comparisons or plan.confirm:
         return []
     sets, reasons, needed = [], [], fewest_pairs(comparisons)
     if recipe.repeats < needed:
