@@ -106,20 +106,16 @@ def parse_axis(text: str) -> AbAxis:
             hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
         ) from None
     axis = AbAxis(name=name, values=values, variable=variable)
-    keys = [axis.key(v) for v in axis.values]
     wrong = next((v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))), None)
+    what = "one value" if len(values) < 2 else "a value twice" if len({*axis.keys}) < len(values) else ""
     if wrong is not None and variable is None:
-        what = "an empty value" if not wrong else f"{wrong!r}, which is not a value"
+        what = f"{wrong!r}, which is not a value" if wrong else "an empty value"
+    if what:
         raise UsageError(
             f"--axis {text!r} has {what}",
-            cause=f"a value is a word of the command, or {NO_FLAG} for a command without the flag",
-            hint=f"--axis {name}=A,B",
-        )
-    if len(keys) < 2 or len(set(keys)) < len(keys):
-        raise UsageError(
-            f"--axis {text!r} has " + ("one value" if len(keys) < 2 else "a value twice"),
-            cause="an A/B compares two values or more, the first of them the base",
-            hint=f"--axis {name}={axis.values[0] or 'A'},{'B' if axis.values[0] != 'B' else 'C'}",
+            cause="an A/B compares two values or more, the first of them the base; each is a word of the command, or"
+            f" {NO_FLAG} for a command without the flag",
+            hint=f"--axis {name}={values[0] or 'A'},{'B' if values[0] != 'B' else 'C'}",
         )
     return axis
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis
+from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
-from logbook_agent.campaign.series import RunGuard
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
@@ -88,7 +88,7 @@ class Sides:
     axis: AbAxis
     argv: Sequence[str]
     commands: tuple[Command, ...]
-    guard: RunGuard | None = None
+    guard: CodeGuard | None = None
     code: Mapping[str, CodeFacts] = field(default_factory=dict)
     branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     setup: tuple[Command, ...] = ()
@@ -173,23 +173,29 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
     if run is None or run.in_process:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
         raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
+    return _with_question(workspace, request, entry, question, run), stated
+
+
+def _with_question(
+    workspace: Workspace, request: AbRequest, entry: Entry, question: Question, run: Invocation
+) -> AbRequest:
+    """The request with what an A/B asks, and how its runs are made; what is given takes precedence."""
     check_secrets(entry.id, *question.values, run.setup or "")
-    request = dataclasses.replace(
-        _with_sides(request, question, run),
-        setup=request.setup if request.setup is not None else run.setup,
-        minimum_effect=question.minimum_effect,
-        metrics=question.metrics,
-        run=as_made(workspace, request.run, run, entry.id),
+    if not request.axis and request.codes is None and question.axis == CODE_AXIS:
+        base, side = map(code_typed, question.values)
+        request = dataclasses.replace(request, codes=(base, side))
+    elif not request.axis and request.codes is None:
+        typed = list_text(run.values or question.values)
+        request = dataclasses.replace(request, axis=f"{question.axis}={typed}")
+    least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
+    return dataclasses.replace(
+        _as_made(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
     )
-    return request, stated
 
 
-def _with_sides(request: AbRequest, question: Question, run: Invocation) -> AbRequest:
-    """The request with the sides of a question as they are typed."""
-    if question.axis != CODE_AXIS:
-        return dataclasses.replace(request, axis=f"{question.axis}={list_text(run.values or question.values)}")
-    base, side = map(code_typed, question.values)
-    return dataclasses.replace(request, codes=(base, side))
+def _as_made(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
+    setup = request.setup if request.setup is not None else run.setup
+    return dataclasses.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:
@@ -238,30 +244,34 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison
     if stated is not None and stated.run is not None and not number:
-        request, found = _as_asked(request, entry, stated, stated.run), stated.run
+        found = stated.run
+        check_command(entry, found)
+        request = _as_asked(workspace, request, entry, stated, found)
     else:
         check_sides(request)
         number = str(book.run_named(entry.id, number)) if number else ""
         found = _with_place(request, run_named(book.record(entry.id), number))
-    if found.in_process or not found.argv:
+        check_command(entry, found)
+        request = _as_made(workspace, request, found, reference)
+    judged = with_gates(entry, request.gates, request.free)
+    return dataclasses.replace(request, gates=judged.gates, free=judged.free)
+
+
+def check_command(entry: Entry, run: Invocation) -> None:
+    """Raises UsageError where runs were no commands."""
+    if run.in_process or not run.argv:
         raise UsageError(
             f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
         )
-    judged = with_gates(entry, request.gates, request.free)
-    run = as_made(workspace, request.run, found, reference)
-    setup = request.setup if request.setup is not None else found.setup
-    return dataclasses.replace(request, run=run, setup=setup, gates=judged.gates, free=judged.free)
 
 
-def _as_asked(request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
+def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
     """The request with what an A/B asks, and with the number of its pairs; what is given takes precedence. Its sides
     and its title go together, as another axis is another question."""
-    question, design, prose = stated.question, stated.design, request.run.prose
-    check_secrets(entry.id, *question.values, run.setup or "")
+    design, prose = stated.design, request.run.prose
     # Where each code had its own benchmark, it has again.
-    evaluator: tuple[str, ...] = (NONE,) if question.axis == CODE_AXIS and not stated.evaluator else ()
+    evaluator: tuple[str, ...] = (NONE,) if stated.question.axis == CODE_AXIS and not stated.evaluator else ()
     if not request.axis and request.codes is None:
-        request = _with_sides(request, question, run)
         evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
         is_named = not entry.title.startswith(DEFAULT_TITLE)
         title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
@@ -269,13 +279,10 @@ def _as_asked(request: AbRequest, entry: Entry, stated: Comparison, run: Invocat
     if request.fixed is None and request.max_pairs is None:
         fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
         request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
-    return dataclasses.replace(
-        request,
-        run=dataclasses.replace(request.run, prose=prose),
-        metrics=request.metrics or question.metrics,
-        minimum_effect=request.minimum_effect if request.minimum_effect is not None else question.minimum_effect,
-        evaluator=request.evaluator or (evaluator if request.codes is not None else ()),
-    )
+    request = dataclasses.replace(request, run=dataclasses.replace(request.run, prose=prose))
+    request = _with_question(workspace, request, entry, stated.question, run)
+    given = request.evaluator or (evaluator if request.codes is not None else ())
+    return dataclasses.replace(request, evaluator=given)
 
 
 def _with_place(request: AbRequest, run: Run) -> Invocation:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from logbook_agent.campaign.entry_claim import claimed
 from logbook_agent.model.budget import NO_BUDGET
@@ -27,9 +26,11 @@ from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
-from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from logbook_agent.campaign.code_guard import CodeGuard
 
 # Lazy: an order of a unit may follow from the run before it, where one is made at a time.
 Units = Iterable[Iterable[RunPlan]]
@@ -37,16 +38,6 @@ Units = Iterable[Iterable[RunPlan]]
 _REFRESH_S = 10.0
 # What to do where the machine is busy.
 ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
-
-
-class RunGuard(Protocol):
-    """Sees that the code of a series stays as it is."""
-
-    def measuring(self, command: Command, /) -> AbstractContextManager[None]:
-        """Look after a run. Raises ToolError for one that must not count."""
-
-    def preparing(self, command: Command, /) -> AbstractContextManager[None]:
-        """The same for a command of setup or teardown."""
 
 
 @contextlib.contextmanager
@@ -105,7 +96,7 @@ class RunSeries:
     held: list[Run] = field(default_factory=list)
     is_interrupted: bool = False
     refused: BudgetSpent | None = None
-    guard: RunGuard | None = None
+    guard: CodeGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
     def each(self, units: Units, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
@@ -180,21 +171,17 @@ class RunSeries:
         begun, ended = len(self.runs), []
         waits = self.waits or at_most > 1 or any(map(is_made, self.runs))
         try:
-            with contextlib.ExitStack() as stack:
-                if self.guard is not None:
-                    look = self.guard.preparing if is_own else self.guard.measuring
-                    for order in orders:
-                        stack.enter_context(look(order.command))
-                found = make_runs(
-                    self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits
-                )
-                for place, run in found:
-                    self.runs.append(run)
-                    if at_most > 1:
-                        self._refresh_now_and_then()
-                        yield place, run
-                    else:
-                        ended.append((place, run))
+            found = make_runs(self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits)
+            for place, run in found:
+                self.runs.append(run)
+                if at_most > 1:
+                    self._refresh_now_and_then()
+                    yield place, run
+                else:
+                    ended.append((place, run))
+            if self.guard is not None:
+                for order in orders:
+                    self.guard.check(order.command, is_setup=is_own)
         except BudgetSpent as error:
             if not self.runs:
                 raise

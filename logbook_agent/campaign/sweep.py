@@ -12,8 +12,16 @@ from logbook_agent.campaign.pairs import AbCase, Pairs
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.campaign.sweep_entry import comparing, new_entry, sides_of, state_comparison
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, with_failed_row
+from logbook_agent.campaign.sweep_entry import (
+    SweepResult,
+    comparing,
+    new_entry,
+    row_problems,
+    sides_of,
+    state_comparison,
+    write_csv,
+)
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally, with_failed_row
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
@@ -22,8 +30,6 @@ from logbook_agent.campaign.sweep_request import (
     prepared_run,
     request_of,
 )
-from logbook_agent.campaign.sweep_result import SweepResult, row_problems, write_csv
-from logbook_agent.campaign.sweep_tally import Tally
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.sweep import sweep
+from logbook_agent.campaign.sweep_entry import SweepResult
 from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
-from logbook_agent.campaign.sweep_result import SweepResult
 from logbook_agent.cli.declared import argument, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import DETACH, Common, Text

@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.axes import Axis
-from logbook_agent.campaign.recipes.recipe import CASES, Recipe
+from logbook_agent.campaign.recipes.recipe import CASES, Axis, Recipe
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError

@@ -10,8 +10,7 @@ import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.reading import parse_recipe
-from logbook_agent.campaign.sweep_progress import EarlierSweep
-from logbook_agent.campaign.sweep_tally import Tally
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import record_of

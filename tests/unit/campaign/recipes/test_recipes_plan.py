@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe, expand
-from logbook_agent.campaign.recipes.habits import check_controls
 from logbook_agent.campaign.recipes.reading import parse_recipe
+from logbook_agent.campaign.sweep_request import check_controls
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import UsageError
