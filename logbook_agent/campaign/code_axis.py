@@ -58,7 +58,7 @@ def sides_of_codes(
                 f"{codes[0]} and {codes[1]} are the same code"
                 + (f" but for {differed}, which measures them" if differed else ""),
                 cause="they have the same files outside of the logbooks, documents left out",
-                hint="--evaluator none measures each with its own" if differed else _other_code(book, request),
+                hint="--evaluator none measures each with its own" if differed else "name another commit: git log",
             )
         if stated is None and differed:
             display.progress(f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}")
@@ -89,24 +89,10 @@ def sides_of_codes(
         )
 
 
-def _like(book: Book, request: AbRequest) -> Comparison | None:
-    """The comparison of the entry whose command it is."""
-    return book.entry(book.resolve(entry_of(request.like))).comparison if request.like is not None else None
-
-
-def _other_code(book: Book, request: AbRequest) -> str:
-    """What to type where WORK has none of the changes that were to be measured."""
-    like = _like(book, request)
-    if like is not None and WORK in (request.codes or ()) and any(one.diff_sha256 for one in like.code.values()):
-        of = book.resolve(entry_of(request.like or ""))
-        return f"apply the change of {of} first: logbook patch {of} --apply"
-    return "name another commit: git log"
-
-
 def _named_before(book: Book, request: AbRequest) -> dict[str, str]:
     """The labels of commits in the comparison whose command it is, by their hashes: hints name a commit by its
     hash, stop criteria by its branch."""
-    like = _like(book, request)
+    like = book.entry(book.resolve(entry_of(request.like))).comparison if request.like is not None else None
     values = like.question.values if like is not None and like.question.axis == CODE_AXIS else ()
     return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
 

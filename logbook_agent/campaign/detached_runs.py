@@ -155,15 +155,10 @@ def _said(runs: Sequence[UnfinishedRun], ids: Sequence[str]) -> tuple[str, ...]:
 
 
 def _last_ended(book: Book) -> Run | None:
-    """The run that ended last; of those of one second, the one whose record was written last. One that never started,
-    or whose end nobody saw, counts with its start. None where there is none."""
-    found: list[tuple[tuple[str, tuple[int, int]], Run]] = []
-    for entry_id in book.entry_ids():
-        stamps = book.run_stamps(entry_id)
-        for number, run in book.each_run(entry_id):
-            if isinstance(run, Run) and run.exit is not None and number in stamps:
-                found.append(((run.ended or run.started, stamps[number]), run))
-    return max(found, key=lambda one: one[0])[1] if found else None
+    """The run that ended last; one that never started, or whose end nobody saw, counts with its start."""
+    runs = (run for entry_id in book.entry_ids() for _, run in book.each_run(entry_id))
+    ended = [run for run in runs if isinstance(run, Run) and run.exit is not None]
+    return max(ended, key=lambda run: (run.ended or run.started, run.entry, run.run), default=None)
 
 
 def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:

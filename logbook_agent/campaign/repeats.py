@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
@@ -84,16 +84,6 @@ class RunRequest:
         )
 
 
-class RunData(TypedDict):
-    """The answer of `run` for machines."""
-
-    id: str
-    title: str
-    exit_status: int
-    runs: list[dict[str, Any]]
-    view: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """The entry, the runs just made, and the exit status that `logbook run` passes on."""
@@ -108,7 +98,7 @@ class RunResult:
         """How much all runs of the entry vary."""
         return tuple(noise_of(self.book.record(self.entry.id), self.book.header.metrics))
 
-    def data(self) -> RunData:
+    def data(self) -> dict[str, Any]:
         """For machines: complete enough to decide what to do next."""
         return {
             "id": self.entry.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.pair_judge import Stop
@@ -42,7 +42,6 @@ from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
 from logbook_agent.running.run_budget import check_budget
-from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted
@@ -59,7 +58,6 @@ def sweep(
     """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
     become warnings.
     """
-    known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     request, progress = prepared.request, prepared.progress
     workspace, book, chosen = progress.workspace, progress.book, progress.chosen
@@ -73,24 +71,14 @@ def sweep(
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        return progress.entry or _found_or_new(workspace, book, request, chosen, known)
+        if progress.entry is not None:
+            return progress.entry
+        check_budget(workspace, book)
+        return new_entry(workspace, book, request, chosen)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
         return _Sweep(series, chosen, request).carry_out()
-
-
-def _found_or_new(
-    workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen, known: Collection[str]
-) -> Entry:
-    """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
-    with book.lock():
-        if not request.new and set(book.names.ids) != set(known):
-            found = prepare_sweep(workspace, request, needs_logbook=True).progress.entry
-            if found is not None:
-                return found
-        check_budget(workspace, book)
-        return new_entry(workspace, book, request, chosen)
 
 
 class _Sweep:

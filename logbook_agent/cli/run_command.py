@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
-from logbook_agent.campaign.repeats import RunData, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import RunRequest, RunResult, run
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
@@ -150,7 +150,7 @@ def _submitted(space: Workspace, request: RunRequest, common: Common) -> int:
     return result.exit_status
 
 
-def _summary(result: RunResult, data: RunData) -> list[str]:
+def _summary(result: RunResult, data: Mapping[str, Any]) -> list[str]:
     """What was recorded, a line per run and row."""
     lines = []
     for run_data in data["runs"]:

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.recipe import CASES, Axis, Recipe
+from logbook_agent.campaign.recipes.recipe import CASES, Axis, Recipe, Value
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -150,7 +150,7 @@ def parse_recipe(
     recipe = dataclasses.replace(
         recipe,
         fixed=fixed,
-        axes={name: axis.filled(name, fixed, path) for name, axis, path in _axes(recipe)},
+        axes={name: _filled(axis, name, fixed, path) for name, axis, path in _axes(recipe)},
         cases=None,
         metrics=tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics),
     )
@@ -164,6 +164,23 @@ def _axes(recipe: Recipe) -> list[tuple[str, Axis, tuple[str, ...]]]:
     """The axes with their paths; explicit cases are the first one."""
     cases = [(CASES, Axis(points=recipe.cases), (f".{CASES}",))] if recipe.cases is not None else []
     return [*cases, *((name, axis, (".axes", f".{name}")) for name, axis in recipe.axes.items())]
+
+
+def _filled(axis: Axis, name: str, fixed: Mapping[str, Value], path: tuple[str, ...]) -> Axis:
+    """The axis with a value for every key in every point: its own, else the fixed one; a plain value is one of the key
+    that the axis is named by. Raises CodecError."""
+    if not axis.points:
+        raise CodecError("no values, so there is no case to run", *path)
+    points = []
+    keys = dict.fromkeys(key or name for key in axis.keys)
+    for number, point in enumerate(axis.points):
+        own = {key or name: value for key, value in point.extra.items()}
+        lacking = [key for key in keys if key not in own and key not in fixed]
+        if lacking:
+            raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *path, f"[{number}]")
+        values = {key: own[key] if key in own else fixed[key] for key in keys}
+        points.append(dataclasses.replace(point, extra=values))
+    return Axis(points=tuple(points))
 
 
 def _check_keys(recipe: Recipe) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 import shlex
@@ -265,10 +264,6 @@ class Point:
         """A plain value is one of the key that the axis is named by."""
         return data if isinstance(data, Mapping) else cls(extra={"": _VALUE(data)})
 
-    def on(self, axis: str) -> Point:
-        """The point with a plain value under the name of its axis."""
-        return dataclasses.replace(self, extra={key or axis: value for key, value in self.extra.items()})
-
 
 _POINTS = converter(tuple[Point, ...])
 
@@ -287,20 +282,6 @@ class Axis:
     @property
     def keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for point in self.points for key in point.extra))
-
-    def filled(self, name: str, fixed: Mapping[str, Value], path: tuple[str, ...]) -> Axis:
-        """The axis with a value for every key in every point: its own, else the fixed one. Raises CodecError."""
-        axis = Axis(points=tuple(point.on(name) for point in self.points))
-        if not axis.points:
-            raise CodecError("no values, so there is no case to run", *path)
-        points, keys = [], axis.keys
-        for number, point in enumerate(axis.points):
-            values = {**{key: fixed[key] for key in keys if key in fixed}, **point.extra}
-            lacking = [key for key in keys if key not in values]
-            if lacking:
-                raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *path, f"[{number}]")
-            points.append(dataclasses.replace(point, extra={key: values[key] for key in keys}))
-        return Axis(points=tuple(points))
 
 
 def _range(data: Mapping[str, Any]) -> list[int | float]:
