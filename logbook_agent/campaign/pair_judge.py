@@ -51,12 +51,12 @@ class PairsEnd:
 
 
 class PairJudge:
-    """Judges the comparison that an `entry` states after each of its `pairs`, of which `before` were there at the
+    """Judges the comparison that the entry of a series states, after each of its `pairs`; `before` were there at the
     start. At most `budget` pairs are made; `answer` is the one at the last look."""
 
-    def __init__(self, series: RunSeries, entry: Entry, request: AbRequest, *, pairs: int, budget: int) -> None:
+    def __init__(self, series: RunSeries, request: AbRequest, *, pairs: int, budget: int) -> None:
         self._series, self._book, self._request = series, series.book, request
-        self._id, self.stated = entry.id, stated_in(entry)
+        self._id, self.stated = series.entry.id, stated_in(series.entry)
         self.pairs, self.before, self.budget = pairs, pairs, budget
         self.answer: Answer | None = None
         self._comparisons = read(series.workspace, series.book).comparisons
@@ -213,11 +213,9 @@ class PairJudge:
             return Continuation(command="ab(book, ...) with the same functions")
         if answer is None or (run is None and self._request.sweep is None):
             return Continuation()
-        way = go_on(self._book, answer)
-        if self._request.sweep is None:
-            return way
-        more = f" --set confirm={self.budget + way.pairs}" if way.pairs and self.pairs >= self.budget else ""
-        return Continuation(command=self._request.sweep + more)
+        if self._request.sweep is not None and self.pairs < self.budget:
+            return Continuation(command=self._request.sweep)
+        return go_on(self._book, answer)
 
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import copy_of, with_request, with_setup
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.ab_sides import lacking
+from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
@@ -93,9 +93,9 @@ class Pairs:
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
         budget = self._budget(pairs)
-        self._entry = with_request(series.book, series.entry, request, budget)
+        series.entry = self._entry = with_request(series.book, series.entry, request, budget)
         self._stated = stated_in(self._entry)
-        self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
+        self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
         self._ended: PairsEnd | None = None
         self._part = Part(pair=0, side="")  # what the last order is for
 
@@ -238,7 +238,7 @@ class Pairs:
 
     def _failed(self, run: Run, how: str = "") -> str:
         side, command = self._part.side, self._cases[self._part.case].commands[0]
-        lacks = lacking(self._series.workspace, self._request, command)
+        lacks = lacking(self._series.workspace, self._request.run, command)
         return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
 
     def _show(self, text: str = "") -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.drafts import (
+    Prose,
+    check_no_prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    with_relations,
+)
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
@@ -258,16 +265,6 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
     if count is not None and count < least:
         raise UsageError(
             f"{option} must be at least {least}", cause=f"it is {count}", hint=f"{option} {10 if least else 1}"
-        )
-
-
-def check_no_prose(entry_id: str, prose: Prose) -> None:
-    """Raises UsageError for a text beside the runs that are added to an entry."""
-    if prose != Prose():
-        raise UsageError(
-            f"--title, --hypothesis and the like cannot be used with --id {entry_id}",
-            cause="--id adds runs to an entry, whose text is there already",
-            hint=f"logbook edit {entry_id} --hypothesis '...'",
         )
 
 

@@ -19,9 +19,10 @@ from logbook_agent.campaign.sweep_entry import (
     row_problems,
     sides_of,
     state_comparison,
+    with_failed_row,
     write_csv,
 )
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally, with_failed_row
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,

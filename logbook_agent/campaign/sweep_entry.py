@@ -24,7 +24,7 @@ from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse
 from logbook_agent.model.record import SETUP, TEARDOWN, has_failed, is_made, is_own
-from logbook_agent.model.run import Row, Run
+from logbook_agent.model.run import Failure, Row, Run
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import SWEEP_CSV
@@ -111,6 +111,23 @@ def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: Ab
 
 
 # -- its result ---------------------------------------------------------------------------------------
+
+_NO_RESULT = (
+    "the command printed no result: no RESULT, METRIC or RESULT_JSON line, no `NAME: value` of a declared metric"
+)
+
+
+def with_failed_row(run: Run) -> Run:
+    """A run that ended without a row, with one that says why, so that its case is not lost."""
+    ended = run.exit
+    if run.rows or ended is None or ended.is_cut_off:
+        return run
+    tail = (run.output.error_tail or run.output.tail if run.output is not None else ())[-3:]
+    reason = "stalled" if ended.stalled else "timeout" if ended.timeout else ended.signal or f"exit code {ended.code}"
+    failure = Failure(reason=reason, message="\n".join(tail))
+    if ended.code == 0 and not ended.timeout:
+        failure = Failure(reason="no result", message=_NO_RESULT)
+    return dataclasses.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

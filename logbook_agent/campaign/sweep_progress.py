@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +11,6 @@ from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, Sweep
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, RecipeUse
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import gates_of, judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
@@ -25,29 +23,11 @@ from logbook_agent.model.record import (
     is_own,
     made_of_plan,
 )
-from logbook_agent.model.run import Failure, Row, Run, Scalar
+from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-_NO_RESULT = (
-    "the command printed no result: no RESULT, METRIC or RESULT_JSON line, no `NAME: value` of a declared metric"
-)
-
-
-def with_failed_row(run: Run) -> Run:
-    """A run that ended without a row, with one that says why, so that its case is not lost."""
-    ended = run.exit
-    if run.rows or ended is None or ended.is_cut_off:
-        return run
-    tail = (run.output.error_tail or run.output.tail if run.output is not None else ())[-3:]
-    reason = "stalled" if ended.stalled else "timeout" if ended.timeout else ended.signal or f"exit code {ended.code}"
-    failure = Failure(reason=reason, message="\n".join(tail))
-    if ended.code == 0 and not ended.timeout:
-        failure = Failure(reason="no result", message=_NO_RESULT)
-    return dataclasses.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
-
 
 # -- sweeps of a logbook -------------------------------------------------------------------------------
 
@@ -78,25 +58,6 @@ class EarlierSweep:
     def failed(self) -> int:
         """How many runs of the plan are failures."""
         return sum(has_failed(run) for runs in self.made.values() for run in runs)
-
-
-def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
-    """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
-    for entry_id in reversed(book.entry_ids()):
-        try:
-            if "\nrecipe:" not in book.entry_text(entry_id):
-                continue
-            entry = book.entry(entry_id)
-            if entry.recipe is not None:
-                yield EarlierSweep(entry=entry, runs=book.runs(entry_id))
-        except StoreError:
-            continue  # another entry's damage is told elsewhere
-
-
-def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
-    """How long finished runs of a recipe's cases took at a scale."""
-    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
-    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
 
 
 def deciding(chosen: Chosen, book: Book | None) -> Metric | None:

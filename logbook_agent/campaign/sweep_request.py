@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, durations_s, earlier_sweeps
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress
 from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.entry import is_withdrawn
-from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.model.record import is_own
 from logbook_agent.model.values import canonical
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
@@ -83,6 +84,25 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     retries = request.retry_failed and begun is not None and begun.failed > 0
     progress = Progress(workspace=workspace, book=book, chosen=chosen, begun=begun, retries=retries)
     return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
+
+
+def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
+    """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
+    for entry_id in reversed(book.entry_ids()):
+        try:
+            if "\nrecipe:" not in book.entry_text(entry_id):
+                continue
+            entry = book.entry(entry_id)
+            if entry.recipe is not None:
+                yield EarlierSweep(entry=entry, runs=book.runs(entry_id))
+        except StoreError:
+            continue  # another entry's damage is told elsewhere
+
+
+def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
+    """How long finished runs of a recipe's cases took at a scale."""
+    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
+    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
 
 
 def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
