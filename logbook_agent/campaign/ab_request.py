@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,6 +39,7 @@ from logbook_agent.text.shell_words import command_line
 
 NONE = "none"
 """What is given as the evaluator where each side has its own."""
+_DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,14 @@ def checked(request: AbRequest) -> AbRequest:
         {"--pairs": request.fixed, "--max-pairs": request.max_pairs},
         cause="the number of pairs is either fixed, or follows from the result",
     )
+    for name in request.metrics:
+        if (found := _DIRECTED.fullmatch(name)) is not None:
+            raise UsageError(
+                f"--metric {name} states a direction",
+                cause="the direction of a metric is declared in the logbook",
+                hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
+                " to metrics in logbook.yaml",
+            )
     if request.run.entry_id is None and request.like is None:
         check_sides(request)
     return dataclasses.replace(request, gates=checked_gates(request.gates))

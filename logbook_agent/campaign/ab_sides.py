@@ -11,13 +11,14 @@ from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides, setup_of
-from logbook_agent.campaign.checkouts import COMMIT_CHARS, WORK, Tree, beside, frozen, in_trees, placed_in
+from logbook_agent.campaign.checkouts import WORK, Tree, beside, frozen, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
+from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator, code_hash, code_name
-from logbook_agent.model.entry import entry_of
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
@@ -27,13 +28,11 @@ from logbook_agent.running.provenance.worktrees import Checkout, bring
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
 # Of one length, which is part of what a program meets: its path.
 _NAMES = ("base", "head")
-_TREE_CHARS, _SUBJECT_CHARS = 7, 40
 
 
 @contextlib.contextmanager
@@ -169,15 +168,16 @@ class _SidesOf:
             labels = stated.question.values
         else:
             differed = listed([one.path for one in evaluator if one.differed])
-            _check_differ(codes, facts, differed)
+            like = like_of(self._book, self._request)
+            _check_differ(self._request, facts, differed, like)
             if differed:
                 self._display.progress(
                     f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
                 )
-            known = _named_before(self._book, self._request)
-            _say_moved(checkout, codes, known, self._display)
+            known = named_before(like, self._request)
+            say_moved(checkout, codes, known, self._display)
             labels = tuple(
-                _label(checkout, code, tree.commit, one.code.identity, known)
+                label_of(checkout, code, tree.commit, one.code.identity, known)
                 for code, tree, one in zip(codes, trees, facts, strict=True)
             )
         commits = [tree.commit for tree in trees]
@@ -206,50 +206,16 @@ def _has_changed(recorded: Code, sides: Sides) -> bool:
     return now is not None and recorded.mark not in (None, now.code.mark)
 
 
-def _check_differ(codes: Sequence[str], facts: Sequence[CodeFacts], differed: str) -> None:
+def _check_differ(request: AbRequest, facts: Sequence[CodeFacts], differed: str, like: Entry | None) -> None:
     """Raises UsageError where two codes are the same. `differed`: files that measure them, and do not count."""
+    codes = request.codes or ("", "")
     if facts[0].code.identity == facts[1].code.identity is not None:
         raise UsageError(
             f"{codes[0]} and {codes[1]} are the same code"
             + (f" but for {differed}, which measures them" if differed else ""),
             cause="they have the same files outside of the logbooks, documents left out",
-            hint="--evaluator none measures each with its own" if differed else "name another commit: git log",
+            hint="--evaluator none measures each with its own" if differed else other_code(like, request),
         )
-
-
-def _named_before(book: Book, request: AbRequest) -> dict[str, str]:
-    """The labels of commits in the comparison whose command it is, by their hashes: hints name a commit by its
-    hash, stop criteria by its branch."""
-    like = book.entry(book.resolve(entry_of(request.like))).comparison if request.like is not None else None
-    values = like.question.values if like is not None and like.question.axis == CODE_AXIS else ()
-    return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
-
-
-def _say_moved(checkout: Checkout, codes: Sequence[str], known: Mapping[str, str], display: Display) -> None:
-    """Name the branches that are another commit now than the one that is compared again."""
-    names = [code_name(known.get(code, code)) for code in codes]
-    for code, name in zip(codes, names, strict=True):
-        now = checkout.commit_of(name) if code in known else None
-        if now is not None and not now.startswith(code):
-            typed = " ".join(names)
-            display.progress(
-                f"{name} has moved on; this compares {code}, as before; for {now[:COMMIT_CHARS]}: --code {typed}"
-            )
-
-
-def _label(checkout: Checkout, code: str, commit: str, identity: str | None, known: Mapping[str, str]) -> str:
-    """`main@3f2a9c01d`; of a hash the label that is `known`; else of that, or of a name that moves on, the
-    quoted subject of the commit; `WORK+a1b2c3d` with the digest of the whole tree."""
-    if code == WORK:
-        return f"{WORK}+{(identity or commit)[:_TREE_CHARS]}"
-    is_hash = commit.startswith(code.lower())
-    if is_hash and commit[:COMMIT_CHARS] in known:
-        return known[commit[:COMMIT_CHARS]]
-    if is_hash or code.startswith(("HEAD", "@")):
-        said = " ".join(checkout.subject_of(commit).replace("@", " ").split())
-        subject = cut_line(said.replace('"', "'"), _SUBJECT_CHARS) or "commit"
-        code = f'"{subject}"'
-    return f"{code}@{commit[:COMMIT_CHARS]}"
 
 
 # -- the evaluator: what measures, which is the base's on both sides ----------------------------------
