@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from logbook_agent.agents.next_steps import next_steps
+from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.findings.open_steps import OpenStep
 from logbook_agent.findings.read import read
-from logbook_agent.store.repository import commit_of
 from logbook_agent.store.workspace import naming
 
 _SHOWN = 10
@@ -30,7 +29,7 @@ def next_command(
     """
     space = common.space()
     book = space.book()
-    findings = read(space, book, naming(space, book), partial(commit_of, space.cwd))
+    findings = read(space, book, naming(space, book), commits_here(space))
     found = next_steps(findings)
     shown = found[:_SHOWN]
     at_work = {claim.entry: ("claimed_by", claim.text) for claim in book.claims.held()}

@@ -85,7 +85,7 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
         pairs = {(run.part.copy, run.part.pair) for run in book.runs(before.id) if run.part is not None}
         check_pairs(before, before.comparison, request, len(pairs))
         check_gates(book.record(before.id), request.gates)
-    display.progress(f"{before.id} asks the same, and gets the pairs; for another entry: --new")
+    display.progress(f"{before.id} asks the same; for another entry: --new")
     if not is_stated(before, request.run.prose):
         workspace.warnings.append(f"the text of {before.id} stays as it is; logbook edit changes it")
     return before
@@ -129,11 +129,14 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
 # -- more of it ----------------------------------------------------------------------------------------
 
 
-def with_request(book: Book, entry: Entry, request: AbRequest, budget_pairs: int) -> Entry:
-    """The entry with so many pairs in its design, and the gates and free labels of the request beside its own."""
-    return book.change_entry(
-        entry.id, lambda now: with_gates(with_budget(now, budget_pairs), request.gates, request.free)
-    )
+def with_judging(book: Book, entry: Entry, request: AbRequest) -> Entry:
+    """The entry with the gates and free labels of the request beside its own."""
+    return book.change_entry(entry.id, lambda now: with_gates(now, request.gates, request.free))
+
+
+def with_pairs(book: Book, entry: Entry, budget_pairs: int) -> Entry:
+    """The entry, written with so many pairs in its design."""
+    return book.change_entry(entry.id, lambda now: with_budget(now, budget_pairs))
 
 
 def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:

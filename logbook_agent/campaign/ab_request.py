@@ -120,6 +120,12 @@ def checked(request: AbRequest) -> AbRequest:
             cause="it names the files that measure two versions of the code",
             hint="leave it out, or add --code main WORK",
         )
+    if "--" in (request.codes or ()):
+        raise UsageError(
+            f"--code {(request.codes or ('',))[0]} names one code",
+            cause="an A/B of code compares two, the base first",
+            hint=f"--code {(request.codes or ('',))[0]} WORK -- COMMAND",
+        )
     check_count("--pairs", request.fixed)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)

@@ -9,7 +9,16 @@ from enum import StrEnum
 
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.findings.advice import Continuation, ab_afresh, ab_more, go_on, is_commit, other_evaluator
+from logbook_agent.findings.advice import (
+    Continuation,
+    ab_afresh,
+    ab_more,
+    go_on,
+    is_apart,
+    is_commit,
+    other_evaluator,
+    second_sitting,
+)
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import last_to_settle
@@ -89,10 +98,10 @@ class PairJudge:
         return f"{seen.state}{_code(run)}{f', {broken}' if broken is not None else ''}"
 
     def _settled(self, answer: Answer) -> PairsEnd | None:
-        """Why to stop after a block: no further pair settles anything. A comparison that was settled before, and is
-        asked again, is replicated first."""
-        made, request = self.pairs - self.before, self._request
-        if self.is_fixed or self.pairs % BLOCK_PAIRS:
+        """Why to stop after a block, or before the first pair: no further pair settles anything. Of a comparison that
+        was settled before, a later sitting is made, and pairs that --id and --max-pairs ask for."""
+        made = self.pairs - self.before
+        if self.is_fixed or (made and self.pairs % BLOCK_PAIRS):
             return None
         if any(f.lacks_pairs for f in answer.goals):
             if self.pairs < MOST_PAIRS:
@@ -101,14 +110,16 @@ class PairJudge:
             return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open after {self.pairs} pairs: it needs {needs}")
         # Settled by pairs that were made now, not by those before.
         is_new = any(f.judged > f.pairs - made for f in answer.goals)
-        resumed = request.run.entry_id is not None and request.max_pairs is None
-        may_replicate = answer.sittings > 1 and any(f.is_replicated is None for f in answer.goals)
-        if not (is_new or resumed or (made and not may_replicate)):
+        may_replicate = is_apart(answer, self._series.workspace.now()) and any(
+            f.is_replicated is None for f in answer.goals
+        )
+        is_more_asked = not made and self._request.run.entry_id is not None and self._request.max_pairs is not None
+        if not is_new and (may_replicate or is_more_asked):
             return None
         said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
         if said:
             return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open: it needs {said}")
-        return PairsEnd(stop=Stop.SETTLED, why="settled")
+        return PairsEnd(stop=Stop.SETTLED, why="settled" if made else f"no pair was made: {self._what_adds(answer)}")
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
@@ -157,10 +168,15 @@ class PairJudge:
         if answer is None or not answer.is_settled or self.is_fixed:
             return ""
         found = "; ".join(words.sentence(answer, f) for f in answer.goals[:_SHOWN])
-        more = "it is replicated, so further pairs change nothing"
-        if answer.confidence == "exploratory":
-            more = "only a second sitting, ten minutes after the first, can add to that: it replicates the answer"
-        return f"{self._id} is settled: {found}; {more}"
+        return f"{self._id} is settled: {found}; {self._what_adds(answer)}"
+
+    def _what_adds(self, answer: Answer) -> str:
+        """What would add to an answer that is settled, with the command."""
+        if answer.confidence != "exploratory":
+            return "it is replicated, so further pairs change nothing"
+        run = self.stated.run
+        way = "" if run is None or run.in_process else f": {second_sitting(answer, self.stated)}"
+        return f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
 
     def line(self) -> str:
         """`MOE-003, pair 10 of at most 20: tflops +1.2% (95%: -0.7 to 3.3%); needs about 20 more pairs`."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_question import copy_of, with_request, with_setup
+from logbook_agent.campaign.ab_question import copy_of, with_judging, with_pairs, with_setup
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
@@ -93,8 +93,7 @@ class Pairs:
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
         budget = self._budget(pairs)
-        series.entry = self._entry = with_request(series.book, series.entry, request, budget)
-        self._stated = stated_in(self._entry)
+        series.entry = self._entry = with_judging(series.book, series.entry, request)
         self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
         self._ended: PairsEnd | None = None
         self._part = Part(pair=0, side="")  # what the last order is for
@@ -155,6 +154,9 @@ class Pairs:
     def _rounds(self) -> Iterator[Iterator[RunPlan]]:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
         self._ended = self._judge.look()
+        if self._ended is None:
+            self._entry = with_pairs(self._book, self._entry, self._judge.budget)
+            self._stated = stated_in(self._entry)
         for number in range(self._request.run.discard):
             if self._ended is None:
                 yield self._orders(self._round(self._copy, number + 1), discarded=True)

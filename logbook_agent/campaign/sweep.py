@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, Pairs
 from logbook_agent.campaign.recipe_files import Chosen
@@ -15,6 +15,7 @@ from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.campaign.sweep_entry import (
     SweepResult,
     comparing,
+    measured_text,
     new_entry,
     row_problems,
     sides_of,
@@ -22,6 +23,7 @@ from logbook_agent.campaign.sweep_entry import (
     with_failed_row,
     write_csv,
 )
+from logbook_agent.campaign.sweep_pairs import pair_commands
 from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
@@ -32,11 +34,10 @@ from logbook_agent.campaign.sweep_request import (
     request_of,
 )
 from logbook_agent.findings.advice import sweep_more
-from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN, has_failed
+from logbook_agent.model.record import SETUP, TEARDOWN
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
@@ -44,13 +45,8 @@ from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.phrases import counted
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import length
-
-# Of what came out of a run, in the line that follows it.
-_SAID_CHARS = 160
 
 
 def sweep(
@@ -88,7 +84,7 @@ class _Sweep:
     def __init__(self, series: RunSeries, chosen: Chosen, request: SweepRequest) -> None:
         self._series, self._workspace, self._book = series, series.workspace, series.book
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
-        self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
+        self._request = request
         self._run = dataclasses.replace(request_of(self._recipe), entry_id=series.entry.id, keep=request.keep)
         # Why the comparison of the best case made no further pair, and what is wrong.
         self._stopped, self._problems = "", list[str]()
@@ -100,7 +96,7 @@ class _Sweep:
         for runs in self._progress().made.values():
             for run in runs:
                 self._kept(run)
-        progress = dataclasses.replace(self._progress(), retries=self._retry)
+        progress = dataclasses.replace(self._progress(), retries=self._request.retry_failed)
         done, entry_id = len(self._plan) - len(progress.todo), self._series.entry.id
         if done:
             self._series.display.progress(f"{entry_id}: {done} of {len(self._plan)} runs are already done")
@@ -146,10 +142,10 @@ class _Sweep:
 
     def _planned_runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
         """Runs of the plan as they end. One after another, the sides of a pair are a unit of their own."""
-        units = [todo] if self._parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
+        units = [todo] if self._request.parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
         orders = (map(self._order, unit) for unit in units)
-        together = executor_named_by(self._workspace, self._on) is not None and self._plan.is_comparison
-        for place, run in self._series.each(orders, together=together, at_most=self._parallel):
+        together = executor_named_by(self._workspace, self._request.on) is not None and self._plan.is_comparison
+        for place, run in self._series.each(orders, together=together, at_most=self._request.parallel):
             yield todo[place], run
 
     def _pin(self, planned: PlannedRun) -> str:
@@ -173,24 +169,34 @@ class _Sweep:
         self._series.display.progress(
             " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
         )
-        planned = (self._plan.run(case, repeat=1, place=0) for case in (base, other))
-        commands = tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned)
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
-        self._series.guard = CodeGuard(looks_at(self._workspace, self._book.root, commands))
-        result = Pairs(self._series, request, axis, [AbCase(commands=commands, name=shared)]).carry_out()
-        self._series.guard = None
+        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
+        with pair_commands(progress, self._request, planned, self._series.display) as there:
+            if there.cwd != self._workspace.cwd and not self._is_prepared(there.cwd):
+                return
+            self._series.guard = there.guard
+            result = Pairs(self._series, request, axis, [AbCase(commands=there.commands, name=shared)]).carry_out()
+            self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")
         else:
             self._stopped = result.why
 
+    def _is_prepared(self, folder: Path) -> bool:
+        """Whether the setup passed in the folder of a checkout; what it holds for all runs is there already."""
+        commands = [command for command in self._recipe.setup if command.until is None]
+        bad = self._series.own(self._own(SETUP, commands, folder))
+        if bad is not None:
+            self._problems.append(f"{SETUP} failed in a checkout: logbook show {self._series.entry.id}")
+        return bad is None
+
     def _order(self, planned: PlannedRun) -> RunPlan:
         """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
-        command = prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label)
+        command = prepared_run(self._workspace, self._chosen, planned, self._request.on, planned.case.label)
         return dataclasses.replace(
             self._run.plan(command, self._series.entry.id),
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
@@ -204,12 +210,15 @@ class _Sweep:
         kept = with_failed_row(run)
         return run if kept is run else self._book.write_run(kept)
 
-    def _own(self, label: str, commands: Sequence[PlannedCommand]) -> Iterator[tuple[str, RunPlan]]:
+    def _own(
+        self, label: str, commands: Sequence[PlannedCommand], folder: Path | None = None
+    ) -> Iterator[tuple[str, RunPlan]]:
         """Setup or teardown, each command a run of the entry, with a name to be shown."""
-        on = executor_named_by(self._workspace, self._on)
+        cwd = str(folder) if folder is not None else None
+        on = executor_named_by(self._workspace, self._request.on)
         for command in commands:
             name = f"{label}: {command.label}" if command.label else label
-            ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
+            ready = prepare(self._workspace, command.argv, cwd=cwd, on=on, shell=command.shell, label=name)
             order = RunPlan(command=ready, entry_id=self._series.entry.id, config={}, until=command.until)
             yield name, dataclasses.replace(order, always=label == TEARDOWN)
 
@@ -217,7 +226,9 @@ class _Sweep:
 
     def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
         """`[2/8] size=1 mode=new: tflops 10 TF/s; best so far 10 (size=1 mode=new); about 6 s left`."""
-        parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
+        parts = [
+            f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {measured_text(tally, run)}"
+        ]
         series = self._so_far(tally, left)
         parts += [series.note] if series.note else []
         parts += [f"about {length(series.left_s)} left"] if left and series.left_s is not None else []
@@ -229,7 +240,9 @@ class _Sweep:
             made=total - left,
             total=total,
             what="runs",
-            left_s=remaining_s(left, sum(self._took_s) / len(self._took_s), self._parallel) if self._took_s else None,
+            left_s=remaining_s(left, sum(self._took_s) / len(self._took_s), self._request.parallel)
+            if self._took_s
+            else None,
             note=best.text if best is not None else "",
         )
 
@@ -238,7 +251,7 @@ class _Sweep:
         rows, wrong = row_problems(progress)
         left, entry_id = len(progress.todo), series.entry.id
         if left or series.is_cut_off:
-            said = left or not (self._problems or self._retry)
+            said = left or not (self._problems or self._request.retry_failed)
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         return SweepResult(
             series=series,
@@ -249,19 +262,3 @@ class _Sweep:
             csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
             problems=(*self._problems, *wrong, *progress.tally.problems()),
         )
-
-
-def _said(tally: Tally, run: Run) -> str:
-    """What came out of a run, in a few words."""
-    failed = next((row.failed for row in run.rows if row.failed is not None), None)
-    if failed is not None:
-        # Of several lines the last one: a traceback ends with what went wrong.
-        why = failed.message.strip().splitlines()[-1:] if failed.message else []
-        return cut_line(": ".join(["failed", failed.reason, *why]), _SAID_CHARS)
-    if run.exit is not None and has_failed(run):
-        return f"failed: {how_it_failed(run)}"
-    found, metric = tally.measured(run), tally.metric
-    if metric is None or not found:
-        return counted(len(run.rows), "row")
-    value, unit = found[0]
-    return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")

@@ -14,9 +14,10 @@ from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe, describe_run
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.series import RunSeries
-from logbook_agent.campaign.sweep_progress import Best, Progress, deciding
+from logbook_agent.campaign.sweep_progress import Best, Progress, Tally, deciding
 from logbook_agent.campaign.sweep_request import SweepRequest
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import data as answer_data
@@ -29,6 +30,8 @@ from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import SWEEP_CSV
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.phrases import counted
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
@@ -219,3 +222,23 @@ def write_csv(book: Book, entry_id: str, runs: Iterable[Run]) -> Path:
     path = book.entry_runs_folder(entry_id) / SWEEP_CSV
     book.files.write(path, to_csv(rows).encode(), durable=book.durable)
     return path
+
+
+# Of what a run measured, in the line that follows it.
+_LINE_CHARS = 160
+
+
+def measured_text(tally: Tally, run: Run) -> str:
+    """What a run measured, or how it failed, in a few words."""
+    failed = next((row.failed for row in run.rows if row.failed is not None), None)
+    if failed is not None:
+        # Of several lines the last one: a traceback ends with what went wrong.
+        why = failed.message.strip().splitlines()[-1:] if failed.message else []
+        return cut_line(": ".join(["failed", failed.reason, *why]), _LINE_CHARS)
+    if run.exit is not None and has_failed(run):
+        return f"failed: {how_it_failed(run)}"
+    found, metric = tally.measured(run), tally.metric
+    if metric is None or not found:
+        return counted(len(run.rows), "row")
+    value, unit = found[0]
+    return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")

@@ -14,9 +14,9 @@ from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.gates import gates_of, judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
-    COMPARISON,
     TEARDOWN,
     PlanKey,
+    best_pairs,
     ended_badly,
     has_failed,
     is_made,
@@ -130,9 +130,22 @@ class Progress:
 
     @cached_property
     def contenders(self) -> tuple[PlannedCase, PlannedCase] | None:
-        """The case to compare after exploring, and its base."""
+        """The case to compare after exploring, and its base: those that pairs were made of, else the best case so
+        far."""
+        stated = self.entry.comparison if self.entry is not None else None
+        values = stated.question.values if stated is not None else ()
+        for sides in best_pairs(self.runs) if values else ():
+            base, *others = (self._case_of(sides[name].config) if name in sides else None for name in values)
+            if base is not None and others[0] is not None:
+                return others[0], base
         baseline = baseline_cases(self.book.header) if self.book is not None else ()
         return self.tally.contenders(baseline[0] if baseline else None)
+
+    def _case_of(self, config: Mapping[str, Scalar]) -> PlannedCase | None:
+        """The case of the plan that has a config as the record has it."""
+        configs = ((case, self.plan.run(case, repeat=1, place=0).config) for case in self.plan.cases)
+        wanted = row_key(config)
+        return next((c for c, own in configs if row_key(self.workspace.redacted_config(own)) == wanted), None)
 
     @property
     def _is_settled(self) -> bool:
@@ -156,8 +169,7 @@ class Progress:
             return 0
         if not self.todo and (self.contenders is None or self._is_settled):
             return 0
-        made = [run for run in self.runs if run.label == COMPARISON and is_made(run) and not has_failed(run)]
-        return max(0, 2 * confirm - len(made))
+        return 2 * max(0, confirm - len(best_pairs(self.runs)))
 
     @property
     def is_finished(self) -> bool:

@@ -76,8 +76,8 @@ def ab_command(
     Each pair runs both sides, in random order. After every ten pairs the answer is judged, until the question is
     settled or the budget is spent. The entry states the question, the command and the code, and shows the answer.
 
-    Typed again on the same code, it adds pairs to that entry; on other code it is a new one. With --id it goes on with
-    the code that the entry states, in a checkout if the code has changed since.
+    Typed again on the same code, it adds pairs to that entry, if they can change its answer; on other code it is a new
+    one. With --id it goes on with the code that the entry states, in a checkout if the code has changed since.
 
     Each value of the axis replaces the value of the flag of that name in the command, or {axis}. Quote a value that has
     a comma; the value null leaves the flag out.

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Annotated
 
 from logbook_agent.cli.declared import number, option, repeated
+from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import BUDGET, Common, Text, prose, prose_option
 from logbook_agent.cli.output import say
 from logbook_agent.entries.criteria import (
@@ -26,7 +27,7 @@ from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.book import Book
-from logbook_agent.store.repository import branch_of, commit_of, repository_of
+from logbook_agent.store.repository import branch_of, repository_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import one_line
 
@@ -109,7 +110,7 @@ def criteria_command(
     book = space.book()
     change = replace(change, fixed=_fixed(space, book, change))
     change_criteria(space, book, change, partial(_tagged, space))
-    thread = read(space, book, naming(space, book), partial(commit_of, space.cwd))
+    thread = read(space, book, naming(space, book), commits_here(space))
     stated, data = thread.header.stop_criteria, criteria_data(book, thread)
     lines = []
     for n, criterion in enumerate(stated, 1):

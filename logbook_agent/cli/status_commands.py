@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from logbook_agent.cli.declared import number, option
+from logbook_agent.cli.known_commits import commits_here
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, json_answer
 from logbook_agent.entries.overview import overview
 from logbook_agent.findings.opening import does
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
-from logbook_agent.store.repository import commit_of
 from logbook_agent.store.workspace import naming
 
 
@@ -40,7 +39,7 @@ def status_command(
         from logbook_agent.entries.start import summarise  # what changes a header, which showing it does not need
 
         summarise(space, book, summary)
-    found = read(space, book, naming(space, book), partial(commit_of, space.cwd))
+    found = read(space, book, naming(space, book), commits_here(space))
 
     def size(answer: StatusAnswer) -> int:
         text = json_answer("status", answer, space.warnings) if common.as_json else clean(status_text(answer))
@@ -60,18 +59,33 @@ def status_lines(data: StatusAnswer) -> Iterator[tuple[str, str]]:
     book = data["logbook"]
     yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})", "title"
     yield f"asked: {data['asked']}", ""
+    left_out = dict(data.get("left_out", {}))
     for key, lines in _LINES.items():
         value = data.get(key)
         for one in value if isinstance(value, list) else [value] if value else []:
             yield from lines(one, data)
+        if value and key in left_out:
+            where = f": logbook -L {book['topic']} {_COMMANDS[key]}" if key in _COMMANDS else ""
+            yield f"  and {left_out.pop(key)} more {_name(key)}{where}", "command" if where else ""
     entries = dict(data["entries"])
     total = entries.pop("total")
     states = ", ".join(f"{n} {state}" for state, n in entries.items())
     damaged = f"; {data['damaged']} cannot be read: logbook doctor" if "damaged" in data else ""
     yield f"entries: {total:,}{f' ({states})' if states else ''}{damaged}", ""
-    if "left_out" in data:
-        names = ", ".join(f"{n} of {key.replace('_', ' ')}" for key, n in data["left_out"].items())
-        yield f"not shown: {names} (the list of entries has all)", ""
+    if left_out:
+        names = ", ".join(f"{n} {_name(key)}" for key, n in left_out.items())
+        yield f"left out, as the page is full: {names}; --budget 20000 shows more", ""
+
+
+# What shows the lines of a section that the page has no room for.
+_COMMANDS = {
+    **dict.fromkeys(("answers", "decisions", "open", "negative_results", "failed", "in_words"), "list"),
+    "next_actions": "next",
+}
+
+
+def _name(key: str) -> str:
+    return {"best": "best cases", "open": "open entries", "failed": "that failed"}.get(key, key.replace("_", " "))
 
 
 _Lines = Callable[[Any, StatusAnswer], Iterator[tuple[str, str]]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from logbook_agent.entries.header_change import change_header
 from logbook_agent.entries.stated import parse_budget
-from logbook_agent.findings.criteria.predicate import checked_predicate
+from logbook_agent.findings.criteria.predicate import checked_predicate, form_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import OF_CODE
@@ -140,7 +140,7 @@ def _predicate(text: str, fixed: str, tagged: Callable[[str], str]) -> dict[str,
         raise UsageError(
             f"the predicate cannot be read: {error.message}",
             cause=error.cause or "it is not valid YAML",
-            hint="quote it: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'",
+            hint=form_of(text),
         ) from None
     named: dict[str, object] = _with_commits(checked_predicate(data, fixed), tagged)
     return checked_predicate(named)

@@ -26,7 +26,7 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
 from logbook_agent.model.gates import SAME, Gate, values_of
-from logbook_agent.model.record import COMPARISON, SETUP, Record, is_own
+from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.axis_words import with_place
@@ -73,8 +73,9 @@ def go_on(records: Records, answer: Answer) -> Continuation:
 
 def _sweep_on(records: Records, answer: Answer, recipe: RecipeUse, pairs: int) -> str:
     """What to type for more pairs of a sweep: of its best case, else of all cases in a sweep of its own."""
-    if any(run.label == COMPARISON for run in records.runs(answer.entry)):
-        return sweep_more(answer.entry, f"--set confirm={answer.pairs + pairs}")
+    runs = records.runs(answer.entry)
+    if any(run.label == COMPARISON for run in runs):
+        return sweep_more(answer.entry, f"--set confirm={len(best_pairs(runs)) + pairs}")
     sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
     return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
 
@@ -85,12 +86,22 @@ def replicate(records: Records, answer: Answer, now: datetime) -> str:
     stated = records.entry(answer.entry).comparison
     if stated is None or not _has_command(stated) or stated.design.fixed:
         return ""
+    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart(answer, now)
+    return second_sitting(answer, stated) if is_due else ""
+
+
+def is_apart(answer: Answer, now: datetime) -> bool:
+    """Whether a pair made now would belong to a later sitting than the first."""
     last = max((ended for _, ended in answer.times), default="")
-    is_apart = bool(last) and (now - datetime.fromisoformat(last)).total_seconds() > APART_S
-    is_due = answer.is_settled and answer.confidence == "exploratory" and answer.sittings < 2 and is_apart
-    # As many as the first sitting took.
+    gap_s = (now - datetime.fromisoformat(last)).total_seconds() if last else 0
+    return answer.sittings > 1 or gap_s > APART_S
+
+
+def second_sitting(answer: Answer, stated: Comparison) -> str:
+    """What to type for a second sitting of a comparison: what is missing of the block that the first one began, and as
+    many pairs as the first took."""
     pairs = max((f.judged for f in answer.goals), default=BLOCK_PAIRS)
-    return ab_again(answer.entry, stated, pairs) if is_due else ""
+    return ab_again(answer.entry, stated, -answer.pairs % BLOCK_PAIRS + pairs)
 
 
 def measure(record: Record, *, times: int = 1) -> str:
@@ -129,17 +140,18 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
         return Continuation(command=show(entry_id), lacks="run")
     if is_commit(stated, side):
         discard = command_line(["logbook", "discard", entry_id, "--why", f"{code_hash(side)} fails"])
-        what = _A_SETUP.format(entry_id) if side == SETUP else f"{_A_COMMIT}: `{discard}`"
-        return Continuation(command=output, lacks="commit", first=what)
+        first = f"a commit fails again: compare another one, or discard the entry: `{discard}`"
+        if side == SETUP:
+            first = (
+                f"to run without it: `{ab_more(entry_id)} --setup true`; to give it up: `{discard}`; it fails on these"
+                f" commits again: give ab --id {entry_id} another --setup, which works on both"
+            )
+        return Continuation(command=output, lacks="commit", first=first)
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
     # Pairs that were made, and failed a gate, would be judged with those of the same entry.
     return Continuation(
         command=ab_afresh(entry_id, new=not answer.pairs and made >= {*stated.question.values}), lacks="run"
     )
-
-
-_A_COMMIT = "a commit fails again: compare another one, or discard the entry"
-_A_SETUP = "it fails on these commits again: give ab --id {} another --setup, which works on both"
 
 
 def _is_of(run: Run, side: str) -> bool:

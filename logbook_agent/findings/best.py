@@ -102,10 +102,12 @@ def course(thread: Thread, answers: Sequence[Answer], metric: Metric) -> list[St
 
 
 class _Problem(NamedTuple):
-    """The cases of a problem, by key, and the config in which they differ."""
+    """The cases of a problem, by key, and the config in which they differ. `command`: the words that tell it from
+    others, where no config does."""
 
     keys: Sequence[str]
     flags: Sequence[str]
+    command: Mapping[str, str]
 
 
 class _Ranking:
@@ -130,11 +132,18 @@ class _Ranking:
         declared = thread.header.case_keys if thread.header.matrix else ()
         self._names = [name for name in declared if name in names] or sorted(names)
         words = {} if declared else self._words()
-        problems: dict[object, list[str]] = {}
+        problems: dict[tuple[object, ...] | str | None, list[str]] = {}
         for key, config in self._config.items():
             named = tuple((name, canonical(config[name])) for name in self._names if name in config)
             problems.setdefault(named or words.get(key), []).append(key)
-        self._problems = [_Problem(keys, varied(map(self._config.__getitem__, keys))) for keys in problems.values()]
+        self._problems = [
+            _Problem(
+                keys=keys,
+                flags=varied(map(self._config.__getitem__, keys)),
+                command={"command": of} if isinstance(of, str) and len(problems) > 1 else {},
+            )
+            for of, keys in problems.items()
+        ]
         between = varied(self._config[problem.keys[0]] for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
@@ -256,7 +265,7 @@ class _Ranking:
             label=labels.pop() if len(labels) == 1 else None,
             config=_brief(config, config),
             apart=_brief(first["apart"], first["apart"]),
-            problem=_brief(config, self._between),
+            problem={**_brief(config, self._between), **_brief(problem.command, problem.command)},
             flags=_brief(config, problem.flags),
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),

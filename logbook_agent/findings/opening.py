@@ -4,11 +4,11 @@ what is open and what would settle it, what failed, what comes next."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from logbook_agent.findings.advice import Continuation, ab_like, go_on, other_evaluator, replicate, show
+from logbook_agent.findings.advice import Continuation, ab_afresh, ab_like, go_on, other_evaluator, replicate, show
 from logbook_agent.findings.attempts import FAILURE, outcome_text
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.cases import cases, counting
@@ -155,17 +155,15 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     """What the comparisons of a thread settled and left open, with the commands that would settle the rest. Of those
     that somebody took back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
-    # Of a question that was discarded when it was asked again, what an earlier entry left open is over, too.
-    again = [a for a in answers if thread.standing[a.entry].withdrawn is None]
-    discarded = {e for a in again if thread.standing[a.entry].discarded_by is not None for e in a.earlier}
-    open_ones = unsettled([a for a in left if a.entry not in discarded])
+    codes_of = {a.entry: a.code for a in answers}
+    again = {e: a for a in answers if thread.standing[a.entry].withdrawn is None for e in a.earlier}
+    # What an earlier entry left open is over once it was asked again of other code, or discarded there.
+    over = {e for e, a in again.items() if thread.standing[a.entry].discarded_by or a.code != codes_of.get(e, a.code)}
+    open_ones = unsettled([a for a in left if a.entry not in over])
     found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     codes = {_codes(a) for a in answers}
-    # Nothing more is made for what somebody decided, or a later entry asks again: its decision is the question's.
-    over = {a.entry: "" for a in left if thread.is_given_up(a.entry)}
-    over |= {entry: f"{a.entry} asks it again" for a in again for entry in a.earlier}
-    made = (_synopsis(records, thread, a, now, codes, over=over.get(a.entry)) for a in in_order.values())
+    made = (_synopsis(records, thread, a, now, codes, again) for a in in_order.values())
     # `Opening.failed` has those that failed in each pair.
     return tuple(
         one for one in made if one.command or one.lacks != "side" or thread.by_id[one.entry]["state"] != "failed"
@@ -184,22 +182,23 @@ def _synopsis(
     answer: Answer,
     now: datetime,
     asked: Container[tuple[str, ...]],
-    *,
-    over: str | None,
+    again: Mapping[str, Answer],
 ) -> Synopsis:
-    """The synopsis of a comparison, beside those that were `asked`: the codes of each. `over`: why nothing more is made
-    for it, where that is to be said; None where something is."""
+    """The synopsis of a comparison, beside those that were `asked`: the codes of each. Nothing more is made for what
+    somebody decided, or a later entry asks `again`: its decision is the question's."""
+    later = again.get(answer.entry)
+    is_over = later is not None or thread.is_given_up(answer.entry)
     lacks, stated = needed(answer), records.entry(answer.entry).comparison
     is_kept = bool(thread.standing[answer.entry].kept_by) and any(f.outcome is Outcome.BETTER for f in answer.goals)
-    way = go_on(records, answer) if lacks is not None and over is None else Continuation()
-    if lacks == Lacks("side", name=answer.question.base) and stated is not None and over is None:
+    way = go_on(records, answer) if lacks is not None and not is_over else Continuation()
+    if lacks == Lacks("side", name=answer.question.base) and stated is not None and not is_over:
         axis, *codes = _codes(answer)
         turned = other_evaluator(answer.entry, stated) if (axis, *reversed(codes)) not in asked else ""
         way = Continuation(command=turned, lacks="side")
     elif answer.is_lost:
         # `Opening.retries` has those of which a side failed in each pair.
         way = Continuation(lacks=lacks.what if lacks is not None else "")
-    why = (over if lacks is not None else None) or why_open(answer)
+    why = f"{later.entry} asks it again" if later is not None and lacks is not None else why_open(answer)
     if answer.stopped and way.command:
         why = "; ".join(filter(None, [_how(answer, way), why]))
     return Synopsis(
@@ -215,7 +214,20 @@ def _synopsis(
         pairs=way.pairs if way.command else 0,
         is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
         # What was kept is worth a second sitting; what was decided otherwise is not.
-        replicate=replicate(records, answer, now) if over is None or (is_kept and not over) else "",
+        replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
+    )
+
+
+def without_code(one: Synopsis, stated: Comparison | None, gone: Collection[str]) -> Synopsis:
+    """The synopsis of a comparison of which some commits are `gone`: it can be asked again, of the code as it is now,
+    unless code is what it compares."""
+    again = one.command if stated is not None and stated.question.axis != CODE_AXIS else ""
+    why = f"this clone lacks {listed([commit[:9] for commit in sorted(gone)], 2)}, so no pair of that code can be made"
+    return replace(
+        one,
+        why="; ".join(filter(None, [one.why, why])) if one.command else one.why,
+        command=again and ab_afresh(one.entry, one.pairs, new=False),
+        replicate="",
     )
 
 
@@ -359,7 +371,7 @@ def best_text(best: BestCase) -> str:
     (value, low, high), unit = with_unit((best.value, best.low, best.high), best.unit, best.metric)
     unit = f" {unit}" if unit else ""
     runs = f"{counted(best.runs, 'run')}, {low} to {high}" if best.runs > 1 else "1 run"
-    case = " ".join(filter(None, [best.label or "", assignments({**best.flags, **best.apart})]))
+    case = " ".join(filter(None, [best.label or "", assignments({**best.problem, **best.flags, **best.apart})]))
     place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
     caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison settles whether it is better"
     problems = f"; {listed(best.problems, 1)}" if best.problems else ""

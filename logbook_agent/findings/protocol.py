@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 # The commit that a name has, None where it names none.
 CommitOf: TypeAlias = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCommits:
+    """The commits of the repository in which commands are typed: `of` a name, and which of some are `gone` from it. By
+    default nothing is known of them."""
+
+    of: CommitOf = lambda name: None
+    gone: Callable[[Collection[str]], Collection[str]] = lambda commits: ()
 
 
 class Records(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 
-from logbook_agent.findings.advice import addressed
+from logbook_agent.findings.advice import ab_more, addressed
 from logbook_agent.findings.attempts import FAILURE, discards, failed_sides, without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparison.words import failures as failed_pairs
@@ -28,8 +28,9 @@ from logbook_agent.findings.opening import (
     nothing_settled,
     of_comparisons,
     retries,
+    without_code,
 )
-from logbook_agent.findings.protocol import Clock, CommitOf, Records
+from logbook_agent.findings.protocol import Clock, KnownCommits, Records
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Standing, Thread, discarded_by, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
@@ -43,15 +44,16 @@ from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted
 
+# Where nobody asks a repository.
+_UNKNOWN = KnownCommits()
 
-def read(
-    clock: Clock, records: Records, naming: Sequence[str] = (), commit_of: CommitOf = lambda name: None
-) -> Findings:
-    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it; `commit_of`
-    tells the commit that a name has here and now, for commands that name codes."""
+
+def read(clock: Clock, records: Records, naming: Sequence[str] = (), commits: KnownCommits = _UNKNOWN) -> Findings:
+    """The findings of a logbook as it is now. `naming`: what names this logbook in commands that need it; `commits`
+    are those that there are here and now, for commands that name codes."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
-    return Findings(records.outgoing(), clock.now, naming, commit_of)
+    return Findings(records.outgoing(), clock.now, naming, commits)
 
 
 class Findings:
@@ -63,11 +65,11 @@ class Findings:
         records: Records,
         now: Callable[[], datetime],
         naming: Sequence[str] = (),
-        commit_of: CommitOf = lambda name: None,
+        commits: KnownCommits = _UNKNOWN,
     ) -> None:
         self.records = records
         self.naming = naming
-        self._commit_of = commit_of
+        self._commits = commits
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
@@ -87,7 +89,7 @@ class Findings:
 
             answers = [a for a in self.comparisons.answers if self._standings[a.entry].withdrawn is None]
             facts = facts_of(self.records, self.contents.records, self.counting, answers, self._now())
-            facts = dataclasses.replace(facts, commit_of=self._commit_of)
+            facts = dataclasses.replace(facts, commit_of=self._commits.of)
             criteria = tuple(self._addressed_criterion(checked(criterion, facts)) for criterion in criteria)
         return dataclasses.replace(header, stop_criteria=criteria)
 
@@ -210,7 +212,16 @@ class Findings:
         """The comparisons in a sentence each. The state of the criteria, which takes all records, is not needed."""
         thread = Thread(self.records.header, self.summaries)
         found = of_comparisons(self.records, thread, self.comparisons.answers, self._now()) if self.answers else ()
-        return tuple(map(self._within_budget, found))
+        return tuple(map(self._within_budget, self._with_code(found)))
+
+    def _with_code(self, found: Sequence[Synopsis]) -> list[Synopsis]:
+        """Synopses; of one whose pairs nobody can add to, as its code is gone from the repository, that is said."""
+        of = {
+            s.entry: self.entry(s.entry).comparison for s in found if ab_more(s.entry) in f"{s.command} {s.replicate}"
+        }
+        code = {entry: {c.commit for c in stated.code.values() if c.commit} for entry, stated in of.items() if stated}
+        gone = {*self._commits.gone({commit for own in code.values() for commit in own})} if code else set()
+        return [without_code(s, of[s.entry], lost) if (lost := code.get(s.entry, set()) & gone) else s for s in found]
 
     def _within_budget(self, one: Synopsis) -> Synopsis:
         """A synopsis; of a command that makes more runs than the budget leaves, that says so."""

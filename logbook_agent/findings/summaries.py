@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 
 from logbook_agent.findings.attempts import finished, how_it_failed, items_of, keys_of
+from logbook_agent.findings.cases import without_mended
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
 from logbook_agent.findings.thread import said_by
@@ -46,7 +47,7 @@ def summary_of(record: Record, header: Header) -> Summary:
         "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "name": entry.name,
         "comparison": compared.data() if (compared := tried(record)) is not None else None,
-        "tried": items_of(record),
+        "tried": items_of(without_mended(record)),
         "finished": finished(record),
         "keys": keys_of(record),
         "rows": rows,

@@ -23,7 +23,7 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
 _NAME = r"[A-Za-z_][\w./-]*"
-_FORM = re.compile(rf"(?P<name>{_NAME})\s*(?P<op>==|!=|<=|>=|=<|=>|<|>|=)\s*(?P<value>\S+)")
+_FORM = re.compile(rf"(?P<name>{_NAME})\s*(?P<op>==|!=|<=|>=|=<|=>|<|>|=)\s*(?P<value>[^\s=<>!]\S*)")
 # Other ways to write them.
 _OPS = {"=": "==", "=<": "<=", "=>": ">="}
 _SAME = re.compile(rf"{SAME}\s+(?P<name>{_NAME})")

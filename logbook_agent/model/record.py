@@ -283,6 +283,16 @@ def made_of_plan(runs: Sequence[Run]) -> dict[PlanKey, list[Run]]:
     return {key: [*itertools.filterfalse(has_failed, made[:-1]), made[-1]] for key, made in found.items()}
 
 
+def best_pairs(runs: Sequence[Run]) -> list[dict[str, Run]]:
+    """The pairs that were made to compare the best case of a sweep: the runs of each, by their sides."""
+    found: dict[tuple[str, int, str], dict[str, Run]] = {}
+    for run in runs:
+        part = run.part if is_own(run, COMPARISON) and not run.discarded else None
+        if part is not None and is_made(run) and not has_failed(run):
+            found.setdefault((part.copy, part.pair, part.case), {})[part.side] = run
+    return [sides for sides in found.values() if len(sides) > 1]
+
+
 def mended(runs: Sequence[Run]) -> frozenset[int]:
     """The numbers of the failed runs of a plan in whose place a later one was made: they do not count."""
     kept = {run.run for made in made_of_plan(runs).values() for run in made}

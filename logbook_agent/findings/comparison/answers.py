@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Lacks, Outcome
-from logbook_agent.findings.comparison.judgement import findings, left_out, pairs_left_out, sittings
+from logbook_agent.findings.comparison.judgement import findings, frozen, left_out, pairs_left_out, sittings
 from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
 from logbook_agent.model.comparison import CODE_AXIS, Question, code_name
 from logbook_agent.model.entry import Confidence
@@ -56,6 +56,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
         failed=failed,
         evaluator=tuple(one.evaluator),
         stopped=tuple(one.stopped),
+        first=tuple(dict.fromkeys(text for f in found if not f.is_watched for text in frozen(f, one.question.base))),
         notes=tuple(dict.fromkeys(text for s in beside for text in s.cautions)),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -243,8 +243,6 @@ _FROZEN = 3
 def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
     """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
-    sides = ((p.side, other, base), (question.base, base, other))
-    notes += [_frozen(name, one, p.unit) for name, one, rival in sides if rival.low != rival.high]
     if p.direction is None:
         stated = f"{{name: {p.metric}, direction: min}}"
         notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
@@ -258,13 +256,13 @@ def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Qu
     return (*filter(None, notes), *p.cautions)
 
 
-def _frozen(name: str, side: Side, unit: str | None) -> str:
+def frozen(f: Finding, base: str) -> Iterator[str]:
     """What is said of a side whose runs all measured one number, though the other side's vary; nothing of a count."""
-    if side.runs < _FROZEN or side.low is None or side.low != side.high:
-        return ""
-    is_count = side.low.is_integer() and not is_timed(unit)
-    said = f"all {side.runs} runs of {name} report {canonical(side.low)}: an old result, read again?"
-    return "" if is_count else said
+    for name, side, rival in ((f.side, f.other, f.base), (base, f.base, f.other)):
+        if side.runs < _FROZEN or side.low is None or side.low != side.high or rival.low == rival.high:
+            continue
+        if is_timed(f.unit) or not side.low.is_integer():
+            yield f"all {side.runs} runs of {name} report {canonical(side.low)}: an old result, read again?"
 
 
 def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -189,6 +190,21 @@ def _wrong_comparison(c: SideBySide) -> Iterator[str]:
             yield f"for_each.{name}: no values, so it would hold for nothing"
 
 
+_FORMS = {
+    "target": "{target: {metric: tflops, at_least: 100}}",
+    "budget": "{budget: {runs: 40}}",
+    "date": "{date: 2026-12-31}",
+    "judgement": "{judgement: {}}",
+    "compared": "{compared: {axis: quant_mode, values: [none, int8]}}",
+}
+
+
+def form_of(text: str) -> str:
+    """How to write the predicate that a text names first."""
+    kind = min(_FORMS, key=lambda kind: text.find(kind) if kind in text else math.inf)
+    return f"write it in this form: '{_FORMS[kind if kind in text else 'compared']}'"
+
+
 def checked_predicate(data: object, fixed: str = "") -> dict[str, Any]:
     """A predicate as a header keeps it: plain data, dates as text. Raises UsageError for what is none; its hint is
     `fixed`, what to type instead, where there is one."""
@@ -199,6 +215,6 @@ def checked_predicate(data: object, fixed: str = "") -> dict[str, Any]:
         raise UsageError(
             f"the predicate is not valid: {error}",
             cause=f"a stop criterion is checked by one of: {', '.join(_WORDS)}",
-            hint=fixed or "write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
+            hint=fixed or form_of(str(data)),
         ) from None
     return plain

@@ -84,6 +84,9 @@ STATES = {
     "a warm-up failed": [f"{AB.replace('int8', 'bad')} --discard 1 --pairs 4 {COMMAND}"],
     "a setup failed": [f"{AB} --title T --max-pairs 4 --setup 'exit 1' {COMMAND}"],
     "a commit failed": [":break", ":commit", f"ab --code HEAD~1 HEAD --evaluator none {COMMAND}"],
+    "a setup failed on commits": [
+        ":edit", ":commit", f"ab --code HEAD~1 HEAD --evaluator none --setup 'grep -q changed bench.sh' {COMMAND}",
+    ],
     "a gate came later": [f"{AB} --pairs 2 {COMMAND}", "edit --gate 'ok == 1' --reason it"],
     "a branch that was compared": [
         ":branch",

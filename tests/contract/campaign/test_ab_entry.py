@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import Cli
+from tests.conftest import Cli, FixedClock
 from tests.contract.campaign.ab_entry_support import (
     ASK,
     BENCH,
@@ -344,7 +344,33 @@ def test_code_that_no_repository_has_any_more_is_asked_about_afresh(ready: Cli, 
     git("reflog", "expire", "--expire=now", "--all")
     git("gc", "-q", "--prune=now")
     hint = refused(ready(*MORE), "is not in this clone")
+    [step] = ready("next", "--json").data["steps"]
+    assert ", so no pair of that code can be made" in step["why"]
     assert added(ready(*shlex.split(hint)[1:], "--max-pairs", "1", "--json"), 1)["id"] == "MOE-001"
+    assert step["command"] == "logbook ab --like MOE-000 --max-pairs 9"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", ["mode", "code"])
+def test_no_second_sitting_is_proposed_for_code_that_is_gone(
+    ready: Cli, git: Git, folder: Path, clock: FixedClock, axis: str
+) -> None:
+    (folder / "lib.sh").write_text("speed=200\n")
+    git("commit", "-q", "-a", "-m", "An idea")
+    ask = (
+        ("--axis", "mode=base,new", *COMMAND)
+        if axis == "mode"
+        else ("--code", "HEAD~1", "HEAD", "--", "sh", "bench.sh")
+    )
+    assert ready("ab", *ask).code == 0
+    clock.tick(60)
+    [step] = ready("next", "--json").data["steps"]
+    assert step["kind"] == "replication"
+    git("reset", "-q", "--hard", "HEAD~1")
+    assert ready("next", "--json").data["steps"] == [step]
+    git("reflog", "expire", "--expire=now", "--all")
+    git("gc", "-q", "--prune=now")
+    assert ready("next", "--json").data["steps"] == []
 
 
 @pytest.mark.slow

@@ -49,6 +49,28 @@ def test_a_second_sitting_after_a_commit_of_documents_replicates_it(
     assert (again["id"], again["answer"]["sittings"], again["answer"]["confidence"]) == ("MOE-000", 2, "replicated")
 
 
+@pytest.mark.slow
+def test_a_settled_question_that_is_typed_again_makes_no_pair_until_a_second_sitting(
+    ready: Cli, folder: Path, clock: FixedClock
+) -> None:
+    ask = ("ab", "--axis", "mode=base,new", "--json", *COMMAND)
+    assert ready(*ask).code == 0
+    entry = at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+    for again in (ask, ask, ("ab", "--id", "MOE-000", "--json")):
+        data = added(ready(*again), 10)
+        assert (data["ran"], data["stopped"]["by"], data["answer"]["confidence"]) == (0, "settled", "exploratory")
+        assert data["stopped"]["why"].endswith("can replicate the answer: logbook ab --id MOE-000 --max-pairs 10")
+    assert at(folder / "logbooks/moe/entries/MOE-000.yaml").read_text() == entry
+    # Who asks for pairs of this entry gets them, also where they change nothing.
+    assert added(ready(*MORE), 11)["ran"] == 2
+    why = added(ready(*ask), 11)["stopped"]["why"]
+    clock.tick(60)
+    # The block that the first sitting began is no evidence of the second.
+    assert why.endswith(": logbook ab --id MOE-000 --max-pairs 19")
+    assert added(ready(*ask), 30)["answer"]["confidence"] == "replicated"
+    assert added(ready(*ask), 30)["ran"] == 0
+
+
 def test_another_entry_about_the_same_code_is_asked_for(ready: Cli) -> None:
     for new, entry_id, earlier in ((), "MOE-000", []), (("--new",), "MOE-001", ["MOE-000"]):
         made = added(ready(*ASK, *new, "--json", *COMMAND), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,40 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert sorted(said) == [("MOE-001", "open", False), ("MOE-002", "better", True)]
     [settled] = [one["answer"] for one in data["answers"] if one["settled"]]
     assert cli("status").out.splitlines()[2] == f"- {settled} [MOE-002 Six]"
+
+
+def status_lines(cli: Cli) -> list[str]:
+    return cli("status").out.splitlines()
+
+
+@pytest.mark.slow
+def test_status_counts_the_answers_that_it_does_not_show(started: Cli) -> None:
+    for n in range(5):
+        assert started("ab", "--axis", f"env:MODE=,{n + 4}", "--pairs", "8", "--", "sh", "-c", SIX).code == 0
+    assert "  and 2 more answers: logbook -L moe list" in status_lines(started)
+    assert all(f"MOE-00{n}" in started("-L", "moe", "list").out for n in range(5))
+
+
+@pytest.mark.slow
+def test_what_an_earlier_code_left_open_is_over_once_it_is_asked_again(
+    started: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    for text, pairs in ((SIX, "3"), (f"{SIX} # faster", "10")):
+        (folder / "b.sh").write_text(text)
+        git("add", "b.sh")
+        git("commit", "-q", "-m", "The benchmark")
+        assert started(*AB, "--max-pairs", pairs, "--", "sh", "b.sh").code == 0
+    [answer] = started("status", "--json").data["answers"]
+    assert (answer["id"], answer["settled"]) == ("MOE-001", True)
+
+
+def test_the_best_case_is_named_where_the_command_alone_tells_it(started: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text("echo RESULT tflops=$((10 * $2))\n")
+    for lr in (("1", "--wd", "3"), ("2",)):
+        assert started("run", "--", "sh", "b.sh", "--lr", *lr).code == 0
+    said = [line for line in status_lines(started) if line.startswith("Best")]
+    named = ["in MOE-001, command=sh b.sh --lr 2:", "in MOE-000, command=sh b.sh --lr 1 --wd 3:"]
+    assert [name in line for name, line in zip(named, said, strict=True)] == [True, True]
 
 
 def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None:

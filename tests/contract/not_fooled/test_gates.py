@@ -69,7 +69,7 @@ def test_a_row_counts_that_fulfils_its_gates(cli: Cli, gate: str, row: str, coun
     assert bool(best(cli)) is counts
 
 
-@pytest.mark.parametrize("gate", ["ok", "same", "max_error <= small", "== 1"])
+@pytest.mark.parametrize("gate", ["ok ==", "ok", "same", "max_error <= small", "== 1"])
 def test_what_is_no_gate_is_refused(cli: Cli, folder: Path, gate: str) -> None:
     refused = cli("start", "t", "--prefix", "T", "--gate", gate)
     assert (refused.code, "gate" in refused.err) == (2, True)

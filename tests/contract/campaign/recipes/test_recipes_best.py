@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.conftest import Cli
+from tests.contract.campaign.ab_entry_support import Git, commit
 from tests.contract.campaign.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
 from tests.stored import at
 
@@ -116,6 +117,50 @@ def test_a_sweep_that_stays_open_goes_on_by_what_it_says(started: Cli, folder: P
     made = len([run for run in runs_of(folder) if run.label == "comparison"])
     assert made > 40
     assert made % 20 == 0, "whole blocks of two sides"
+
+
+# Of cases that are alike, d is lucky once; c fails, and is the best once it is mended.
+MOVES = """\
+if [ "$1" = c ] && [ ! -e mended ]; then exit 3; fi
+[ "$1" = c ] && gain=900 || gain=0
+[ "$1" = d ] && [ ! -e lucky ] && touch lucky && gain=400
+echo "RESULT tflops=$((1000 + gain + LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 197)).3"
+"""
+
+
+def all_steps(cli: Cli) -> list[str]:
+    """The commands that `next` prints, typed one after another until it prints none; each makes runs."""
+    typed = list[str]()
+    while steps := cli("next", "--json").data["steps"]:
+        typed.append(steps[0]["command"])
+        assert typed.count(typed[-1]) == 1, typed
+        answer = cli(*typed[-1].split()[1:], "--json")
+        assert (answer.code, answer.data["ran"] > 0) == (0, True), (typed, answer.err)
+    return typed
+
+
+@pytest.mark.slow
+def test_a_best_case_that_moves_leaves_the_comparison_that_has_pairs(started: Cli, folder: Path) -> None:
+    write_recipe(folder, MODES + "confirm: 4\n", bench=MOVES, name="modes")
+    assert started("sweep", "modes").code == 1
+    [line] = started("status", "--json").data["answers"]
+    assert (line["pairs_to_add"], line["answer"][:15]) == (6, "d against a is ")
+    (folder / "mended").touch()
+    again = started("sweep", "--id", "MOE-000", "--retry-failed", "--json")
+    assert again.data["best"]["label"] == "mode=c"
+    assert all_steps(started)[0] == "logbook sweep --id MOE-000 --set confirm=10"
+    assert stated(folder)["question"]["sides"] == ["d"]
+
+
+@pytest.mark.slow
+def test_a_comparison_goes_on_with_the_code_of_its_first_pair(started: Cli, git: Git, folder: Path) -> None:
+    write_recipe(folder, MODES + "confirm: 4\nsetup: [[test, -e, bench.sh]]\n", bench=STEADY, name="modes")
+    commit(git, "The benchmark")
+    assert started("sweep", "modes").code == 0
+    (folder / "bench.sh").write_text(STEADY.replace("1000", "3000"))
+    assert all_steps(started) == ["logbook sweep --id MOE-000 --set confirm=10"]
+    assert "under other conditions" not in started("compare", "MOE-000").out
+    assert max(run.rows[0].metrics.tflops.samples[0] for run in runs_of(folder) if run.rows) < 2000
 
 
 # -- what was cut off, and units ---------------------------------------------------------------------

@@ -34,6 +34,7 @@ def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
     assert again.code == 0, again.out
     assert (again.data["id"], again.data["rows"], again.data["failed"]) == ("MOE-000", 8, 0)
     assert again.data["ran"] == 2
+    assert started("status", "--json").data["failed"] == []
     runs = runs_of(folder)
     assert sum(row.failed is not None for run in runs for row in run.rows) == 4, "what failed stays in the record"
     with at(folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
