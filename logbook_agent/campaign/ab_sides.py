@@ -11,13 +11,13 @@ from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides, setup_of
-from logbook_agent.campaign.checkouts import WORK, Tree, beside, frozen, in_trees, placed_in
+from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
 from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
 from logbook_agent.running.order import Display
@@ -42,87 +42,117 @@ def sides_of(
     """The sides that are asked for, while their folders are there; those of an entry with the code that it `stated`,
     in place where that is the code that is there. Raises UsageError where it cannot be had, and StoreError where git
     cannot check it out."""
-    of = _SidesOf(workspace, book, request, display, stated)
+    of = _SidesOf(workspace, book, request, display, is_built=request.setup is not None)
     with of.folders:
-        yield of.values() if request.codes is None else of.codes(*request.codes)
+        yield of.values(stated) if request.codes is None else of.codes(request.codes, stated)
+
+
+@contextlib.contextmanager
+def sides_of_runs(
+    workspace: Workspace,
+    book: Book,
+    runs: Sequence[RunRequest],
+    display: Display,
+    recorded: Code | None,
+    afresh: str,
+    *,
+    is_built: bool,
+) -> Iterator[Sides]:
+    """Whole runs as sides, while their folder is there: with the code that was `recorded`, as in `sides_of`."""
+    of = _SidesOf(workspace, book, AbRequest(run=runs[0]), display, is_built=is_built)
+    with of.folders:
+        yield of.in_folder(AbAxis(name=CASE_AXIS, values=("base", "other")), runs, recorded, (), afresh)
 
 
 class _SidesOf:
     """Makes the sides of a request. The checkouts in which they run are there as long as `folders` are held."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, request: AbRequest, display: Display, stated: Comparison | None
+        self, workspace: Workspace, book: Book, request: AbRequest, display: Display, *, is_built: bool
     ) -> None:
-        self._workspace, self._book, self._request = workspace, book, request
-        self._display, self._stated = display, stated
-        self._argv = request.run.argv
+        self._workspace, self._book, self._request, self._display = workspace, book, request, display
+        self._is_built = is_built
         self.folders = contextlib.ExitStack()
 
-    def _made(
-        self, axis: AbAxis, runs: Sequence[RunRequest], setups: Sequence[RunRequest], trees: Sequence[Tree] = ()
-    ) -> Sides:
+    def _made(self, axis: AbAxis, runs: Sequence[RunRequest], trees: Sequence[Tree] = ()) -> Sides:
         """The sides of an axis whose runs are asked for one by one, with what prepares their folders."""
-        is_built = self._request.setup is not None
-        commands = tuple(prepared(self._workspace, run, is_built=is_built) for run in runs)
+        commands = tuple(prepared(self._workspace, run, is_built=self._is_built) for run in runs)
         looks = looks_at(self._workspace, self._book.root, commands)
+        # What prepares a folder is the same for each value.
+        plain = [{name: text for name, text in run.env.items() if name != axis.variable} for run in runs]
+        folders = {run.cwd: dataclasses.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
         return Sides(
             axis=axis,
-            argv=self._argv,
+            argv=self._request.run.argv,
             commands=commands,
             guard=CodeGuard(looks, {tree.folder: tree.name for tree in trees}),
-            setup=tuple(c for run in setups for c in setup_of(self._workspace, self._request, run)),
+            setup=tuple(c for run in folders.values() for c in setup_of(self._workspace, self._request, run)),
         )
 
     # -- values of one code ----------------------------------------------------------------------------
 
-    def values(self) -> Sides:
+    def values(self, stated: Comparison | None) -> Sides:
         """The values of an axis: in place, or in a checkout of the code as it is or as it was recorded."""
-        axis, run, stated = parse_axis(self._request.axis), self._request.run, self._stated
-        # With the place of the value.
-        self._argv = placed(axis, run.argv, run.config)
-        run = dataclasses.replace(run, argv=self._argv)
-        recorded, here = stated.code.get(stated.question.base) if stated is not None else None, None
+        axis, run = parse_axis(self._request.axis), self._request.run
+        argv = placed(axis, run.argv, run.config)
+        runs = [
+            dataclasses.replace(run, argv=axis.words(argv, value), env={**run.env, **axis.env(value)})
+            for value in axis.values
+        ]
+        recorded = stated.code.get(stated.question.base) if stated is not None else None
+        needs = stated.run.needs if stated is not None and stated.run is not None else ()
+        sides = self.in_folder(axis, runs, recorded, needs, ab_afresh(run.entry_id or "", new=False))
+        return dataclasses.replace(sides, argv=argv)
+
+    def _trees(self, option: str, codes: Mapping[str, str | Code], *afresh: str) -> tuple[Checkout, list[Tree]]:
+        run = self._request.run
+        return self.folders.enter_context(
+            in_trees(self._workspace, run, option, codes, self._display, self._book, *afresh)
+        )
+
+    def in_folder(
+        self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code | None, needs: Sequence[str], afresh: str
+    ) -> Sides:
+        """Sides of one code: in place, or in a checkout of the code as it is, or as it was `recorded`, with files that
+        it `needs`."""
+        run, here = self._request.run, None
         try:
-            here = self._in_folder(axis, run)
+            here = self._of_one_code(axis, runs)
         except LogbookError:
             # Its program or its folder may be gone here, and be in the recorded code.
             if recorded is None or recorded.commit is None:
                 raise
         if recorded is not None and (here is None or _has_changed(recorded, here)):
-            return self._as_recorded(axis, run, recorded, here)
+            return self._as_recorded(axis, runs, recorded, needs, afresh)
         if here is None:
             raise AssertionError("no sides")
         code = here.code.get(axis.keys[0])
-        needs = beside(self._workspace, here.commands[0], code) if code is not None else ()
+        found = beside(self._workspace, here.commands[0], code) if code is not None else ()
         if run.frozen:
-            copied = self.folders.enter_context(frozen(self._workspace, run, self._display))
-            here = self._in_folder(axis, copied)
-        return dataclasses.replace(here, needs=needs)
+            checkout, [tree] = self._trees("--frozen", {"copy": WORK})
+            here = self._of_one_code(axis, [placed_in(self._workspace, one, checkout, tree) for one in runs], [tree])
+        return dataclasses.replace(here, needs=found)
 
-    def _in_folder(self, axis: AbAxis, run: RunRequest, trees: Sequence[Tree] = ()) -> Sides:
-        """The sides in the folder of a run, which is the user's own or in a checkout."""
-        runs = [
-            dataclasses.replace(run, argv=axis.words(run.argv, value), env={**run.env, **axis.env(value)})
-            for value in axis.values
-        ]
-        sides = self._made(axis, runs, [run], trees)
+    def _of_one_code(self, axis: AbAxis, runs: Sequence[RunRequest], trees: Sequence[Tree] = ()) -> Sides:
+        sides = self._made(axis, runs, trees)
         facts = sides.guard.facts(sides.commands[0]) if sides.guard is not None else None
         return dataclasses.replace(sides, code={axis.keys[0]: facts} if facts is not None else {})
 
-    def _as_recorded(self, axis: AbAxis, run: RunRequest, recorded: Code, here: Sides | None) -> Sides:
+    def _as_recorded(
+        self, axis: AbAxis, runs: Sequence[RunRequest], recorded: Code, needs: Sequence[str], afresh: str
+    ) -> Sides:
         """The sides in a checkout of the code that was recorded. Raises UsageError where that cannot be had, or where
         files are not there that were, and no setup makes them."""
-        entry_id, invocation = run.entry_id or "", self._stated.run if self._stated is not None else None
-        afresh = ab_afresh(entry_id, new=False)
-        folder = here.commands[0].cwd if here is not None else self._workspace.cwd / (run.cwd or ".")
+        entry_id = self._request.run.entry_id or ""
+        folder = self._workspace.cwd / (self._request.run.cwd or ".")
         if repository_of(folder) is None:
             raise UsageError(
                 f"the code of {entry_id} has changed, and nothing has it as it was",
                 cause=f"{folder} is in no git repository",
                 hint=f"to ask the same of the code as it is now: {afresh}",
             )
-        checkout, [tree] = self._trees(run, "--id", {"copy": recorded}, afresh)
-        lacks = [name for name in invocation.needs if not (tree.top / name).exists()] if invocation is not None else []
+        checkout, [tree] = self._trees("--id", {"copy": recorded}, afresh)
+        lacks = [name for name in needs if not (tree.top / name).exists()]
         if lacks and self._request.setup is None:
             again = ab_more(entry_id, self._request.max_pairs)
             raise UsageError(
@@ -130,7 +160,7 @@ class _SidesOf:
                 cause="git does not hold them: a build made them, or they are data",
                 hint=f"{again} --setup 'COMMAND THAT MAKES THEM', or --setup true where the command needs none of them",
             )
-        sides = self._in_folder(axis, placed_in(self._workspace, run, checkout, tree), [tree])
+        sides = self._of_one_code(axis, [placed_in(self._workspace, run, checkout, tree) for run in runs], [tree])
         if _has_changed(recorded, sides):
             raise UsageError(
                 f"the code of {entry_id} cannot be brought back as it was",
@@ -140,25 +170,18 @@ class _SidesOf:
             )
         return dataclasses.replace(sides, code={})
 
-    def _trees(
-        self, run: RunRequest, option: str, codes: Mapping[str, str | Code], *afresh: str
-    ) -> tuple[Checkout, list[Tree]]:
-        return self.folders.enter_context(
-            in_trees(self._workspace, run, option, codes, self._display, self._book, *afresh)
-        )
-
     # -- codes -----------------------------------------------------------------------------------------
 
-    def codes(self, *codes: str) -> Sides:
+    def codes(self, codes: tuple[str, str], stated: Comparison | None) -> Sides:
         """Both codes, each in a checkout; those that are stated as they were recorded. Their labels are such as
         `main@3f2a9c01d` and `WORK+a1b2c3d`. Raises UsageError where one is no commit, or both are the same code."""
-        run, stated = self._request.run, self._stated
+        run = self._request.run
         recorded = [stated.code[side] for side in stated.question.values] if stated is not None else codes
-        checkout, trees = self._trees(run, "--code", dict(zip(_NAMES, recorded, strict=True)))
+        checkout, trees = self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
         evaluator = _shared(checkout, self._request, [tree.top for tree in trees], stated)
         runs = [placed_in(self._workspace, run, checkout, tree) for tree in trees]
         try:
-            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), runs, runs, trees)
+            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), runs, trees)
         except CommandNotFound as error:
             error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
             raise

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from logbook_agent.campaign.ab_sides import sides_of_runs
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, Pairs
 from logbook_agent.campaign.recipe_files import Chosen
@@ -23,7 +24,6 @@ from logbook_agent.campaign.sweep_entry import (
     with_failed_row,
     write_csv,
 )
-from logbook_agent.campaign.sweep_pairs import pair_commands
 from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
@@ -32,12 +32,13 @@ from logbook_agent.campaign.sweep_request import (
     prepare_sweep,
     prepared_run,
     request_of,
+    requested,
 )
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import SETUP, TEARDOWN
+from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
@@ -174,11 +175,17 @@ class _Sweep:
         pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
         request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        with pair_commands(progress, self._request, planned, self._series.display) as there:
-            if there.cwd != self._workspace.cwd and not self._is_prepared(there.cwd):
+        asked_of = (requested(self._recipe, one, self._request.on, COMPARISON) for one in planned)
+        runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]
+        recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)
+        afresh = onward(self._workspace, self._request, self._book, "--new")
+        is_built, display = bool(self._recipe.setup), self._series.display
+        with sides_of_runs(self._workspace, self._book, runs, display, recorded, afresh, is_built=is_built) as sides:
+            folder = sides.commands[0].cwd
+            if folder != self._workspace.cwd and not self._is_prepared(folder):
                 return
-            self._series.guard = there.guard
-            result = Pairs(self._series, request, axis, [AbCase(commands=there.commands, name=shared)]).carry_out()
+            self._series.guard = sides.guard
+            result = Pairs(self._series, request, axis, [AbCase(commands=sides.commands, name=shared)]).carry_out()
             self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")

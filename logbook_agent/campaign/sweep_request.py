@@ -224,8 +224,13 @@ def prepared_run(
     workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
-    request = dataclasses.replace(request_of(chosen.recipe), argv=planned.argv, label=label, env=planned.env, on=on)
+    request = requested(chosen.recipe, planned, on, label)
     return prepared(workspace, request, is_built=bool(chosen.recipe.setup))
+
+
+def requested(recipe: Recipe, planned: PlannedRun, on: str | None, label: str | None) -> RunRequest:
+    """A run of the plan, as it is asked for."""
+    return dataclasses.replace(request_of(recipe), argv=planned.argv, label=label, env=planned.env, on=on)
 
 
 def request_of(recipe: Recipe) -> RunRequest:
