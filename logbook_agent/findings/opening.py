@@ -155,10 +155,9 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     """What the comparisons of a thread settled and left open, with the commands that would settle the rest. Of those
     that somebody took back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
-    codes_of = {a.entry: a.code for a in answers}
     again = {e: a for a in answers if thread.standing[a.entry].withdrawn is None for e in a.earlier}
     # What an earlier entry left open is over once it was asked again of other code, or discarded there.
-    over = {e for e, a in again.items() if thread.standing[a.entry].discarded_by or a.code != codes_of.get(e, a.code)}
+    over = {e for e, a in again.items() if thread.standing[a.entry].discarded_by or _is_other_code(records, a.entry, e)}
     open_ones = unsettled([a for a in left if a.entry not in over])
     found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
@@ -168,6 +167,13 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     return tuple(
         one for one in made if one.command or one.lacks != "side" or thread.by_id[one.entry]["state"] != "failed"
     )
+
+
+def _is_other_code(records: Records, entry_id: str, other_id: str) -> bool:
+    """Whether two entries that ask the same state other code."""
+    stated = [records.entry(one).comparison for one in (entry_id, other_id)]
+    first, second = ([code.mark for code in one.code.values()] if one is not None else [] for one in stated)
+    return first != second
 
 
 def _codes(answer: Answer) -> tuple[str, ...]:
