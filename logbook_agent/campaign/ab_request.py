@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis
 from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
-from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
+from logbook_agent.campaign.run_request import RunRequest, check_count
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
@@ -25,10 +25,8 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import HYPOTHESIS, Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.record import SETUP
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
@@ -95,21 +93,6 @@ class Sides:
     lines: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     in_process: bool = False
-
-
-def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple[Command, ...]:
-    """The command of the shell that prepares the folder of a run, if there is one. Raises UsageError where the run is
-    made elsewhere."""
-    if request.setup is None:
-        return ()
-    if run.on is not None and executor_named_by(workspace, run.on) is not None:
-        raise UsageError(
-            f"--setup and --on {run.on} cannot be used together",
-            cause=f"what a setup builds in a folder of this machine does not come along to {run.on}",
-            hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
-        )
-    setup = RunRequest(argv=[request.setup], label=SETUP, shell=True, env=run.env, cwd=run.cwd, on=run.on)  # noqa: S604 - as typed
-    return (prepared(workspace, setup),)
 
 
 def checked(request: AbRequest) -> AbRequest:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
-from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides, setup_of
+from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
-from logbook_agent.campaign.repeats import RunRequest, prepared
+from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
@@ -86,7 +86,7 @@ class _SidesOf:
             argv=self._request.run.argv,
             commands=commands,
             guard=CodeGuard(looks, {tree.folder: tree.name for tree in trees}),
-            setup=tuple(c for run in folders.values() for c in setup_of(self._workspace, self._request, run)),
+            setup=tuple(c for run in folders.values() for c in setup_of(self._workspace, self._request.setup, run)),
         )
 
     # -- values of one code ----------------------------------------------------------------------------

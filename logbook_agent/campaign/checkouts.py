@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import short
 from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Invocation
 from logbook_agent.model.errors import UsageError

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from logbook_agent.campaign.run_request import NOISE_RUNS, RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import (
-    Prose,
     check_no_prose,
     check_required,
     create_entry,
@@ -25,70 +24,15 @@ from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
-from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command, own_benchmark, prepare
+from logbook_agent.running.prepare import Command
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.shell_words import command_line
 from logbook_agent.text.times import day
-
-# How often a command is run to measure noise, unless a number is given.
-NOISE_RUNS = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
-
-    Before the `repeat` runs of each command (None: one, or as many as noise is measured with), `discard` more are made
-    that warm up and never count. `noise`: a new entry is a measurement of noise. `detach`: a single run is submitted,
-    and continues without this process. `frozen`: the runs are made in a checkout of the code as it is at the start.
-    """
-
-    argv: Sequence[str] = ()
-    prose: Prose = field(default_factory=Prose)
-    label: str | None = None
-    config: Mapping[str, Scalar] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    repeat: int | None = None
-    discard: int = 0
-    timeout_s: float | None = None
-    stall_s: float | None = None
-    read: str | None = None
-    cwd: str | None = None
-    keep: Sequence[str] = ()
-    inputs: Sequence[str] = ()
-    on: str | None = None
-    entry_id: str | None = None
-    shell: bool = False
-    noise: bool = False
-    detach: bool = False
-    frozen: bool = False
-
-    @property
-    def is_single(self) -> bool:
-        """Whether it is one run, whatever the entry holds."""
-        return bool(self.argv) and self.times == 1 and not self.discard
-
-    @property
-    def times(self) -> int:
-        """How many runs of each command count."""
-        return self.repeat if self.repeat is not None else NOISE_RUNS if self.noise else 1
-
-    def plan(self, command: Command, entry_id: str) -> RunPlan:
-        """One run of this request, of a command as it was prepared."""
-        return RunPlan(
-            command=command,
-            entry_id=entry_id,
-            timeout_s=self.timeout_s,
-            stall_s=self.stall_s,
-            config=dict(self.config),
-            keep=tuple(self.keep),
-            inputs=tuple(self.inputs),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +108,7 @@ def run(
                 pass
     if not is_sent:
         workspace.warnings += _unmeasured(made)
-    if book.header.closing is not None:
-        closed = day(book.header.closing.at, book.header.zone)
-        again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
-        workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
-    workspace.warnings += _rest(made, request, commands)
+    workspace.warnings += [*_closed(workspace, book), *_rest(made, request, commands)]
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -209,6 +149,15 @@ def _unmeasured(series: RunSeries) -> list[str]:
     is_first = bool(series.runs) and series.runs[0].run == 1
     why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
     return [why] if why is not None else []
+
+
+def _closed(workspace: Workspace, book: Book) -> list[str]:
+    """That the logbook was closed, and how to open it again."""
+    if book.header.closing is None:
+        return []
+    closed = day(book.header.closing.at, book.header.zone)
+    again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
+    return [f"{book.header.topic} was closed on {closed}; to open it again: {again}"]
 
 
 def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:
@@ -258,49 +207,3 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
         cause=f"its planned commands: {', '.join(labels)}" if labels else done,
         hint=f"{'repeat its last command' if has_command else 'give one'}: {measure(record, times=request.times)}",
     )
-
-
-def check_count(option: str, count: int | None, *, least: int = 1) -> None:
-    """Raises UsageError for a number of runs or pairs below 1, or another least one."""
-    if count is not None and count < least:
-        raise UsageError(
-            f"{option} must be at least {least}", cause=f"it is {count}", hint=f"{option} {10 if least else 1}"
-        )
-
-
-def prepared(workspace: Workspace, request: RunRequest, *, is_built: bool = False) -> Command:
-    """The command as the request wants it run; the benchmark is this Python's own. `is_built`: a setup may build its
-    program."""
-    _check_inputs(workspace, request)
-    return prepare(
-        workspace,
-        request.argv,
-        env=request.env,
-        cwd=request.cwd,
-        on=request.on,
-        shell=request.shell,
-        label=request.label,
-        search_first=None if request.shell else own_benchmark(request.argv, request.on),
-        timeout_s=request.timeout_s or request.stall_s,
-        read=request.read,
-        is_built=is_built,
-    )
-
-
-def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
-    """Raises UsageError for an input that is not there; on another machine nobody looks."""
-    folder = workspace.cwd / (request.cwd or ".")
-    for name in request.inputs if request.on is None else ():
-        path = folder / Path(name).expanduser()
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise UsageError(
-                f"--input {name}: a pipe or a device",
-                cause="its digest cannot be recorded: what is read of it is gone, or has no end",
-                hint="write its content to a file, and name that",
-            )
-        if not path.exists():
-            raise UsageError(
-                f"--input {name}: no such file or folder",
-                cause=f"it is looked for in {folder}, where the command runs",
-                hint="give its path from there, or a whole one",
-            )

@@ -186,13 +186,24 @@ class SweepResult:
             "failed": self.failed,
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in runs),
             "interrupted": self.interrupted,
-            "best": best.data() if best is not None else None,
+            "best": _best_data(best) if best is not None else None,
             "answer": answer_data(self.answer) if self.answer is not None else None,
             "stopped": self.stopped or None,
             "problems": list(self.problems),
             "csv": str(self.csv),
             "view": str(self.series.book.view_path),
         }
+
+
+def _best_data(best: Best) -> dict[str, object]:
+    return {
+        "case": best.case.key,
+        "label": best.label,
+        "metric": best.metric.name,
+        "unit": best.unit,
+        "value": best.value,
+        "runs": best.runs,
+    }
 
 
 def row_problems(progress: Progress) -> tuple[int, list[str]]:

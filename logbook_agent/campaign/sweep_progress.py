@@ -198,16 +198,6 @@ class Best:
     def text(self) -> str:
         return f"best so far {self.value:.6g} ({self.label})"
 
-    def data(self) -> dict[str, object]:
-        return {
-            "case": self.case.key,
-            "label": self.label,
-            "metric": self.metric.name,
-            "unit": self.unit,
-            "value": self.value,
-            "runs": self.runs,
-        }
-
 
 class Tally:
     """Values of the deciding metric by case, as the runs come in. Those in two units have no common scale."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.repeats import RunRequest, prepared
+from logbook_agent.campaign.run_request import RunRequest, prepared
 from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress
 from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.entry import is_withdrawn

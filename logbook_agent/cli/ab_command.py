@@ -8,7 +8,7 @@ from typing import Annotated
 
 from logbook_agent.campaign.ab import ab, plan_ab
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.displays import series_display

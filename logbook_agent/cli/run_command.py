@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Annotated, Any
 
-from logbook_agent.campaign.repeats import RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import RunResult, run
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display

@@ -101,7 +101,7 @@ def _listed_data(chosen: Chosen) -> dict[str, object]:
         "question": recipe.question,
         "cases": len(plan.cases),
         "runs": len(plan),
-        "scales": list(recipe.scales),
+        "scales": list(recipe.scale),
         "file": str(chosen.file.path),
         "own": chosen.file.own,
     }

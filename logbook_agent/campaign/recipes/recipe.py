@@ -225,10 +225,6 @@ class Recipe:
                 "expected a list of words, such as [bench-core, hillclimb, {flags: [topk]}], or shell: true", ".command"
             )
 
-    @property
-    def scales(self) -> tuple[str, ...]:
-        return tuple(self.scale)
-
     def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
         """The command of one case."""
         return tuple(word for part in self.command for word in part.words(config, quoted=self.shell))

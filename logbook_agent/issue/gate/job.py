@@ -11,7 +11,7 @@ from typing import Any
 from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import LogbookError, UsageError

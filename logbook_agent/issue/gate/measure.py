@@ -15,7 +15,7 @@ from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
