@@ -10,6 +10,7 @@ from pathlib import Path
 from logbook_agent.findings.advice import ab_afresh
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.model.record import is_made
 from logbook_agent.store.book import Book
 from logbook_agent.store.claims import PlanClaim, refused
 from logbook_agent.store.open_runs import going_runs
@@ -20,7 +21,7 @@ from logbook_agent.store.workspace import Workspace
 
 @contextlib.contextmanager
 def claimed(workspace: Workspace, book: Book, entry: Entry, another: str) -> Iterator[None]:
-    """Hold an entry until the block is left, and note how many runs it has then.
+    """Hold an entry until the block is left, and note how many runs it has then that came to their end.
 
     Raises Locked where another process holds it, where a command of one that died still runs in another worktree, or
     where another worktree has more runs of it. `another`: what makes runs of another entry.
@@ -35,7 +36,7 @@ def claimed(workspace: Workspace, book: Book, entry: Entry, another: str) -> Ite
         try:
             yield
         finally:
-            claims.note(claim, len(book.run_numbers(entry.id)), workspace.stamp())
+            claims.note(claim, sum(map(is_made, book.runs(entry.id))), workspace.stamp())
 
 
 def check_free(workspace: Workspace, book: Book, entry_id: str) -> None:

@@ -1,8 +1,8 @@
 """Claims of entries: which process makes the runs of one, for all worktrees of a clone.
 
 A claim is a file beside the reserved IDs. Its process holds a lock; it ends with that, or when somebody releases it.
-How many runs the entry had in the end stays noted in that file: they are in one worktree, and the others do not have
-them until they merge it. Another clone sees neither.
+How many runs of the entry came to their end stays noted in that file: they are in one worktree, and the others do not
+have them until they merge it. Another clone sees neither.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.model.record import Record
+from logbook_agent.model.record import Record, is_made
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations
 from logbook_agent.store.layout import SETTINGS_BYTES
@@ -128,8 +128,8 @@ class Claims:
 
     def elsewhere(self, record: Record) -> ExecutedAt | None:
         """Where and when an entry got more runs than it has here; None where it did not."""
-        noted = self.of(record.id).executed
-        missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > len(record.runs)]
+        noted, here = self.of(record.id).executed, sum(is_made(status.run) for status in record.runs)
+        missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > here]
         return max(missing, key=lambda one: one.at, default=None)
 
     @property
