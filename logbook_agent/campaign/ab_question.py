@@ -136,7 +136,14 @@ def with_judging(book: Book, entry: Entry, request: AbRequest) -> Entry:
 
 def with_pairs(book: Book, entry: Entry, budget_pairs: int) -> Entry:
     """The entry, written with so many pairs in its design."""
-    return book.change_entry(entry.id, lambda now: with_budget(now, budget_pairs))
+
+    def change(now: Entry) -> Entry:
+        if now.comparison is None:
+            return now
+        design = replace(now.comparison.design, budget_pairs=budget_pairs)
+        return replace(now, comparison=replace(now.comparison, design=design))
+
+    return book.change_entry(entry.id, change)
 
 
 def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:
@@ -149,14 +156,6 @@ def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> No
         return replace(now, comparison=replace(now.comparison, run=run))
 
     book.change_entry(entry.id, change)
-
-
-def with_budget(entry: Entry, budget_pairs: int) -> Entry:
-    """The entry with so many pairs in its design."""
-    if entry.comparison is None:
-        return entry
-    design = replace(entry.comparison.design, budget_pairs=budget_pairs)
-    return replace(entry, comparison=replace(entry.comparison, design=design))
 
 
 # -- typed again ---------------------------------------------------------------------------------------

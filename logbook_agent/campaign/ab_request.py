@@ -49,8 +49,7 @@ class AbRequest:
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
     without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
-    entry about a question that has one. `like` names the run whose command it is. `sweep`: the command that resumes the
-    sweep whose best case is compared.
+    entry about a question that has one. `like` names the run whose command it is.
     """
 
     axis: str = ""
@@ -68,7 +67,6 @@ class AbRequest:
     setup: str | None = None
     new: bool = False
     like: str | None = None
-    sweep: str | None = None
 
     @property
     def pairs(self) -> int:

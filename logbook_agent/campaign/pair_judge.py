@@ -18,6 +18,7 @@ from logbook_agent.findings.advice import (
     is_commit,
     other_evaluator,
     second_sitting,
+    sweep_more,
 )
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
@@ -205,7 +206,7 @@ class PairJudge:
             more.append(f"to give it up: logbook discard {self._id} --why TEXT")
         elif way.first:
             more = [way.first]
-        if lacks and self._request.sweep is None:
+        if lacks and not self._is_sweep:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
@@ -227,10 +228,10 @@ class PairJudge:
         run, answer = self.stated.run, self._comparisons.answer_with(self._book.record(self._id))
         if run is not None and run.in_process:
             return Continuation(command="ab(book, ...) with the same functions")
-        if answer is None or (run is None and self._request.sweep is None):
+        if answer is None or (run is None and not self._is_sweep):
             return Continuation()
-        if self._request.sweep is not None and self.pairs < self.budget:
-            return Continuation(command=self._request.sweep)
+        if self._is_sweep and self.pairs < self.budget:
+            return Continuation(command=sweep_more(self._id))
         return go_on(self._book, answer)
 
     def _to_continue(self, answer: Answer) -> str:
@@ -244,6 +245,11 @@ class PairJudge:
             return f"; {error.said}: {error.hint}"
         again = self.way().command
         return f"; to continue: {again}" if again else ""
+
+    @property
+    def _is_sweep(self) -> bool:
+        """Whether a sweep compares its best case, and goes on with that."""
+        return self._series.entry.recipe is not None
 
     @property
     def _budget_text(self) -> str:

@@ -138,8 +138,7 @@ class Pairs:
         return self._result(PairsEnd(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
 
     def _result(self, ended: PairsEnd) -> AbResult:
-        if ended.stop in (Stop.FAILED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
-            self._judge.look()
+        self._judge.look()
         return AbResult(
             series=self._series,
             stated=self._stated,

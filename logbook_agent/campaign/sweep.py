@@ -172,8 +172,7 @@ class _Sweep:
         )
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
-        request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
+        request = dataclasses.replace(request, run=self._run, max_pairs=progress.to_compare // 2 if asked else None)
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
         asked_of = (requested(self._recipe, one, self._request.on, COMPARISON) for one in planned)
         runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_question import comparison_of, with_budget
+from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe, describe_run
@@ -101,14 +101,12 @@ def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[Ab
 
 
 def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, axis: AbAxis) -> Entry:
-    """The entry, written with the comparison of its best case with the base, unless it states that already. More pairs
-    than it states are added to its budget."""
+    """The entry, written with the comparison of its best case with the base, unless it states that already."""
     stated = comparison_of(workspace, book.header, request, axis)
 
     def change(now: Entry) -> Entry:
-        if now.comparison is None or now.comparison.question.values != stated.question.values:
-            return dataclasses.replace(now, comparison=stated)
-        return with_budget(now, max(request.pairs, now.comparison.design.budget_pairs))
+        is_other = now.comparison is None or now.comparison.question.values != stated.question.values
+        return dataclasses.replace(now, comparison=stated) if is_other else now
 
     return book.change_entry(entry.id, change)
 
