@@ -85,6 +85,12 @@ class AbAxis:
         return canonical(value) if self.variable is None and self.configs is None else str(value)
 
 
+def axis_of(name: str, values: Sequence[str]) -> AbAxis:
+    """The axis of a name: a config key, or `env:NAME`."""
+    variable = name.removeprefix(_ENV) if name.startswith(_ENV) else None
+    return AbAxis(name=name, values=tuple(values), variable=variable)
+
+
 def parse_axis(text: str) -> AbAxis:
     """`NAME=V,V` or `env:NAME=V,V`; a value with a comma stands in quotation marks. Raises UsageError for anything that
     names no two values."""
@@ -105,7 +111,7 @@ def parse_axis(text: str) -> AbAxis:
             cause=str(error),
             hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
         ) from None
-    axis = AbAxis(name=name, values=values, variable=variable)
+    axis = axis_of(name, values)
     wrong = next((v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))), None)
     what = "one value" if len(values) < 2 else "a value twice" if len({*axis.keys}) < len(values) else ""
     if wrong is not None and variable is None:

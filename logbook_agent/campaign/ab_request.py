@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis
+from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
 from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.run_request import RunRequest, check_count
@@ -32,7 +32,6 @@ from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.axis_words import with_place
-from logbook_agent.text.lists import list_text
 from logbook_agent.text.shell_words import command_line
 
 NONE = "none"
@@ -52,7 +51,7 @@ class AbRequest:
     entry about a question that has one. `like` names the run whose command it is.
     """
 
-    axis: str = ""
+    axis: AbAxis | None = None
     run: RunRequest = field(default_factory=RunRequest)
     codes: tuple[str, str] | None = None
     evaluator: tuple[str, ...] = ()
@@ -129,7 +128,7 @@ def checked(request: AbRequest) -> AbRequest:
 
 def check_sides(request: AbRequest) -> None:
     """Raises UsageError where nothing is named that is compared."""
-    if not request.axis and request.codes is None:
+    if request.axis is None and request.codes is None:
         raise UsageError(
             "nothing to compare",
             cause="an A/B has one axis: a config key, a variable, or the code",
@@ -168,12 +167,11 @@ def _with_question(
 ) -> AbRequest:
     """The request with what an A/B asks, and how its runs are made; what is given takes precedence."""
     check_secrets(entry.id, *question.values, run.setup or "")
-    if not request.axis and request.codes is None and question.axis == CODE_AXIS:
+    if request.axis is None and request.codes is None and question.axis == CODE_AXIS:
         base, side = map(code_typed, question.values)
         request = dataclasses.replace(request, codes=(base, side))
-    elif not request.axis and request.codes is None:
-        typed = list_text(run.values or question.values)
-        request = dataclasses.replace(request, axis=f"{question.axis}={typed}")
+    elif request.axis is None and request.codes is None:
+        request = dataclasses.replace(request, axis=axis_of(question.axis, run.values or question.values))
     least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
     return dataclasses.replace(
         _as_made(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
@@ -258,7 +256,7 @@ def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Co
     design, prose = stated.design, request.run.prose
     # Where each code had its own benchmark, it has again.
     evaluator: tuple[str, ...] = (NONE,) if stated.question.axis == CODE_AXIS and not stated.evaluator else ()
-    if not request.axis and request.codes is None:
+    if request.axis is None and request.codes is None:
         evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
         is_named = not entry.title.startswith(DEFAULT_TITLE)
         title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
@@ -274,9 +272,9 @@ def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Co
 
 def _with_place(request: AbRequest, run: Run) -> Invocation:
     """How a run was made, with the place of the axis in its command."""
-    axis = request.axis.partition("=")[0]
+    axis = request.axis.name if request.axis is not None else ""
     found = invocation_of(run, axis)
-    if not axis or axis.startswith("env:"):
+    if request.axis is None or request.axis.variable is not None:
         return found
     value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
     argv = with_place(found.argv, axis, value)
@@ -284,6 +282,6 @@ def _with_place(request: AbRequest, run: Run) -> Invocation:
         raise UsageError(
             f"the command of {request.like} has no one place for {axis}",
             cause=f"it is {command_line(found.argv)}",
-            hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
+            hint=f"type it, with {{axis}} in place of the value: logbook ab {request.axis.option} -- COMMAND",
         )
     return dataclasses.replace(found, argv=argv)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
+from logbook_agent.campaign.ab_axis import AbAxis, placed
 from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
@@ -93,7 +93,9 @@ class _SidesOf:
 
     def values(self, stated: Comparison | None) -> Sides:
         """The values of an axis: in place, or in a checkout of the code as it is or as it was recorded."""
-        axis, run = parse_axis(self._request.axis), self._request.run
+        axis, run = self._request.axis, self._request.run
+        if axis is None:
+            raise AssertionError("nothing is compared")
         argv = placed(axis, run.argv, run.config)
         runs = [
             dataclasses.replace(run, argv=axis.words(argv, value), env={**run.env, **axis.env(value)})

@@ -81,7 +81,7 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
 def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
     """What a recipe asks of an axis: the pairs of its best case."""
     metrics = tuple(metric.name for metric in recipe.metrics)
-    return AbRequest(axis=axis.name, metrics=metrics, max_pairs=recipe.confirm)
+    return AbRequest(axis=axis, metrics=metrics, max_pairs=recipe.confirm)
 
 
 def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[AbAxis, str]:

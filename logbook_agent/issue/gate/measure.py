@@ -192,7 +192,7 @@ class Measuring:
     def _request(self) -> AbRequest:
         first = next(iter(self._job.cases.values()))
         return AbRequest(
-            axis=_AXIS.option,
+            axis=_AXIS,
             run=RunRequest(timeout_s=first.timeout_s),
             max_pairs=self._asked.max_pairs,
             max_time_s=self._asked.max_time_s,
