@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 from logbook_agent.curves.chart import ChartLine  # noqa: E402
 from logbook_agent.curves.followed import FollowedCurves  # noqa: E402
-from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record  # noqa: E402
+from logbook_agent.curves.point_file import FIRST_LINE, Series, point_lines, read_series, series_line  # noqa: E402
 from logbook_agent.running.point_files import point_sink  # noqa: E402
 from logbook_agent.running.results.reader import ResultReader  # noqa: E402
 from logbook_agent.store.folder import Folder  # noqa: E402
@@ -73,9 +73,8 @@ def reading(rounds: int) -> dict[str, object]:
 def drawing(path: Path) -> float:
     """Processor seconds to read a file of points and thin it to what a picture shows."""
     began = time.process_time()
-    reader = PointReader()
-    reader.feed(path.read_bytes())
-    [series] = reader.series
+    with path.open("rb") as file:
+        [series] = read_series(file)
     ChartLine.of("loss", None, None, series.steps, series.values, 2_000)
     return time.process_time() - began
 
@@ -90,7 +89,7 @@ def following(path: Path) -> float:
         if (due := COUNT + int(1_000 * (time.monotonic() - began)) - 1_000) > step:
             steps = array("d", range(step, step + 1_000))
             with path.open("ab") as file:
-                file.writelines(point_records(0, steps, array("d", [1.0]) * 1_000))
+                file.write(point_lines(0, steps, array("d", [1.0]) * 1_000))
             step = due if due > step + 1_000 else step + 1_000
         at = time.process_time()
         followed.look()
@@ -111,8 +110,7 @@ def main() -> None:
     values = array("d", [numbers.random() for _ in range(COUNT)])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "curves.part"
-        records = point_records(0, array("d", range(COUNT)), values)
-        path.write_bytes(b"".join([FIRST_LINE, series_record(series), *records]))
+        path.write_bytes(FIRST_LINE + series_line(series) + point_lines(0, array("d", range(COUNT)), values))
         found["drawing_s"] = [drawing(path) for _ in range(options.rounds)]
         found["following_of_a_core"] = following(path)
     for name, samples in found["read_and_finish_s"].items():  # type: ignore[attr-defined]

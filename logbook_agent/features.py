@@ -79,7 +79,7 @@ FEATURES = (
             Subcommand(
                 "watch",
                 "report.live.watch_command",
-                "Show what is running, the newest results and the best so far, live.",
+                "Show what is running and where the thread stands, live.",
             ),
             Subcommand("publish", "report.publish.commands", "Publish the pages: one file, a branch, or a Space."),
             Subcommand(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from logbook_agent.findings.advice import measure
+from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, open_steps
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
@@ -29,9 +29,11 @@ def next_steps(found: Findings) -> list[OpenStep]:
 
 
 def _typed(found: Findings, step: OpenStep) -> OpenStep:
-    """A step with its command as it is typed here, or with the budget that allows none."""
+    """A step with its command as it is typed here, or with the budget that allows none, and with what a checkout of its
+    code lacks."""
     command = found.typed(step.command)
-    why = "; ".join(filter(None, [step.why, "" if command or not step.command else found.budget]))
+    lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
+    why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
     return dataclasses.replace(step, command=command, why=why)
 
 

@@ -7,14 +7,16 @@ none. Nothing that goes wrong here changes how the run ended: it is a problem of
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
-from logbook_agent.artifacts.matching import FOLDERS, NotAllowed, check_name, is_pattern, matches, place_of
+from logbook_agent.artifacts.matching import NotAllowed, check_name, is_pattern, place_of
 from logbook_agent.artifacts.matching import patterns_in as patterns_in
 from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
 from logbook_agent.model.codec import utf8
@@ -31,9 +33,9 @@ from logbook_agent.text.redaction.stream import redacted_pieces
 # One file is copied up to this size, all of a run up to that; larger ones are recorded alone.
 MOST_BYTES, MOST_OF_A_RUN = 10_000_000, 100_000_000
 MOST_FILES, _MOST_PROBLEMS = 200, 20
-# A pattern looks at so many files and folders.
+# A pattern means at most so many files and folders.
 _MOST_LOOKS = 100_000
-_PIECE_BYTES, _REDACTED_BYTES = 1 << 20, 1 << 18
+_PIECE_BYTES = 1 << 20
 _DIGEST_CHARS = 16
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -132,40 +134,23 @@ def _is_left_out(folders: _Folders, path: Path) -> bool:
 
 
 def _matched(folders: _Folders, pattern: str) -> list[str]:
-    """The files that a pattern matches, in the order of their names; links are named, and none is followed. Raises
-    NotAllowed."""
+    """The files that a pattern matches, in the order of their names; links are named, and none is followed. A name with
+    a dot in front is meant only by a step with one. Raises NotAllowed."""
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if pattern.startswith("/") or ".." in steps:
         raise NotAllowed("it is not below the working folder of the command")
-    looks = [0]
-    return list(dict.fromkeys(_walk(folders, folders.cwd, "", steps, looks)))
-
-
-def _walk(folders: _Folders, folder: Path, above: str, steps: Sequence[str], looks: list[int]) -> Iterator[str]:
-    step, rest = steps[0], steps[1:]
-    below = steps if step == FOLDERS else rest
-    if step == FOLDERS and rest:
-        yield from _walk(folders, folder, above, rest, looks)
-    for name, is_folder in _names(folder, looks):
-        if not matches(name, "*" if step == FOLDERS else step) or _is_left_out(folders, folder / name):
-            continue
-        if is_folder and below:
-            yield from _walk(folders, folder / name, f"{above}{name}/", below, looks)
-        elif not is_folder and not rest:
-            yield f"{above}{name}"
-
-
-def _names(folder: Path, looks: list[int]) -> list[tuple[str, bool]]:
-    """The names in a folder, sorted, and whether each is a folder; a link to one is none."""
-    try:
-        with os.scandir(folder) as found:
-            names = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in found)
-    except OSError:
-        return []
-    looks[0] += len(names)
-    if looks[0] > _MOST_LOOKS:
-        raise NotAllowed(f"it would look at more than {_MOST_LOOKS:,} files")
-    return names
+    # `**` alone means folders to `glob`.
+    wanted, cwd = "/".join([*steps, "*"] if steps[-1] == "**" else steps), folders.cwd
+    hidden = {step for step in steps if step.startswith(".")}
+    places: list[str] = []
+    for path in itertools.islice(cwd.glob(wanted), _MOST_LOOKS):
+        place = path.relative_to(cwd)
+        dotted = [name for name in place.parts if name.startswith(".")]
+        is_hidden = any(not any(fnmatch(name, step) for step in hidden) for name in dotted)
+        is_linked = any((cwd / above).is_symlink() for above in place.parents)
+        if not (is_hidden or is_linked or _is_left_out(folders, path) or (path.is_dir() and not path.is_symlink())):
+            places.append(str(place))
+    return sorted(places)
 
 
 # -- one file --------------------------------------------------------------------------------------
@@ -185,7 +170,7 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
             return _recorded(folders, place, file, before), []
         data = file.read(room + 1)
         _check_unchanged(before, os.fstat(file.fileno()), len(data))
-    safe, kind = _without_secrets(data, folders), media_type(data[:HEAD_BYTES])
+    safe, kind = _without_secrets(data, folders.redactor), media_type(data[:HEAD_BYTES])
     digest = hashlib.sha256(safe).hexdigest()
     kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}{ending(place, kind)}"
     folders.files.make(ARTIFACTS)
@@ -220,10 +205,9 @@ def _check_unchanged(before: os.stat_result, after: os.stat_result, size: int) -
         raise NotAllowed("it changed while it was copied")
 
 
-def _without_secrets(data: bytes, folders: _Folders) -> bytes:
+def _without_secrets(data: bytes, redactor: Redactor) -> bytes:
     """The content of a text without its secrets. Raises NotAllowed for another file that holds one: nothing can be
     taken out of it."""
-    redactor = folders.redactor
     if data[:2] in _UTF16:
         try:
             text = data.decode("utf-16")
@@ -232,16 +216,7 @@ def _without_secrets(data: bytes, folders: _Folders) -> bytes:
         if text and (safe := redactor.text(text)) != text:
             return safe.encode("utf-16")
     if b"\0" not in data:
-        return b"".join(redacted_pieces(_pieces(data, folders), redactor))
+        return b"".join(redacted_pieces([data], redactor))
     if redactor.in_binary(data):
         raise NotAllowed("it holds the value of a secret")
     return data
-
-
-def _pieces(data: bytes, folders: _Folders) -> Iterator[bytes]:
-    """The data in pieces. Raises NotAllowed when the user asks to stop: a text of words that secrets are known by takes
-    minutes."""
-    for at in range(0, len(data), _REDACTED_BYTES):
-        if at and folders.stops():
-            raise NotAllowed("you asked to stop while it was searched for secrets")
-        yield data[at : at + _REDACTED_BYTES]

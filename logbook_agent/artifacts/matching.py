@@ -3,8 +3,6 @@ at."""
 
 from __future__ import annotations
 
-import fnmatch
-import functools
 import glob
 import re
 from collections.abc import Iterable, Iterator
@@ -12,8 +10,6 @@ from urllib.parse import unquote
 
 from logbook_agent.model.codec import utf8
 
-# A step of a pattern that stands for any number of folders.
-FOLDERS = "**"
 _MOST_CHARS = 500
 _PICTURE = re.compile(r"!\[[^\]\n]*\]\(\s*(?:<([^<>\n]+)>|([^\s()<>]+))(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\s*\)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -59,16 +55,6 @@ def _unquoted(text: str) -> str:
 def is_pattern(text: str) -> bool:
     """Whether a text stands for several files: it has `*`, `?` or `[`."""
     return glob.has_magic(text)
-
-
-def matches(name: str, step: str) -> bool:
-    """Whether a file or folder is meant by one step of a pattern; a name with a dot in front only by one with a dot."""
-    return (not name.startswith(".") or step.startswith(".")) and _form(step).fullmatch(name) is not None
-
-
-@functools.cache
-def _form(step: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(step))
 
 
 def patterns_in(texts: Iterable[str]) -> Iterator[str]:

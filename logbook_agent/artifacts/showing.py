@@ -16,7 +16,7 @@ from pathlib import Path
 
 from logbook_agent.artifacts.collecting import MOST_BYTES
 from logbook_agent.artifacts.matching import pictures_in
-from logbook_agent.artifacts.media import HEAD_BYTES, HTML, PICTURES, PLAIN, SVG, media_type, pixels
+from logbook_agent.artifacts.media import HEAD_BYTES, PICTURES, PLAIN, SVG, media_type
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Artifact, Run
@@ -31,14 +31,6 @@ _COPY = re.compile(rf"{ARTIFACTS}/([0-9a-f]{{16}}(?:\.[a-z0-9]{{1,8}})?)", re.AS
 # Of one entry: so many files are listed, and so many pictures shown, of this size each and together.
 _MOST_LISTED, _MOST_PICTURES = 30, 4
 _PICTURE_BYTES, _PICTURES_BYTES = 300_000, 600_000
-# Above this, a small file unpacks to more than a browser should hold.
-_MOST_PIXELS = 40_000_000
-# What makes a picture of lines more than a picture, or larger than its file: it is offered as a text.
-_ACTIVE = re.compile(
-    rb"<(?:[\w.-]+:)?(?:script|foreignObject|iframe|embed|object|handler|set|animate)|[\s\"'/]on[a-z]+\s*="
-    rb"|javascript:|<!ENTITY|<(?:[\w.-]+:)?defs\b(?:(?!</(?:[\w.-]+:)?defs).)*<(?:[\w.-]+:)?use\b",
-    re.I | re.S,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,17 +161,12 @@ def shown(
     return made
 
 
-def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> dict[str, object] | None:
-    """The source of a picture with width and height; None for what is none, is too large, or was changed."""
+def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> str | None:
+    """The address of a picture that stands in the page itself, where nothing in a drawing runs; None for what is none,
+    is too large, or was changed."""
     data = content(book, run, artifact, min(room, _PICTURE_BYTES))
     kind = media_type(data[:HEAD_BYTES]) if data is not None else ""
-    if data is None or kind not in (*PICTURES, SVG):
-        return None
-    size = pixels(data, kind)
-    if _ACTIVE.search(data) is not None if kind == SVG else size is None or size[0] * size[1] > _MOST_PIXELS:
-        return None
-    source = f"data:{kind};base64,{base64.b64encode(data).decode()}"
-    return {"source": source, "width": size[0] if size else None, "height": size[1] if size else None}
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}" if data and kind in (*PICTURES, SVG) else None
 
 
 def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -> bytes | None:
@@ -230,7 +217,7 @@ def leaving(book: Book, run: Run, artifact: Artifact, redactor: Redactor) -> Lea
     kind = media_type(data[:HEAD_BYTES])
     if kind in PICTURES:
         return LeavingFile(name=name, media_type=kind, data=data)
-    if kind in (PLAIN, SVG, HTML):
+    if kind in (PLAIN, SVG):
         safe = b"".join(redacted_pieces([data], redactor))
         return LeavingFile(name=leaving_name(artifact) or name, media_type=PLAIN, data=safe)
     return LeavingFile(name=name, media_type="application/octet-stream", data=data)

@@ -10,13 +10,11 @@ from logbook_agent.cli.output import LineDisplay, LiveDisplay, is_drawn_on
 from logbook_agent.features import hook_module
 
 
-def run_display(*, all_to_stderr: bool, folds_steps: bool = True) -> AbstractContextManager[LiveDisplay]:
-    """Where the output of a run is shown while it is made: on a terminal folded, with a progress line. `folds_steps`: a
-    line with a step is a point, and no case."""
+def run_display(*, all_to_stderr: bool) -> AbstractContextManager[LiveDisplay]:
+    """Where the output of a run is shown while it is made: on a terminal with a progress line."""
     if (live := _live_on(sys.stderr, sys.stdout)) is None:
         return nullcontext(LiveDisplay(all_to_stderr=all_to_stderr))
-    shown: AbstractContextManager[LiveDisplay]
-    shown = live.RunDisplay(all_to_stderr=all_to_stderr, folds_steps=folds_steps).shown()
+    shown: AbstractContextManager[LiveDisplay] = live.RunDisplay(all_to_stderr=all_to_stderr).shown()
     return shown
 
 

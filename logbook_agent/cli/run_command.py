@@ -20,15 +20,12 @@ from logbook_agent.findings.case_repeats import Noise, noise_lines
 from logbook_agent.findings.queries import BriefRow
 from logbook_agent.model.codec import encode
 from logbook_agent.model.gates import WITHHELD
-from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import varied
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_env
-from logbook_agent.running.results.classifier import Classifier
-from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
 
@@ -113,7 +110,7 @@ def run_command(
                 say(line)
         return result.exit_status
 
-    display = run_display(all_to_stderr=common.as_json or request.noise, folds_steps=_folds_steps(space, request))
+    display = run_display(all_to_stderr=common.as_json or request.noise)
     name = "noise" if request.noise else "run"
     return carried_out(common, name, carry_out, detach=request.detach, display=display)
 
@@ -125,13 +122,6 @@ def _placed(space: Workspace, request: RunRequest, display: Display) -> Abstract
     from logbook_agent.campaign.checkouts import frozen  # few runs are
 
     return frozen(space, request, display)
-
-
-def _folds_steps(space: Workspace, request: RunRequest) -> bool:
-    """Whether a step is no config of the run: what has one is a point of a curve."""
-    header = space.book(request.entry_id).header
-    known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=request.config, argv=request.argv)
-    return STEP in Classifier(known).steps
 
 
 def _noise_text(result: RunResult, found: Sequence[Noise]) -> str:

@@ -100,7 +100,7 @@ def _show_log(common: Common, book: Book, entry_id: str, tail: int | None, run: 
     write_bytes(log.all() if tail is None else last_lines(log.all(), tail))
     path = book.log_path(entry_id, number)
     if not log.offset and not os.path.lexists(path):
-        space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
+        space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was deleted")
     common.emit("log", None)
 
 

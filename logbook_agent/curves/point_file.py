@@ -1,34 +1,27 @@
-"""The file of points: a first line, then records that each stand for themselves, so that what a killed process was
-writing is left out and nothing else.
+"""The points of a run in a file: plain lines while it runs, so that a killed process leaves whole ones; a compressed
+array at its end.
 
-A record is a kind, the length of its content, the content, and its checksum. `S`: a series, as JSON, numbered in order.
-`P`: points of a series: its number, how many, and their steps and values, compressed. Numbers are little-endian.
+A line of a series is JSON, and the series are numbered in their order; a line of a point is the number of its series,
+its step and its value. The array begins with a line of all series, and holds the steps and values of each.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from logbook_agent.model.values import Scalar
 
-FIRST_LINE = b"logbook-agent curves 1\n"
-_HEAD = struct.Struct("<cI")
-_CHECKSUM = struct.Struct("<I")
-_POINTS = struct.Struct("<IIBdd")
-# How steps are written: equally spaced, by the differences of whole numbers, or as they are.
-_EVEN, _WHOLE, _ANY = range(3)
-_MOST_POINTS = 1 << 16
-_EXACT = 2.0**53
-# Of a file that is read: at once, and in all.
-_READ_BYTES, _MOST_BYTES = 1 << 20, 1 << 28
+FIRST_LINE, _PACKED = b"logbook-agent curves 2, lines\n", b"logbook-agent curves 2, array\n"
+# Of a file that is read: at once, in all, and how many numbers an array may unpack to.
+_READ_BYTES, _MOST_BYTES, _MOST_NUMBERS = 1 << 20, 1 << 28, 1 << 24
+_DAMAGED = (ValueError, KeyError, TypeError, IndexError, OverflowError, zlib.error)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,139 +34,107 @@ class Series:
     steps: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
 
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> Series:
+        return cls(name=str(plain["name"]), over=str(plain["over"]), config=dict(plain["config"]))
 
-def series_record(series: Series) -> bytes:
-    """The record that a series begins with."""
-    plain = {"name": series.name, "over": series.over, "config": series.config}
-    return _record(b"S", json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def point_records(number: int, steps: array[float], values: array[float], *, level: int = 1) -> Iterator[bytes]:
-    """The records of these points of a series."""
-    for start in range(0, len(steps), _MOST_POINTS):
-        some, of = steps[start : start + _MOST_POINTS], values[start : start + _MOST_POINTS]
-        how, gap, rest = _packed(some)
-        head = _POINTS.pack(number, len(some), how, some[0], gap)
-        yield _record(b"P", head + zlib.compress(rest + _by_place(of), level))
+    def plain(self) -> dict[str, Any]:
+        """What it is called, without its points."""
+        return {"name": self.name, "over": self.over, "config": self.config}
 
 
-def _record(kind: bytes, content: bytes) -> bytes:
-    return _HEAD.pack(kind, len(content)) + content + _CHECKSUM.pack(zlib.crc32(content))
+def series_line(series: Series) -> bytes:
+    """The line that a series begins with."""
+    return f"{json.dumps(series.plain())}\n".encode()
 
 
-def _packed(steps: array[float]) -> tuple[int, float, bytes]:
-    """How steps are written, the gap of equally spaced ones, and what is written of the others."""
-    gap = steps[1] - steps[0] if len(steps) > 1 else 1.0
-    first = steps[0]
-    if not all(step.is_integer() and abs(step) < _EXACT for step in steps):
-        return _ANY, 0.0, _by_place(steps)
-    if all(step == first + gap * i for i, step in enumerate(steps)):
-        return _EVEN, gap, b""
-    whole = array("q", map(int, steps))
-    return _WHOLE, 0.0, _by_place(array("q", [b - a for a, b in itertools.pairwise(whole)]))
+def point_lines(number: int, steps: array[float], values: array[float]) -> bytes:
+    """The lines of these points of a series."""
+    return "".join(f"{number} {step!r} {value!r}\n" for step, value in zip(steps, values, strict=True)).encode()
 
 
-def _by_place(numbers: array[float] | array[int]) -> bytes:
-    """The bytes of numbers, the first of each together, then the second: they compress better so."""
+def packed(series: Sequence[Series]) -> bytes:
+    """All series as an array. Steps are written as their differences where these add up to them exactly."""
+    heads, numbers = list[dict[str, Any]](), array("d")
+    for one in series:
+        gaps = array("d", [*one.steps[:1], *(b - a for a, b in itertools.pairwise(one.steps))])
+        is_exact = array("d", itertools.accumulate(gaps)) == one.steps
+        heads.append({**one.plain(), "count": len(one.steps), "gaps": is_exact})
+        numbers.extend(gaps if is_exact else one.steps)
+        numbers.extend(one.values)
+    # The first byte of all numbers together, then the second: they compress better so.
     data = _little(numbers).tobytes()
-    return b"".join(data[place::8] for place in range(8))
+    return _PACKED + f"{json.dumps(heads)}\n".encode() + zlib.compress(b"".join(data[at::8] for at in range(8)), 6)
 
 
-def _numbers(kind: str, data: bytes, count: int) -> array[float] | array[int]:
-    whole = bytearray(8 * count)
-    for place in range(8):
-        whole[place::8] = data[place * count : (place + 1) * count]
-    found: array[float] = array(kind)
-    found.frombytes(bytes(whole))
-    return _little(found)
+def _unpacked(data: bytes) -> list[Series]:
+    heads, _, rest = data.partition(b"\n")
+    found, plain = list[Series](), json.loads(heads)
+    total = 2 * sum(int(head["count"]) for head in plain)
+    # A forged file unpacks to no more than a run may have.
+    body = zlib.decompressobj().decompress(rest, 8 * min(total, _MOST_NUMBERS))
+    whole = bytearray(8 * total if len(body) == 8 * total else 0)
+    for at in range(8):
+        whole[at::8] = body[at * total : (at + 1) * total]
+    numbers, start = _little(array("d", bytes(whole))), 0
+    for head in plain:
+        one, middle, end = Series.of(head), start + head["count"], start + 2 * head["count"]
+        steps, one.values, start = numbers[start:middle], numbers[middle:end], end
+        one.steps = array("d", itertools.accumulate(steps)) if head["gaps"] else steps
+        found.append(one)
+    return found
 
 
-def _little(numbers: array[float] | array[int]) -> array[float] | array[int]:
+def _little(numbers: array[float]) -> array[float]:
     if sys.byteorder == "big":
         numbers = numbers[:]
         numbers.byteswap()
     return numbers
 
 
-# -- reading ---------------------------------------------------------------------------------------------
-
-
 class PointReader:
-    """Reads a file of points that may still grow: feed it what was added."""
+    """Reads lines of points, which may still grow: feed it what was added."""
 
     def __init__(self) -> None:
         self.series: list[Series] = []
         self.read_bytes = 0
         self._left = b""
-        self._is_ours: bool | None = None
+        self._is_begun = self._is_damaged = False
 
     def feed(self, data: bytes) -> bool:
-        """Take what was added; False where the file is damaged, or none of points: what stood before counts."""
+        """Take what was added; False where a line is damaged, or none of points: what stood before counts."""
         self.read_bytes += len(data)
-        if self._is_ours is False:
-            return False
-        self._left += data
-        if self._is_ours is None and len(self._left) >= len(FIRST_LINE):
-            self._is_ours = self._left.startswith(FIRST_LINE)
-            self._left = self._left[len(FIRST_LINE) :]
-        if not self._is_ours:
-            return self._is_ours is None
-        at = 0
-        while len(self._left) - at >= _HEAD.size:
-            kind, length = _HEAD.unpack_from(self._left, at)
-            end = at + _HEAD.size + length
-            if len(self._left) < end + _CHECKSUM.size:
+        *lines, self._left = (self._left + data).split(b"\n")
+        for line in lines if not self._is_damaged else ():
+            try:
+                self._take(line)
+            except _DAMAGED:
+                self._is_damaged = True
                 break
-            content = self._left[at + _HEAD.size : end]
-            if zlib.crc32(content) != _CHECKSUM.unpack_from(self._left, end)[0] or not self._take(kind, content):
-                self._is_ours, self._left = False, b""
-                return False
-            at = end + _CHECKSUM.size
-        self._left = self._left[at:]
-        return True
+        return not self._is_damaged
 
-    def _take(self, kind: bytes, content: bytes) -> bool:
-        try:
-            if kind == b"S":
-                plain = json.loads(content)
-                self.series.append(
-                    Series(name=str(plain["name"]), over=str(plain["over"]), config=dict(plain["config"]))
-                )
-                return True
-            if kind == b"P":
-                self._take_points(content)
-                return True
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error, zlib.error):
-            pass
-        return False
-
-    def _take_points(self, content: bytes) -> None:
-        number, count, how, first, gap = _POINTS.unpack_from(content)
-        if count > _MOST_POINTS:
-            raise ValueError(count)
-        series = self.series[number]
-        unpacking = zlib.decompressobj()
-        # A forged record unpacks to no more than it may hold.
-        data = unpacking.decompress(content[_POINTS.size :], 16 * _MOST_POINTS)
-        steps: array[float]
-        if how == _EVEN:
-            steps, used = array("d", [first + gap * i for i in range(count)]), 0
-        elif how == _WHOLE:
-            used, step, steps = 8 * (count - 1), int(first), array("d", [first])
-            for more in _numbers("q", data[:used], count - 1):
-                step += int(more)
-                steps.append(step)
+    def _take(self, line: bytes) -> None:
+        if not self._is_begun:
+            if line + b"\n" != FIRST_LINE:
+                raise ValueError(line)
+            self._is_begun = True
+        elif line.startswith(b"{"):
+            self.series.append(Series.of(json.loads(line)))
         else:
-            used = 8 * count
-            steps = array("d", _numbers("d", data[:used], count))
-        values = _numbers("d", data[used : used + 8 * count], count)
-        series.steps.extend(steps)
-        series.values.extend(array("d", values))
+            number, step, value = line.split(b" ")
+            one, at, of = self.series[int(number)], float(step), float(value)
+            one.steps.append(at)
+            one.values.append(of)
 
 
 def read_series(file: BinaryIO) -> list[Series]:
-    """The series in a file of points that have some, up to where it is damaged."""
-    reader = PointReader()
-    while (data := file.read(_READ_BYTES)) and reader.read_bytes < _MOST_BYTES and reader.feed(data):
-        pass
+    """The series in a file of points that have some, of lines up to where one is damaged."""
+    data, reader = file.read(len(_PACKED)), PointReader()
+    if data == _PACKED:
+        try:
+            return [series for series in _unpacked(file.read(_MOST_BYTES)) if series.steps]
+        except _DAMAGED:
+            return []
+    while data and reader.read_bytes < _MOST_BYTES and reader.feed(data):
+        data = file.read(_READ_BYTES)
     return [series for series in reader.series if series.steps]

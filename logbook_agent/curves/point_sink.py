@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from logbook_agent.curves.event_files import event_points as event_points
-from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, read_series, series_record
+from logbook_agent.curves.point_file import FIRST_LINE, Series, packed, point_lines, read_series, series_line
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve
@@ -162,11 +162,11 @@ class RunPoints:
         pieces = []
         for number, series in enumerate(self._series.values()):
             if number == len(self._written):
-                pieces.append(series_record(series))
+                pieces.append(series_line(series))
                 self._written.append(0)
             done = self._written[number]
             if done < len(series.steps):
-                pieces += point_records(number, series.steps[done:], series.values[done:])
+                pieces.append(point_lines(number, series.steps[done:], series.values[done:]))
                 self._written[number] = len(series.steps)
         data = memoryview(b"".join(pieces))
         try:
@@ -196,16 +196,14 @@ class RunPoints:
                 self._series[place] = series
         curves: list[Curve] = []
         problems: list[str] = []
-        pieces = [FIRST_LINE]
-        for number, series in enumerate(self._series.values()):
+        for series in self._series.values():
             curve, wrong = curve_of(series, reduced(series.name))
             curves.append(curve)
             problems += wrong
-            steps, values = standing(series.steps, series.values)
-            pieces += [series_record(series), *point_records(number, steps, values, level=6)]
+            series.steps, series.values = standing(series.steps, series.values)
+        data = packed([*self._series.values()])
         try:
-            name = CURVES if sum(map(len, pieces)) <= SMALL_BYTES else CURVES_LARGE
-            self._files.write(name, pieces)
+            self._files.write(CURVES if len(data) <= SMALL_BYTES else CURVES_LARGE, data)
             self._files.remove(CURVES_PART)
         except StoreError as error:
             problems.append(f"the points of its curves were not kept: {error.message}")

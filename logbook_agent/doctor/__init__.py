@@ -5,5 +5,5 @@ examine        all checks in their order; what one finds is mended before the ne
 entry_checks   header and entries: conflicts of git, names, what cannot be read
 run_checks     folders and records of runs: without an entry, without a record; code and logs that are gone
 unfinished     runs that nobody finished, and their markers
-leftovers      temporary files; `--prune`
+leftovers      temporary files
 """

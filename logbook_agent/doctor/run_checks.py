@@ -90,8 +90,8 @@ def check_code(survey: Survey) -> Iterator[Trouble]:
 
 
 def check_logs(survey: Survey) -> Iterator[Trouble]:
-    """A missing log is nothing wrong: they stay on the machine that ran the experiment, and `--prune` deletes them. One
-    of another size than the record says was changed."""
+    """A missing log is nothing wrong: they stay on the machine that ran the experiment. One of another size than
+    the record says was changed."""
     missing = 0
     for found, run in survey.runs:
         if run.output is None or not run.output.log_bytes:
@@ -108,4 +108,4 @@ def check_logs(survey: Survey) -> Iterator[Trouble]:
             yield Trouble("warning", "log", path, message, mend)
     if missing:
         logs = f"{missing} {'logs are' if missing > 1 else 'log is'}"
-        yield Trouble("note", "missing-logs", None, f"{logs} not here: on another machine, or pruned")
+        yield Trouble("note", "missing-logs", None, f"{logs} not here: on another machine, or deleted")

@@ -1,4 +1,4 @@
 """The measured rows in other forms: files, data frames, the stores of experiment trackers, cells of a notebook.
 
-Everything goes through `columns.py` (a table) or `row_data.py` (plain data of a row). Nothing here reaches a network.
+Everything goes through the table of `columns.py`. Nothing here reaches a network.
 """

@@ -1,4 +1,4 @@
-"""The rows as a table with one type for each column: what CSV, Parquet and data frames hold.
+"""The rows as one flat table with one type for each column, which every form of an export holds.
 
 Where a row comes from and what it is worth has fixed names; what experiments name themselves stands behind a prefix
 (`config.tile`, `metric.tflops`), so that no name can be taken for another.
@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from logbook_agent.exports.measured_rows import MeasuredRow
+from logbook_agent.exports.measured_rows import Exported, MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.findings.tables.frame import devices_text
+from logbook_agent.model.codec import encode
+from logbook_agent.model.header import Header
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, spelt
+from logbook_agent.model.values import spelt
 from logbook_agent.text.cells import csv_cell
 
+SCHEMA = "logbook-rows/1"
 # `time` is ISO 8601 text that has a zone; `samples` a tuple of floats.
 Type = Literal["text", "int", "float", "bool", "time", "samples"]
 _INT64 = 2**63
@@ -94,7 +97,7 @@ def _joined(texts: Sequence[str]) -> str | None:
     return "; ".join(texts) or None
 
 
-def packages_of(row: MeasuredRow) -> dict[str, str]:
+def _packages(row: MeasuredRow) -> dict[str, str]:
     """The packages of a row with their versions, those that it reports itself before those of its run."""
     return dict(sorted({**row.run.software, **row.row.software}.items()))
 
@@ -151,14 +154,9 @@ _NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, objec
     ("unit", "text", lambda r: {n: m.unit for n, m in r.row.metrics.items() if m.unit}),
     ("observation", "float", lambda r: r.row.observations),
     ("label", "text", lambda r: r.row.labels),
-    ("package", "text", packages_of),
+    ("package", "text", _packages),
     ("env", "text", lambda r: r.run.env.variables),
 )
-
-
-def facts_of(row: MeasuredRow) -> dict[str, Scalar]:
-    """What the columns with fixed names say of a row, as far as it is known."""
-    return {name: value for name, _, read in _FIXED if (value := read(row)) is not None}
 
 
 def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
@@ -173,3 +171,33 @@ def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
 
 def _field(value: Any) -> str:
     return csv_cell(json.dumps(value) if isinstance(value, tuple) else value)
+
+
+def rows_of(columns: Sequence[DataColumn]) -> Iterator[dict[str, Any]]:
+    """The rows of the table, each with what is known of it."""
+    for values in zip(*(column.values for column in columns), strict=True):
+        yield {c.name: value for c, value in zip(columns, values, strict=True) if value is not None}
+
+
+def json_pieces(found: Exported, header: Header) -> Iterator[bytes]:
+    """The table as one JSON document, a row on each line. Numbers are those of the record."""
+    logbook = {"topic": header.topic, "prefix": header.prefix, "title": header.title, "goal": header.goal}
+    declared = [encode(m) for m in header.metrics]
+    yield f'{{"schema": "{SCHEMA}",\n"logbook": {_json({**logbook, "metrics": declared})},\n'.encode()
+    yield f'"left_out": {_json(left_out(found))},\n"rows": [\n'.encode()
+    for place, row in enumerate(rows_of(columns_of(found.rows))):
+        yield (",\n" * bool(place) + _json(row)).encode()
+    yield b"\n]}\n"
+
+
+def left_out(found: Exported) -> dict[str, Any]:
+    """What is no row of the export."""
+    return {
+        "runs_without_rows": found.runs_without_rows,
+        "not_asked_for": found.not_asked_for,
+        "damaged_entries": list(found.damaged),
+    }
+
+
+def _json(data: Any) -> str:
+    return json.dumps(encode(data), ensure_ascii=False, allow_nan=False)

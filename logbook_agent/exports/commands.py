@@ -9,7 +9,7 @@ from logbook_agent.cli.declared import arguments, flag, option
 from logbook_agent.cli.options import ONLY_WHERE, Common, Text, plain_pairs
 from logbook_agent.cli.output import say, write_bytes
 from logbook_agent.exports import frames
-from logbook_agent.exports.columns import columns_of, csv_lines
+from logbook_agent.exports.columns import columns_of, csv_lines, json_pieces, left_out
 from logbook_agent.exports.curve_rows import (
     PointsOf,
     curve_columns,
@@ -21,9 +21,7 @@ from logbook_agent.exports.curve_rows import (
 )
 from logbook_agent.exports.measured_rows import Exported, exported, without_rows
 from logbook_agent.exports.place import ENDINGS, ExportPlace, building, check_replaceable, place_of
-from logbook_agent.exports.row_data import json_pieces, left_out
-from logbook_agent.exports.tracker_run import tracked
-from logbook_agent.exports.trackers import WRITERS
+from logbook_agent.exports.trackers import WRITERS, tracked
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.header import Header

@@ -8,9 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.exports.columns import DataColumn, moment
+from logbook_agent.exports.columns import SCHEMA, DataColumn, moment
 from logbook_agent.exports.libraries import needed
-from logbook_agent.exports.row_data import SCHEMA
 
 if TYPE_CHECKING:
     import pandas

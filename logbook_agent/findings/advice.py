@@ -208,6 +208,14 @@ def ab_more(entry_id: str, pairs: int | None = None) -> str:
     return f"logbook ab --id {entry_id}" + (f" --max-pairs {pairs}" if pairs is not None else "")
 
 
+def needed_setup(stated: Comparison | None) -> str:
+    """What a comparison needs where its code is another one now; empty where it needs nothing."""
+    run = stated.run if stated is not None else None
+    if run is None or not run.needs or run.setup is not None:
+        return ""
+    return f"on other code, add --setup COMMAND, which makes {listed(run.needs, 3)}: git does not hold it"
+
+
 def ab_afresh(entry_id: str, pairs: int | None = None, *, new: bool = True) -> str:
     """What to type to ask what the A/B of an entry asks once more, in a `new` entry; without that, of the code as it is
     now. `pairs`: at most so many, else as many as it had."""

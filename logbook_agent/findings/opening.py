@@ -156,8 +156,9 @@ def of_comparisons(records: Records, thread: Thread, answers: Sequence[Answer], 
     that somebody took back or discarded, nothing is said."""
     left = [a for a in answers if not thread.standing[a.entry].is_lost]
     again = {e: a for a in answers if thread.standing[a.entry].withdrawn is None for e in a.earlier}
-    # What an earlier entry left open is over once it was asked again of other code, or discarded there.
-    over = {e for e, a in again.items() if thread.standing[a.entry].discarded_by or _is_other_code(records, a.entry, e)}
+    # What an earlier entry left open is over once it was answered of other code, or discarded there.
+    answered = {e for e, a in again.items() if a.is_settled and _is_other_code(records, a.entry, e)}
+    over = answered | {e for e, a in again.items() if thread.standing[a.entry].discarded_by is not None}
     open_ones = unsettled([a for a in left if a.entry not in over])
     found = settled(left, [m.name for m in thread.header.metrics])
     in_order = {id(a): a for a, _ in (*found, *open_ones)}

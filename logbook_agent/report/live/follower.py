@@ -59,7 +59,7 @@ class Marks:
         for path in _inside(self._book.entries_folder):
             yield path, _mark(path)
         for folder in _inside(self._book.runs_folder):
-            # A record that is written in place shows in its file alone, a log that was pruned in the folder.
+            # A record that is written in place shows in its file alone, a log that was deleted in the folder.
             for path in _inside(folder):
                 yield path, _mark(path), _mark(f"{path}/run.json")
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, draws, emit, emit_line
 from logbook_agent.cli.spaces import workspace
+from logbook_agent.cli.status_commands import status_lines
 from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook
@@ -28,22 +29,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-# Of what `status` says.
-_PARTS = (
-    *("logbook", "asked", "answers", "not_settled"),
-    *("closed", "entries", "best", "criteria", "next_actions"),
-)
-_LAST = 5
-
-
 def standing(followed: LiveBook) -> dict[str, Any]:
     """Where the thread stands, as `status` has it. Raises LogbookError where a record vanishes meanwhile."""
-    found = followed.found
-    if found is None:
-        return {}
-    answer = status(found, OnMachine(view=""))
-    last = [{name: e[name] for name in ("id", "opened", "state", "title", "result")} for e in found.summaries[-_LAST:]]
-    return {name: answer[name] for name in _PARTS if name in answer} | {"last": last}
+    return status(followed.found, OnMachine(view="")) if followed.found is not None else {}
 
 
 _REDRAW_S = 1.0
@@ -51,7 +39,7 @@ _TERMINATED = 128 + signal.SIGTERM
 
 
 def watch_command(*, common: Common) -> None:
-    """Show what is running, the newest results and the best so far, live.
+    """Show what is running and where the thread stands, live.
 
     On a terminal it keeps updating until Ctrl-C and then exits with 130, like `tail -f`. Otherwise it prints this once;
     with --json, one line of JSON at the start and one per change. It is read-only: it does not collect ended runs.
@@ -120,7 +108,10 @@ def _as_json(follower: Follower) -> None:
 
 
 def _lines(follower: Follower, seen: _Seen, *, width: int | None, height: int | None = None) -> list[Line]:
-    return lines_of(seen.data(follower), datetime.now(UTC), width=width, height=height)
+    data = seen.data(follower)
+    page = {name: value for name, value in data.items() if name not in ("running", "series", "trouble")}
+    lines = status_lines(page) if page else ()
+    return lines_of(data, lines, datetime.now(UTC), width=width, height=height)
 
 
 def _on_terminal(follower: Follower) -> None:

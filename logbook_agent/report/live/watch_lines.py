@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -10,13 +10,13 @@ from logbook_agent.findings.progress import RunProgress
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
+from logbook_agent.report.terminal.progress_lines import KINDS
 from logbook_agent.text.markdown import one_line
-from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import duration
 
 # Pieces of text, each with its style.
 Line: TypeAlias = Sequence[tuple[str, str]]
-_BAR, _TITLE = 20, 50
+_BAR = 20
 _SHOWN_LINES, _SHOWN_CURVES = 3, 6
 _STATES = {
     **dict.fromkeys(("finished", "running"), "green"),
@@ -27,9 +27,12 @@ _STATES = {
 _LATE_S = 30.0
 
 
-def lines_of(data: dict[str, Any], now: datetime, *, width: int | None, height: int | None) -> list[Line]:
-    """The lines, each cut to `width` characters; where there are more than `height`, the last ones are counted."""
-    lines = [*_lines(data, now)]
+def lines_of(
+    data: dict[str, Any], page: Iterable[tuple[str, str]], now: datetime, *, width: int | None, height: int | None
+) -> list[Line]:
+    """What runs, and below it the `page` of `status`: lines with their kinds. Each is cut to `width` characters; where
+    there are more than `height`, the last ones are counted."""
+    lines = [*_lines(data, page, now)]
     if height is not None and len(lines) > height - 1:
         more = len(lines) - (height - 2)
         lines = [*lines[: height - 2], [(f"and {more} more lines: make the window taller", "dim")]]
@@ -47,39 +50,13 @@ def _cut(line: Line, width: int | None) -> Line:
     return found
 
 
-def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
-    book = data.get("logbook")
-    if book is not None:
-        total = data["entries"]["total"]
-        yield [
-            (book["title"] or book["topic"], "bold"),
-            (f"  {book['prefix']}, {total} entr{'y' if total == 1 else 'ies'}", ""),
-            ("  closed" if "closed" in data else "", "yellow"),
-            (f"  {now.astimezone(UTC):%H:%M:%S} UTC", "dim"),
-        ]
+def _lines(data: dict[str, Any], page: Iterable[tuple[str, str]], now: datetime) -> Iterator[Line]:
+    yield [(f"{now.astimezone(UTC):%H:%M:%S} UTC", "dim")]
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
     yield from _running(data["running"], data["series"], now)
-    yield from _part(
-        "settled",
-        [[(one["answer"], "bold"), (f"  {one['id']}", "cyan")] for one in data.get("answers", ()) if one["settled"]],
-    )
-    yield from _part("newest", _newest(data.get("last", ())))
-    yield from _part("best so far", [*map(_best, data.get("best", ()))])
-    criteria = data.get("criteria", ())
-    met = sum(1 for c in criteria if c["met"])
-    yield from _part(f"criteria ({met} of {len(criteria)} met)", [*map(_criterion, criteria)])
-    yield from _part(
-        "next actions",
-        [[(n.get("id", ""), "cyan"), (f"  {one_line(n['next'])}", "")] for n in data.get("next_actions", ())],
-    )
-
-
-def _part(title: str, lines: Sequence[Line]) -> Iterator[Line]:
-    if lines:
-        yield []
-        yield [(title, "bold")]
-        yield from ([("  ", ""), *line] for line in lines)
+    yield []
+    yield from ([(text, KINDS.get(kind, ""))] for text, kind in page)
 
 
 def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> Iterator[Line]:
@@ -162,42 +139,3 @@ def _age_s(moment: str | None, now: datetime) -> float | None:
 def _length(seconds: float) -> str:
     """A length of time that nobody wants to the hundredth."""
     return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
-
-
-def _newest(entries: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """The newest first, in columns."""
-    titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
-    results = [text if (text := entry.get("result")) != entry["state"] else None for entry in entries]
-    widths = [
-        max(map(len, texts), default=0) for texts in ([e["id"] for e in entries], [e["state"] for e in entries], titles)
-    ]
-    return [
-        [
-            (entry["id"].ljust(widths[0]), "cyan"),
-            (f"  {entry['state'].ljust(widths[1])}", _STATES.get(entry["state"], "")),
-            (f"  {title.ljust(widths[2]) if result else title}", ""),
-            (f"  {one_line(result)}" if result else "", "bold"),
-        ]
-        for entry, title, result in reversed(list(zip(entries, titles, results, strict=True)))
-    ]
-
-
-def _best(best: Mapping[str, Any]) -> Line:
-    value = format_value(best["value"], decimals=known(best["metric"]).decimals)
-    of = best.get("entry") or ", ".join(best.get("entries", ()))
-    case = one_line(best.get("label") or " ".join(filter(None, (best.get("problem"), best.get("flags")))))
-    return [
-        (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
-        (f"  {of}", "cyan"),
-        (f"  {case}{', ' * bool(case)}{counted(best['runs'], 'run')}", ""),
-    ]
-
-
-def _criterion(criterion: Mapping[str, Any]) -> Line:
-    mark = "[x]" if criterion["met"] else "[ ]"
-    why = criterion.get("reason") or criterion.get("evidence") or ""
-    return [
-        (f"{mark} ", "green" if criterion["met"] else ""),
-        (one_line(criterion["text"]), ""),
-        (f"  {one_line(why)}" if why else "", "dim"),
-    ]

@@ -58,8 +58,8 @@ def report_command(
 def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
-    from logbook_agent.report.live.remembered_access import opened
-    from logbook_agent.report.live.server import serve
+    from logbook_agent.report.live.guard import Access
+    from logbook_agent.report.live.server import bound, serve
 
     with ends_well():
         space = looking(common)
@@ -71,7 +71,8 @@ def serve_pages(common: Common, port: int) -> None:
                 hint="logbook start TOPIC",
             )
         path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
-        listening, access = opened(space.places, port)
+        listening = bound(port)
+        access = Access(port=listening.getsockname()[1])
         with listening:
             address = access.address(path)
             data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}

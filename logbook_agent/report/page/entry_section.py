@@ -84,7 +84,7 @@ def entry_values(
     runs = record.runs[:_SHOWN_RUNS]
     artifacts = _artifacts(around, record)
     # What the prose shows stands there alone.
-    prose = {f["name"]: f["picture"]["source"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
+    prose = {f["name"]: f["picture"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
     in_prose = {*prose}
     drawn = list(of_entry(around.findings, record)) if entry.id in around.drawn else []
     parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]

@@ -19,7 +19,7 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
-from logbook_agent.report.terminal.progress_lines import STYLES, effect_bar
+from logbook_agent.report.terminal.progress_lines import KINDS, STYLES, effect_bar
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
@@ -188,11 +188,9 @@ def _value(f: Finding, value: float | None) -> str:
 
 # -- status ----------------------------------------------------------------------------------------------
 
-_KINDS = {**STYLES, "title": "bold", "command": "cyan", "failed": "red"}
-
 
 def draw_status(lines: Iterable[tuple[str, str]]) -> None:
     """Draw the lines of a status, each in the colour of its kind."""
     console = _console()
     for text, kind in lines:
-        _say(console, text, _KINDS.get(kind, ""))
+        _say(console, text, KINDS.get(kind, ""))

@@ -20,6 +20,8 @@ from logbook_agent.text.times import length
 # What an outcome looks like, wherever it is drawn.
 # What is settled is bold.
 STYLES = {"better": "bold green", "worse": "bold red", "no difference": "bold", "open": "yellow"}
+# And each kind of line of a status.
+KINDS = {**STYLES, "title": "bold", "command": "cyan", "failed": "red"}
 _WIDE, _NARROW, _SHOWN = 110, 70, 6
 
 

@@ -19,7 +19,7 @@ from logbook_agent.cli.output import (
     say,
 )
 from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.child_output import ChildOutput
 from logbook_agent.report.terminal.progress_lines import (
     elapsed_text,
     progress_line,
@@ -31,30 +31,25 @@ from logbook_agent.report.terminal.region import Region, erased_when_suspended
 
 # The live lines of a series take longer to draw, and no time of what is measured.
 _REDRAW_S, _SERIES_REDRAW_S = 0.1, 1.0
-_STDERR, _STDOUT = 2, 1
+_STDERR = 2
 
 
 class RunDisplay(LiveDisplay):
-    """Copies a run's output to ours. On a terminal machine lines that do not fit are folded, lines of steps become the
-    progress line, and that line is erased before anything else is written; it is drawn only where the output stands at
-    the start of a line."""
+    """Copies a run's output to ours, on a terminal above a progress line, which is drawn only where the output stands
+    at the start of a line."""
 
-    def __init__(self, *, all_to_stderr: bool, folds_steps: bool) -> None:
+    def __init__(self, *, all_to_stderr: bool) -> None:
         super().__init__(all_to_stderr=all_to_stderr)
         self._region = Region(_STDERR if is_drawn_on(sys.stderr) else None)
         self._on_terminal: dict[Literal["stdout", "stderr"], bool] = {
             "stdout": is_drawn_on(sys.stderr if all_to_stderr else sys.stdout),
             "stderr": is_drawn_on(sys.stderr),
         }
-        self._folds_steps = folds_steps and self._on_terminal["stderr"]
-        self._width = terminal_size(_STDERR if is_drawn_on(sys.stderr) else _STDOUT).columns
-        self._entry_id = ""
         self._begin()
 
     def _begin(self) -> None:
         """A run begins."""
-        self._shown = {stream: ChildOutput(self._fold) for stream, is_on in self._on_terminal.items() if is_on}
-        self._steps = StepRate()
+        self._shown = {stream: ChildOutput() for stream, is_on in self._on_terminal.items() if is_on}
         self._is_fresh = True
         self._has_colours = False
         self._last: str | None = None
@@ -66,9 +61,6 @@ class RunDisplay(LiveDisplay):
         """Draw until it is left."""
         with making_room(self._region.erase), erased_when_suspended(self._region, self._draw):
             yield self
-
-    def began(self, entry_id: str) -> None:
-        self._entry_id = entry_id
 
     def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         self._bytes += len(data)
@@ -92,9 +84,6 @@ class RunDisplay(LiveDisplay):
         if not self._is_fresh:
             # What follows begins a line of its own.
             print(file=sys.stderr, flush=True)
-        if self._steps.lines:
-            log = f" (all: logbook show {self._entry_id} --log)" if self._entry_id else ""
-            say(f"{self._steps.text()}; {self._steps.lines:,} lines of steps folded{log}")
         self._begin()
 
     def _print(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
@@ -105,13 +94,6 @@ class RunDisplay(LiveDisplay):
         self._is_fresh = data.endswith(b"\n")
         self._has_colours = self._has_colours or b"\x1b" in data
 
-    def _fold(self, kind: str, body: str, line: str) -> str | None:
-        found = step_of(kind, body) if self._folds_steps else None
-        if found is None:
-            return folded(kind, body, line, self._width)
-        self._steps.add(*found, time.monotonic())
-        return None
-
     def _draw_now_and_then(self) -> None:
         if time.monotonic() - self._drawn_at >= _REDRAW_S:
             self._draw()
@@ -120,9 +102,8 @@ class RunDisplay(LiveDisplay):
         if not self._is_fresh:
             return
         self._drawn_at = now = time.monotonic()
-        self._width = width = terminal_size(_STDERR).columns
-        said = self._steps.text() or self._last
-        line = progress_line(now - self._started, said, self._bytes, width - 1)
+        width = terminal_size(_STDERR).columns
+        line = progress_line(now - self._started, self._last, self._bytes, width - 1)
         self._region.draw(rendered(Text(clean(line), style="dim"), width=width - 1))
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.contract.artifacts.left_files import HTML, PNG, SVG, script
+from tests.contract.artifacts.left_files import ACTIVE_SVG, HTML, PNG, SVG, script
 from tests.contract.report.live.live_support import serving
 from tests.stored import at
 
 RECORD = Path("logbooks/moe/runs/MOE-000/01/run.json")
 COPIES = RECORD.parent / "artifacts"
-SAFE = f"data:image/svg+xml;base64,{base64.b64encode(SVG.encode()).decode()}"
+# Within <img> nothing in a drawing runs.
+DRAWN = [f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode()}" for text in (SVG, ACTIVE_SVG)]
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_the_page_shows_pictures_and_runs_nothing(left: Cli, folder: Path) -> No
     page = page_of(left, folder)
     png = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
     assert f'as <img src="{png}" alt="the loss"' in page, "it stands where the prose has it"
-    assert re.findall(r'<img src="([^"]*)"', page) == [png, SAFE]
+    assert re.findall(r'<img src="([^"]*)"', page) == [png, *DRAWN]
     assert "alert(" not in page
     files = {path.name: path.read_bytes() for path in (folder / "site/moe/artifacts").iterdir()}
     assert sorted(Path(name).suffix for name in files) == [".png", ".txt", ".txt", ".txt", ".txt"]

@@ -199,7 +199,6 @@ TOGETHER = {
     "--plan and --id": "ab --axis topk=1,2 --plan --id MOE-000",
     "--plan and --detach": "ab --axis topk=1,2 --plan --detach -- true",
     "--pairs and --max-pairs": "ab --axis topk=1,2 --pairs 2 --max-pairs 3 -- true {axis}",
-    "--fix and --prune": "doctor --fix --prune",
     "--curves and --where": "export --as csv --curves --where topk=1",
 }
 

@@ -44,7 +44,6 @@ CALLS: dict[str, list[str]] = {
     "render": ["render", "--json"],
     "doctor": ["doctor", "--json"],
     "mcp": ["mcp", "--json"],
-    "prune": ["doctor", "--prune", "--json"],
     "keep": ["keep", "MOE-000", "--json"],
     "discard": ["discard", "MOE-000", "--why", "slower", "--json"],
 }

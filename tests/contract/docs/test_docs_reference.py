@@ -66,7 +66,7 @@ def test_every_option_has_help_and_is_written(program: str) -> None:
 def test_every_command_answers_in_json_and_is_shown() -> None:
     shown = [command for command, _ in generator.SESSION if command]
     # The schemas of answers that are no command's own name.
-    more = "prune rows error log tried serve plan release noise run"
+    more = "rows error log tried serve plan release noise run"
     assert sorted([*shown, *generator.ELSEWHERE]) == sorted([*filter(None, COMMANDS["logbook"]), *more.split()])
 
 

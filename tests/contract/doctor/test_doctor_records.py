@@ -86,7 +86,6 @@ def test_other_commands_refuse_a_newer_format(three: Cli, book: Path) -> None:
         ["render"],
         ["run", "--", "true"],
         ["note", "--title", "x"],
-        ["doctor", "--prune"],
     ):
         answer = three(*words)
         assert answer.code == 3

@@ -66,8 +66,8 @@ def test_patterns(place: Path, pattern: str, names: list[str]) -> None:
     assert found.problems == ()
     for artifact in found.artifacts:
         digest = hashlib.sha256(artifact.name.encode()).hexdigest()
-        assert (artifact.sha256, artifact.kept) == (digest, f"artifacts/{digest[:16]}.png")
-        assert copies(place)[f"{digest[:16]}.png"] == artifact.name.encode()
+        assert (artifact.sha256, artifact.kept) == (digest, f"artifacts/{digest[:16]}.txt")
+        assert copies(place)[f"{digest[:16]}.txt"] == artifact.name.encode()
 
 
 def linked(name: str, target: str) -> Callable[[Path], object]:
@@ -137,5 +137,3 @@ def test_limits_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = collected(place, "**/*.png")
     assert [artifact.kept is not None for artifact in found.artifacts] == [True, False]
     assert found.problems == ("not kept: 1 more files: a run keeps at most 2",)
-    monkeypatch.setattr(collecting, "_MOST_LOOKS", 3)
-    assert "it would look at more than 3 files" in collected(place, "**/*.png").problems[0]

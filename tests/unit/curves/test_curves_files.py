@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from array import array
 
@@ -9,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.curves.chart import thinned
-from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record
+from logbook_agent.curves.point_file import (
+    FIRST_LINE,
+    PointReader,
+    Series,
+    packed,
+    point_lines,
+    read_series,
+    series_line,
+)
 from logbook_agent.curves.reduction import standing
 
 NUMBERS = st.floats(width=64, allow_nan=False)
@@ -22,26 +31,32 @@ STEPS = st.one_of(
 
 def file_of(steps: list[float], values: list[float]) -> bytes:
     series = Series(name="loss", over="step", config={"seed": 1})
-    return b"".join([FIRST_LINE, series_record(series), *point_records(0, array("d", steps), array("d", values))])
+    return FIRST_LINE + series_line(series) + point_lines(0, array("d", steps), array("d", values))
 
 
 @given(STEPS, st.data())
 def test_points_are_read_as_they_were_written(steps: list[float], data: st.DataObject) -> None:
     values = data.draw(st.lists(st.floats(), min_size=len(steps), max_size=len(steps)))
-    reader = PointReader()
-    assert reader.feed(file_of(steps, values))
-    [series] = reader.series
-    assert (series.name, series.over, series.config) == ("loss", "step", {"seed": 1})
-    assert [*series.steps] == steps
-    assert [*map(str, series.values)] == [*map(str, values)]
+    of_lines = read_series(io.BytesIO(file_of(steps, values)))
+    for [series] in (of_lines, read_series(io.BytesIO(packed(of_lines)))):
+        assert (series.name, series.over, series.config) == ("loss", "step", {"seed": 1})
+        assert [*series.steps] == steps
+        assert [*map(str, series.values)] == [*map(str, values)]
 
 
 @given(st.integers(0, 400))
 def test_a_file_that_was_cut_off_holds_what_stood_before(length: int) -> None:
-    whole = file_of([1.0, 2.0], [3.0, 4.0]) + b"".join(point_records(0, array("d", [9.0]), array("d", [9.0])))
+    whole = file_of([1.0, 2.0], [3.0, 4.0]) + point_lines(0, array("d", [9.0]), array("d", [9.0]))
     reader = PointReader()
-    assert reader.feed(whole[:length]) or length < len(FIRST_LINE)
-    assert [len(series.steps) for series in reader.series] in ([], [0], [2], [3])
+    assert reader.feed(whole[:length])
+    assert [len(series.steps) for series in reader.series] in ([], [0], [1], [2], [3])
+
+
+@given(st.integers(0, 200), st.binary(max_size=40))
+def test_a_damaged_array_has_no_points(place: int, other: bytes) -> None:
+    whole = packed(read_series(io.BytesIO(file_of([1.0, 2.0], [3.0, 4.0]))))
+    for series in read_series(io.BytesIO(whole[:place] + other)):
+        assert len(series.steps) == len(series.values)
 
 
 def test_a_picture_shows_every_peak() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.curves import point_sink as sinks
-from logbook_agent.curves.point_file import PointReader
+from logbook_agent.curves.point_file import read_series
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.running.point_files import point_sink
@@ -35,9 +35,9 @@ def read(folder: Path, *lines: str, file_text: str | None = None, **known: Any) 
 
 def stored(folder: Path) -> dict[str, list[tuple[float, float]]]:
     [path] = folder.iterdir()
-    reader = PointReader()
-    assert reader.feed(path.read_bytes())
-    return {series.name: list(zip(series.steps, series.values, strict=True)) for series in reader.series}
+    with path.open("rb") as file:
+        found = read_series(file)
+    return {series.name: list(zip(series.steps, series.values, strict=True)) for series in found}
 
 
 def test_a_row_with_a_step_is_a_point_and_the_last_one_the_measurement(tmp_path: Path) -> None:

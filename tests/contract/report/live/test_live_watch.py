@@ -31,11 +31,12 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert shown.code == 0
     assert whole(folder) == before, "not even an index"
     lines = shown.out.splitlines()
-    assert lines[0].startswith("moe  MOE, 2 entries  ")
+    assert lines[0].endswith(" UTC")
+    assert "moe (moe, MOE)" in lines
     [at] = [n for n, line in enumerate(lines) if line.startswith("  MOE-001/01 A  Slow  running  local on ")]
     assert "heartbeat " in lines[at]
     assert lines[at + 2 : at + 4] == ["    │ step 1", "    │ red \\u202e <b>"]
-    assert "  tflops 2.000 TF/s  MOE-000  1 run" in lines
+    assert any(line.startswith("Best tflops so far: 2.000 TF/s (1 run) in MOE-000") for line in lines)
     (folder / "go").touch()
     before = whole(folder)
     wait_for(lambda: "ended with exit code 0" in (shown := started("watch").out) and "logbook status" in shown)
@@ -105,5 +106,5 @@ def test_on_a_terminal(started: Cli, folder: Path) -> None:
         os.close(terminal)
         assert process.wait(timeout=20) == code
         assert found.count(b"\x1b[?1049h") == found.count(b"\x1b[?1049l") == 1, "the screen is put back"
-        assert b"tflops 2.000 TF/s" in found.partition(b"\x1b[?1049l")[2], "what was seen last stays"
+        assert b"tflops so far: 2.000 TF/s" in found.partition(b"\x1b[?1049l")[2], "what was seen last stays"
         assert b"\x1b[3" not in found, "NO_COLOR"

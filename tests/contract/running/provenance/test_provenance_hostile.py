@@ -127,7 +127,6 @@ COMMANDS = {
     "render --check": 0,
     "render": 0,
     "sync --offline ../offline": 0,
-    "doctor --prune --dry-run": 0,
     "sync --dry-run": 2,  # no issue yet
     "snapshot first --dry-run": 2,  # changes that no commit has
 }

@@ -42,7 +42,7 @@ def test_a_link_to_a_file_elsewhere(own: Path, tmp_path: Path, place: str) -> No
     (own / NAME).write_text("{% include 'other.j2' %}")
     (own / place).unlink(missing_ok=True)
     (own / place).symlink_to(tmp_path / "secret.j2")
-    assert refused(own) == f"template {place} is a link that points outside the template folder"
+    assert refused(own) == f"template {NAME}: {own / place} is a symbolic link"
 
 
 @pytest.mark.parametrize("how", ["include", "import", "extends"])
@@ -59,7 +59,7 @@ def test_a_name_that_leads_out(own: Path, tmp_path: Path, how: str, name: str) -
 def test_a_folder_that_is_a_link_out(own: Path, tmp_path: Path) -> None:
     (own / "sub").symlink_to(tmp_path)
     (own / NAME).write_text('{% include "sub/secret.j2" %}')
-    assert refused(own) == "template sub/secret.j2 is a link that points outside the template folder"
+    assert refused(own) == f"template {NAME}: {own / 'sub'} is a symbolic link"
 
 
 @pytest.mark.parametrize("name", [".env", ".git/config", "data.txt"])
@@ -67,7 +67,4 @@ def test_files_that_are_no_templates(own: Path, name: str) -> None:
     (own / name).parent.mkdir(exist_ok=True)
     (own / name).write_text(SECRET)
     (own / NAME).write_text(f'{{% include "{name}" %}}')
-    assert refused(own) == f"template {name} points to {Path(name).name}, which is not called *.j2"
-    (own / NAME).unlink()
-    (own / NAME).symlink_to(name)
-    assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
+    assert refused(own) == f"template {NAME}: {name} is not called *.j2"

@@ -16,9 +16,11 @@ from logbook_agent.store.book import Book
 from tests.conftest import Cli
 from tests.contract.report.live.live_support import wait_for
 
+PAGE = [("Int8 (moe, MOE)", "title")]
+
 
 def text_of(data: dict[str, Any], now: datetime, width: int | None = None, height: int | None = None) -> list[str]:
-    return ["".join(part for part, _ in line) for line in lines_of(data, now, width=width, height=height)]
+    return ["".join(part for part, _ in line) for line in lines_of(data, PAGE, now, width=width, height=height)]
 
 
 def test_what_is_said_of_a_run() -> None:
@@ -32,15 +34,18 @@ def test_what_is_said_of_a_run() -> None:
     }  # fmt: skip
     data = {"running": [one], "series": [], "trouble": None}
     assert text_of(data, now) == [
+        "10:43:00 UTC",
         "",
         "running (1)",
         "  MOE-003/04  Int8  running  vm, heartbeat 3 min 00 s ago (late)",
         "    █████░░░░░░░░░░░░░░░  3 of at most 12 runs, for 2 min 10 s, about 6 min 50 s left",
         "    no answer",
         "    │ RESULT tflops=3",
+        "",
+        "Int8 (moe, MOE)",
     ]
-    assert [len(line) for line in text_of(data, now, width=20)] == [0, 11, 20, 20, 13, 20]
-    assert text_of(data, now, width=40, height=5)[-1] == "and 3 more lines: make the window taller"
+    assert [len(line) for line in text_of(data, now, width=20)] == [12, 0, 11, 20, 20, 13, 20, 0, 15]
+    assert text_of(data, now, width=40, height=5)[-1] == "and 6 more lines: make the window taller"
     assert remaining_s(8, 60.0, 4) == 120.0
     # Four runs of 3.6 s, eight at a time, take as long as one.
     assert remaining_s(4, 3.6, 8) == 3.6

@@ -4,31 +4,15 @@ from __future__ import annotations
 
 from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
-from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.child_output import ChildOutput
 from logbook_agent.report.terminal.drawn_answers import parts
 from logbook_agent.report.terminal.progress_lines import series_lines
 
-LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 
-
-def child_output(*pieces: bytes, width: int = 60) -> list[bytes]:
+def child_output(*pieces: bytes) -> list[bytes]:
     """What is shown of each piece, and at the end."""
-    shown = ChildOutput(lambda kind, body, line: folded(kind, body, line, width))
+    shown = ChildOutput()
     return [*map(shown.feed, pieces), shown.finish()]
-
-
-def test_long_machine_lines_are_folded() -> None:
-    whole = child_output(f"a\n{LONG}\nRESULT tflops=2\nb".encode())
-    assert whole == [b"a\nRESULT_JSON hidden=64 tflops=1.25 \xe2\x80\xa6 (1.3 KiB)\nRESULT tflops=2\nb", b""]
-    parts = child_output(b"RES", b"ULT_JS", LONG[9:].encode(), b"\nRESULTS are in", b" R\nMETR", b"O")
-    assert parts[:3] == [b"", b"", b""]
-    assert parts[3] == whole[0][2:].partition(b"RESULT ")[0] + b"RESULTS are in"
-    assert parts[4:] == [b" R\n", b"METRO", b""]
-    assert child_output(b"RESULT no end") == [b"", b"RESULT no end"]
-    endless = child_output(b"RESULT x=" + b"1" * (1 << 20), b"11", b"1\nnext\n")
-    assert endless[0].startswith(b"RESULT x=1111")
-    assert endless[0].endswith(b"bytes)\n")
-    assert endless[1:] == [b"", b"next\n", b""]
 
 
 def test_a_command_cannot_take_the_terminal_over() -> None:
@@ -40,21 +24,6 @@ def test_a_command_cannot_take_the_terminal_over() -> None:
             assert b"\xef\xbf\xbd" in shown, (bad, pieces)
             assert not any(part in shown for part in (bad, b"\x1b", b"\x0e")), (bad, pieces)
     assert b"".join(child_output("é…→".encode()[:4], "é…→".encode()[4:])).decode() == "é…→"
-
-
-def test_steps_and_their_rate() -> None:
-    assert step_of("METRIC", "loss=3.87 step=600") == (600, {"loss": 3.87})
-    assert step_of("RESULT", "step=7 loss=0.5 phase=warm") == (7, {"loss": 0.5})
-    assert step_of("RESULT_JSON", '{"step": 3, "metrics": {"loss": 2}}') == (3, {"loss": 2.0})
-    assert step_of("RESULT_JSON", '{"config": {"step": 3}, "metrics": {"loss": 2}}') is None
-    assert (
-        step_of("RESULT", "steps=3 tflops=2") is step_of("RESULT", "step=x") is step_of("RESULT_JSON", "{step") is None
-    )
-    rate = StepRate()
-    assert rate.text() == ""
-    for second in range(5):
-        rate.add(second * 20, {"loss": 4 - second}, now=float(second))
-    assert rate.text() == "step 80  loss 0  20 steps/s"
 
 
 def test_the_live_line_of_a_comparison_fits() -> None:
