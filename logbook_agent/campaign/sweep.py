@@ -46,7 +46,6 @@ from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import length
 
 
@@ -104,7 +103,6 @@ class _Sweep:
         if progress.is_finished:
             return self._result()
         check_budget(self._workspace, self._book)
-        failed = f"failed: logbook show {entry_id}"
         try:
             bad = self._series.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
             if not self._series.is_stopped():
@@ -115,7 +113,7 @@ class _Sweep:
         finally:
             # It comes whatever happened.
             if self._series.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
-                self._problems.append(f"{TEARDOWN} {failed}")
+                self._problems.append(f"{TEARDOWN} failed: logbook show {entry_id}")
             self._series.release()
         return self._result()
 
@@ -160,20 +158,16 @@ class _Sweep:
             return
         other, base = progress.contenders
         before = self._series.entry.comparison
-        axis, shared = sides_of(self._plan, base, other)
-        if len({redacted(value, self._workspace.redactor) for value in axis.values}) < 2:
-            self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
-            return
+        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
+        axis, shared = sides_of(self._plan, *planned)
         request = comparing(self._recipe, axis)
-        entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
-        self._series.entry = entry
+        entry = self._series.entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
         self._series.display.progress(
             " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
         )
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         request = dataclasses.replace(request, run=self._run, max_pairs=progress.to_compare // 2 if asked else None)
-        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
         asked_of = (requested(self._recipe, one, self._request.on, COMPARISON) for one in planned)
         runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]
         recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)

@@ -11,7 +11,7 @@ from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe, describe_run
+from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, case_key, describe, describe_run
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.campaign.sweep_progress import Best, Progress, Tally, deciding
@@ -84,20 +84,17 @@ def comparing(recipe: Recipe, axis: AbAxis) -> AbRequest:
     return AbRequest(axis=axis, metrics=metrics, max_pairs=recipe.confirm)
 
 
-def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[AbAxis, str]:
-    """Two cases as an axis, and what they share: by the key in which they differ, beside those that the compared key
-    implies; as a whole where they differ in several."""
-    configs = [case.values for case in (base, other)]
-    differs = [key for key in plan.varied if canonical(configs[0].get(key)) != canonical(configs[1].get(key))]
-    keys = [key for key in differs if key not in plan.recipe.implied]
-    shared = [key for key in plan.varied if key not in differs]
-    name, case = CASE_AXIS, ""
-    values = (describe(plan, base), describe(plan, other))
+def sides_of(plan: SweepPlan, *sides: PlannedRun) -> tuple[AbAxis, str]:
+    """Runs of two cases as an axis, the base first, and what they share: by the key in which they differ, beside those
+    that the compared key implies; as a whole where they differ in several."""
+    values = {key: tuple(canonical(side.config.get(key)) for side in sides) for key in plan.varied}
+    shared = [key for key, of_key in values.items() if len({*of_key}) == 1]
+    keys = [key for key in plan.varied if key not in (*shared, *plan.recipe.implied)]
+    name, names, case = CASE_AXIS, tuple(describe(plan, side.case) for side in sides), ""
     if len(keys) == 1:
-        name, case = keys[0], case_key(other.values, shared) if shared else ""
-        values = (canonical(configs[0].get(name)), canonical(configs[1].get(name)))
-    runs = [plan.run(planned, repeat=1, place=0) for planned in (base, other)]
-    return AbAxis(name=name, values=values, configs=dict(zip(values, (run.config for run in runs), strict=True))), case
+        name, names = keys[0], values[keys[0]]
+        case = case_key(sides[0].case.values, shared) if shared else ""
+    return AbAxis(name=name, values=names, configs={n: side.config for n, side in zip(names, sides, strict=True)}), case
 
 
 def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, axis: AbAxis) -> Entry:
