@@ -10,8 +10,7 @@ from pathlib import Path
 from logbook_agent.campaign.ab_sides import sides_of_runs
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, Pairs
-from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.campaign.sweep_entry import (
     SweepResult,
@@ -57,10 +56,10 @@ def sweep(
     """
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     request, progress = prepared.request, prepared.progress
-    workspace, book, chosen = progress.workspace, progress.book, progress.chosen
+    workspace, book, plan = progress.workspace, progress.book, progress.plan
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    commands = check_commands(workspace, request, chosen)
+    commands = check_commands(workspace, request, plan)
     for warning in prepared.warnings:
         (tell or workspace.warnings.append)(warning)
     # Who named the entry sees what it starts.
@@ -71,19 +70,19 @@ def sweep(
         if progress.entry is not None:
             return progress.entry
         check_budget(workspace, book)
-        return new_entry(workspace, book, request, chosen)
+        return new_entry(workspace, book, request, plan)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
-        return _Sweep(series, chosen, request).carry_out()
+        return _Sweep(series, plan, request).carry_out()
 
 
 class _Sweep:
     """The runs of a plan in one entry: setup, cases, the comparison of the best case, teardown."""
 
-    def __init__(self, series: RunSeries, chosen: Chosen, request: SweepRequest) -> None:
+    def __init__(self, series: RunSeries, plan: SweepPlan, request: SweepRequest) -> None:
         self._series, self._workspace, self._book = series, series.workspace, series.book
-        self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
+        self._plan, self._recipe = plan, plan.recipe
         self._request = request
         self._run = dataclasses.replace(request_of(self._recipe), entry_id=series.entry.id, keep=request.keep)
         # Why the comparison of the best case made no further pair, and what is wrong.
@@ -121,7 +120,7 @@ class _Sweep:
         """What there is of the plan now."""
         entry = self._series.entry
         begun = EarlierSweep(entry=entry, runs=self._book.runs(entry.id))
-        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, begun=begun)
+        return Progress(workspace=self._workspace, book=self._book, plan=self._plan, begun=begun)
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
@@ -196,7 +195,7 @@ class _Sweep:
     def _order(self, planned: PlannedRun) -> RunPlan:
         """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
-        command = prepared_run(self._workspace, self._chosen, planned, self._request.on, planned.case.label)
+        command = prepared_run(self._workspace, self._plan, planned, self._request.on, planned.case.label)
         return dataclasses.replace(
             self._run.plan(command, self._series.entry.id),
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,

@@ -10,7 +10,6 @@ from pathlib import Path
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, case_key, describe, describe_run
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.series import RunSeries
@@ -34,42 +33,41 @@ from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.phrases import counted
 
 
-def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
+def new_entry(workspace: Workspace, book: Book, request: SweepRequest, plan: SweepPlan) -> Entry:
     """The entry of a sweep says what the recipe asks; its rows will answer."""
-    recipe, metric = chosen.recipe, deciding(chosen, book)
+    recipe, metric = plan.recipe, deciding(plan, book)
     texts = {
         "Question": recipe.question,
         "Method": recipe.method,
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
     }
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
-    above, path = workspace.root.parent, chosen.file.path
+    above, path = workspace.root.parent, plan.file
     use = RecipeUse(
         name=recipe.name,
         file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
-        scale=chosen.scale,
-        sets=chosen.sets,
+        scale=plan.scale,
+        sets=plan.sets,
         on=request.on,
-        digest=chosen.plan.digest,
-        runs=len(chosen.plan),
-        seed=chosen.plan.seed if chosen.plan.is_drawn else None,
+        digest=plan.digest,
+        runs=len(plan),
+        seed=plan.seed if plan.is_drawn else None,
         metric=metric.name if metric is not None else None,
     )
-    title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
+    title = f"Sweep {recipe.name}" + (f" ({plan.scale})" if plan.scale else "")
     draft = dataclasses.replace(
         draft_entry(workspace, Prose(), title=title),
         recipe=use,
-        comparison=_stated(workspace, book, chosen),
-        gates=chosen.recipe.gates,
+        comparison=_stated(workspace, book, plan),
+        gates=plan.recipe.gates,
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
         plots=recipe.plots,
     )
     return create_entry(workspace, book, draft)
 
 
-def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | None:
+def _stated(workspace: Workspace, book: Book, plan: SweepPlan) -> Comparison | None:
     """What the runs of the plan compare; None where they explore."""
-    plan = chosen.plan
     if not plan.is_comparison or plan.recipe.compare is None:
         return None
     axis = AbAxis(name=plan.recipe.compare.axis, values=plan.values)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
 from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.findings.read import read
@@ -60,10 +59,10 @@ class EarlierSweep:
         return sum(has_failed(run) for runs in self.made.values() for run in runs)
 
 
-def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
+def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
     """The metric that says which case is best: the recipe's first, else the logbook's."""
     declared = book.header.metrics if book is not None else ()
-    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
+    wanted = plan.recipe.metrics[0] if plan.recipe.metrics else None
     if wanted is None:
         return next((m for m in declared if m.primary), None)
     return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
@@ -74,18 +73,14 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the chosen plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
+    """How far a plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
     are to be made again."""
 
     workspace: Workspace
     book: Book | None
-    chosen: Chosen
+    plan: SweepPlan
     begun: EarlierSweep | None = None
     retries: bool = False
-
-    @property
-    def plan(self) -> SweepPlan:
-        return self.chosen.plan
 
     @property
     def entry(self) -> Entry | None:
@@ -108,7 +103,7 @@ class Progress:
 
     def judge(self, runs: Sequence[Run]) -> tuple[Run, ...]:
         """Runs as the gates of the logbook and the recipe judge them."""
-        return judged(runs, gates_of(self.chosen.recipe.gates, self.book.header.gates if self.book is not None else ()))
+        return judged(runs, gates_of(self.plan.recipe.gates, self.book.header.gates if self.book is not None else ()))
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
         """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
@@ -122,7 +117,7 @@ class Progress:
     @cached_property
     def tally(self) -> Tally:
         """The values of the runs of the plan."""
-        tally = Tally(self.plan, deciding(self.chosen, self.book))
+        tally = Tally(self.plan, deciding(self.plan, self.book))
         for planned in self.plan:
             for run in self.made_of(planned):
                 tally.add(planned.case, self.judged[run.run])

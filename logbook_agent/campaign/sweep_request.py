@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
+from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.run_request import RunRequest, prepared
@@ -69,20 +69,20 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
         request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
-    chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    plan = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    check_controls(chosen.plan, chosen.file.path.name)
+    check_controls(plan, plan.file.name)
     if resumed is not None:
-        _check_unchanged(workspace, request, resumed, chosen)
-    cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
-    begun = resumed or _begun(workspace, request, chosen, earlier, book)
-    chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
+        _check_unchanged(workspace, request, resumed, plan)
+    cost = estimate(plan, durations_s(earlier, plan.recipe.name, plan.scale))
+    begun = resumed or _begun(workspace, request, plan, earlier, book)
+    plan = _drawn(plan, begun, earlier)
     # The plan of a sweep that has begun stays as it is.
-    warnings = can_answer(chosen.plan) if begun is None else []
+    warnings = can_answer(plan) if begun is None else []
     if book is not None:
-        warnings += comes_first(chosen.plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
+        warnings += comes_first(plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
     retries = request.retry_failed and begun is not None and begun.failed > 0
-    progress = Progress(workspace=workspace, book=book, chosen=chosen, begun=begun, retries=retries)
+    progress = Progress(workspace=workspace, book=book, plan=plan, begun=begun, retries=retries)
     return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
 
 
@@ -125,7 +125,7 @@ def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more
 def _begun(
     workspace: Workspace,
     request: SweepRequest,
-    chosen: Chosen,
+    plan: SweepPlan,
     earlier: Sequence[EarlierSweep],
     book: Book | None,
 ) -> EarlierSweep | None:
@@ -133,18 +133,18 @@ def _begun(
     runs. None: start a new one."""
     if request.new:
         return None
-    digest = chosen.plan.digest if earlier else ""
+    digest = plan.digest if earlier else ""
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
     same = [s for s in same if not is_withdrawn(s.entry.state)]
     retried = [s for s in same if s.failed] if request.retry_failed else []
     if request.retry_failed and not retried:
         raise UsageError(
-            f"no run of {chosen.recipe.name} has failed",
+            f"no run of {plan.recipe.name} has failed",
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
     for one in same if not retried else ():
-        if not Progress(workspace=workspace, book=book, chosen=chosen, begun=one).is_finished:
+        if not Progress(workspace=workspace, book=book, plan=plan, begun=one).is_finished:
             return one
     return retried[0] if retried else None
 
@@ -186,7 +186,7 @@ def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
     return dataclasses.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
 
 
-def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, plan: SweepPlan) -> None:
     """Raises UsageError when a resumed sweep would run on another machine, or with another plan."""
     use, entry_id = resumed.use, resumed.entry.id
     again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
@@ -196,7 +196,7 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
             cause="rows of two machines cannot be mixed",
             hint=f"leave --on out, or {again}",
         )
-    if chosen.plan.digest != use.digest:
+    if plan.digest != use.digest:
         raise UsageError(
             f"the plan of {use.name} has changed since {entry_id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
@@ -204,28 +204,28 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
         )
 
 
-def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:
+def check_commands(workspace: Workspace, request: SweepRequest, plan: SweepPlan) -> list[Command]:
     """The commands of a sweep: of the cases the first of each program. Raises CommandNotFound for a program that does
     not exist, and that no setup may build, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
-    for planned in chosen.plan:
-        first.setdefault("/bin/sh" if chosen.recipe.shell else planned.argv[0], planned)
-    cases = [prepared_run(workspace, chosen, planned, request.on) for planned in first.values()]
+    for planned in plan:
+        first.setdefault("/bin/sh" if plan.recipe.shell else planned.argv[0], planned)
+    cases = [prepared_run(workspace, plan, planned, request.on) for planned in first.values()]
     check_parallel(workspace, request.on, request.parallel)
     on = executor_named_by(workspace, request.on)
     setup, teardown = (
         [prepare(workspace, command.argv, on=on, shell=command.shell) for command in commands]
-        for commands in (chosen.recipe.setup, chosen.recipe.teardown)
+        for commands in (plan.recipe.setup, plan.recipe.teardown)
     )
     return [*setup, *cases, *teardown]
 
 
 def prepared_run(
-    workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
+    workspace: Workspace, plan: SweepPlan, planned: PlannedRun, on: str | None, label: str | None = None
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
-    request = requested(chosen.recipe, planned, on, label)
-    return prepared(workspace, request, is_built=bool(chosen.recipe.setup))
+    request = requested(plan.recipe, planned, on, label)
+    return prepared(workspace, request, is_built=bool(plan.recipe.setup))
 
 
 def requested(recipe: Recipe, planned: PlannedRun, on: str | None, label: str | None) -> RunRequest:

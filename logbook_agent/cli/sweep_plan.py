@@ -13,12 +13,12 @@ _SHOWN_RUNS = 5
 
 
 def plan_data(prepared: Prepared) -> dict[str, object]:
-    plan, cost = prepared.progress.chosen.plan, prepared.cost
+    plan, cost = prepared.progress.plan, prepared.cost
     first, last = plan.ends(_SHOWN_RUNS)
     return {
         "recipe": plan.recipe.name,
         "question": plan.recipe.question,
-        "scale": prepared.progress.chosen.scale,
+        "scale": prepared.progress.plan.scale,
         "cases": len(plan.cases),
         "controls": sum(case.is_control for case in plan.cases),
         "runs": len(plan),
@@ -51,7 +51,7 @@ def _run_data(run: PlannedRun) -> dict[str, object]:
 
 def plan_text(prepared: Prepared) -> str:
     """The plan in at most a screen: counts, cost, one command in full, the first and last runs."""
-    plan, recipe = prepared.progress.chosen.plan, prepared.progress.chosen.recipe
+    plan, recipe = prepared.progress.plan, prepared.progress.plan.recipe
     controls = sum(case.is_control for case in plan.cases)
     first, last = plan.ends(_SHOWN_RUNS)
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")

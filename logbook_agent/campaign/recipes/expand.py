@@ -11,8 +11,9 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from logbook_agent.campaign.recipes.recipe import MOST_CASES, Recipe
 from logbook_agent.model.codec import CodecError
@@ -54,12 +55,17 @@ class PlannedRun:
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
     """The runs of a recipe in order. Iterating puts each command together again. `varied` are the keys that an axis or
-    a control sets. `seed` draws the order, where one is drawn."""
+    a control sets. `seed` draws the order, where one is drawn. `file` has the recipe, which is the project's `own` or
+    comes with the tool; it was asked for at a `scale`, with values `sets`."""
 
     recipe: Recipe
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
     seed: int = 0
+    file: Path = field(default_factory=Path)
+    own: bool = False
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
 
     @property
     def is_drawn(self) -> bool:

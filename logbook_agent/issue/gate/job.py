@@ -111,8 +111,8 @@ def _of_command(request: CiRequest) -> GateJob:
 
 
 def _of_recipe(workspace: Workspace, request: CiRequest) -> GateJob:
-    chosen = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
-    plan, recipe, cases = chosen.plan, chosen.recipe, {}
+    plan = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
+    recipe, cases = plan.recipe, {}
     for planned in plan.cases:
         run = plan.run(planned, repeat=1, place=1)
         named = describe(plan, planned) if len(plan.cases) > 1 else ""
