@@ -80,7 +80,7 @@ class AbCase:
 
 
 class Pairs:
-    """Plans the pairs of the comparison that a series' entry states. A pair is a round: one run of each side, however
+    """Plans the pairs of the comparison that a series' entry states. A pair is a unit: one run of each side, however
     many there are, and of each case, one case after another."""
 
     def __init__(self, series: RunSeries, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
@@ -115,7 +115,7 @@ class Pairs:
         first, judge = len(self._series.runs), self._judge
         self._show(judge.settled_before())
         try:
-            for _, run in self._series.each(self._rounds(), together=self._is_together):
+            for _, run in self._series.each(self._units(), together=self._is_together):
                 self._made |= {run.part} if self._is_part(run) else set()
                 self._part = run.part or self._part
                 if self._ended is None and (how := judge.failure(run, self._part.side)) is not None:
@@ -150,7 +150,7 @@ class Pairs:
 
     # -- which runs come next --------------------------------------------------------------------------
 
-    def _rounds(self) -> Iterator[Iterator[RunPlan]]:
+    def _units(self) -> Iterator[Iterator[RunPlan]]:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
         self._ended = self._judge.look()
         if self._ended is None:
@@ -158,9 +158,9 @@ class Pairs:
             self._stated = stated_in(self._entry)
         for number in range(self._request.run.discard):
             if self._ended is None:
-                yield self._orders(self._round(self._copy, number + 1), discarded=True)
+                yield self._orders(self._parts_of(self._copy, number + 1), discarded=True)
         while self._ended is None:
-            began, parts = time.monotonic(), self._round(*self._next())
+            began, parts = time.monotonic(), self._parts_of(*self._next())
             yield self._orders([part for part in parts if part not in self._made])
             if self._ended is None and self._made.issuperset(parts):
                 self._keep_setup()
@@ -190,7 +190,7 @@ class Pairs:
                 pin=f"pair {part.pair} {part.case}",
             )
 
-    def _round(self, copy: str, pair: int) -> list[Part]:
+    def _parts_of(self, copy: str, pair: int) -> list[Part]:
         """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
         sides, design = self._stated.question.values, self._stated.design
         return [
@@ -202,7 +202,7 @@ class Pairs:
     def _whole(self) -> set[tuple[str, int]]:
         """The pairs that are whole, by the copy that began their block."""
         begun = {(part.copy, part.pair) for part in self._made if part is not None}
-        return {pair for pair in begun if self._made.issuperset(self._round(*pair))}
+        return {pair for pair in begun if self._made.issuperset(self._parts_of(*pair))}
 
     def _next(self) -> tuple[str, int]:
         """The pair to make: one that is missing in a block that was begun, else the first of a new block."""

@@ -190,12 +190,7 @@ def _own_folder(workspace: Workspace) -> Path | None:
 
 def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
     if "/" in name or name.endswith((".yaml", ".yml")):
-        path = (workspace.cwd / Path(name).expanduser()).absolute()
-        if not path.is_file():
-            raise NotFound(
-                f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
-            )
-        return RecipeFile(path=path, own=True)
+        return RecipeFile(path=(workspace.cwd / Path(name).expanduser()).absolute(), own=True)
     files = {file.name: file for file in recipe_files(workspace)}
     if name in files:
         return files[name]

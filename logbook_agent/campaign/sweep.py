@@ -149,7 +149,7 @@ class _Sweep:
     def _pin(self, planned: PlannedRun) -> str:
         """What is compared is made on one machine: the sides of a pair, or each case once."""
         part = self._plan.part(planned.case, planned.repeat)
-        return f"round {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
+        return f"repeat {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
