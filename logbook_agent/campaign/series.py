@@ -2,8 +2,8 @@
 
 A planner says which runs come next, from what was measured so far: `repeats` those of a command, `sweep` those of a
 plan, `pairs` those of a comparison. It yields units: the runs of one are compared with one another, so they meet one
-machine. The series makes them, handles requests to stop, keeps the view up to date, and
-decides the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
+machine. The series makes them, handles requests to stop, keeps the view up to date, and decides the exit code. Where
+what comes next follows from the runs there are, one process at a time drives an entry.
 """
 
 from __future__ import annotations
