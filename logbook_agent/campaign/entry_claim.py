@@ -30,7 +30,9 @@ def claimed(workspace: Workspace, book: Book, entry: Entry, another: str) -> Ite
     claim = PlanClaim(entry=entry.id, host=this_host(), pid=os.getpid(), root=str(workspace.root), at=workspace.stamp())
     before = claims.of(entry.id).claim
     if before is not None and not claims.is_held(before) and _still_runs(workspace, book, before):
-        raise refused(before, another, why="that process is gone, but the command that it started still runs")
+        raise refused(
+            before, claim.root, another, why="that process is gone, but the command that it started still runs"
+        )
     with claims.taken(claim, another):
         _check_executed(workspace, book, entry.id)
         try:
@@ -43,7 +45,7 @@ def check_free(workspace: Workspace, book: Book, entry_id: str) -> None:
     """Raises Locked where another process holds an entry, or another worktree has runs of it that are not here."""
     claim = book.claims.of(entry_id).claim
     if claim is not None and book.claims.is_held(claim):
-        raise refused(claim, ab_afresh(entry_id))
+        raise refused(claim, str(workspace.root), ab_afresh(entry_id))
     _check_executed(workspace, book, entry_id)
 
 

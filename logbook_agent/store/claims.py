@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,7 +98,7 @@ class Claims:
                 before = self.of(claim.entry)
                 if before.claim is not None:
                     if self.is_held(before.claim):
-                        raise refused(before.claim, another)
+                        raise refused(before.claim, claim.root, another)
                     self._files.remove(before.claim.lock)
                 stack.enter_context(self._files.lock(claim.lock))
                 self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
@@ -163,9 +164,10 @@ class Claims:
         self._files.write(entry_id, json.dumps(encode(state)), durable=bool(state.executed))
 
 
-def refused(claim: PlanClaim, another: str, *, why: str = "") -> Locked:
-    """The error for who wants to make runs of an entry that another process has claimed."""
-    wait = f"wait until it ends: logbook wait {claim.entry}"
+def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Locked:
+    """The error for who wants to make runs of an entry, in a `root`, that another process has claimed."""
+    there = f" --root {shlex.quote(claim.root)}" if claim.root != root else ""
+    wait = f"wait until it ends: logbook wait {claim.entry}{there}"
     if claim.host != this_host():
         wait = f"if that process is gone: logbook note --plan --release {claim.entry}"
     return Locked(

@@ -87,6 +87,9 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     for named in (str(agent.pid), os.uname().nodename, f"{first}/logbooks"):
         assert named in message
 
+    hint = within(second, *execution, "--json").error["hint"]
+    assert hint.startswith(f"wait until it ends: logbook wait MOE-000 --root {first}/logbooks; ")
+
     # The process is killed and its command lives on: nobody else starts it.
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
