@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
         axis = sides.axis
         if known is None and series.entry.comparison is not None and request.codes is not None:
             # One commit has several names: those of the entry.
-            axis = axis.named(series.entry.comparison.question.values)
+            axis = dataclasses.replace(axis, values=series.entry.comparison.question.values)
         case = AbCase(commands=sides.commands, config=request.run.config)
         pairs = Pairs(series, request, axis, [case])
         return pairs.carry_out() if bad is None else pairs.not_prepared(bad)

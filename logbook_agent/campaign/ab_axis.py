@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from logbook_agent.model.comparison import Evaluator
 from logbook_agent.model.errors import UsageError
@@ -25,23 +25,17 @@ NO_FLAG = "null"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbAxis:
     """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
-    `env:NAME`: then the command itself stays the same. `configs`: those of sides that are whole cases, or codes, by
-    their names. `evaluator`: what of the base's code measures all sides."""
+    `env:NAME`: then the command itself stays the same. `evaluator`: what of the base's code measures all sides."""
 
     name: str
     values: tuple[str, ...]
     variable: str | None = None
-    configs: Mapping[str, Mapping[str, Scalar]] | None = None
     evaluator: tuple[Evaluator, ...] = ()
 
     @property
     def option(self) -> str:
         """As it is pasted into a shell, with --axis."""
         return axis_option(self.name, self.values)
-
-    def named(self, names: Sequence[str]) -> AbAxis:
-        """Versions of the code by other names."""
-        return replace(self, values=tuple(names), configs={name: {self.name: name} for name in names})
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -50,8 +44,6 @@ class AbAxis:
 
     def config(self, value: str) -> dict[str, Scalar]:
         """What a run with this value has in its config; a variable is a fact of its own."""
-        if self.configs is not None:
-            return dict(self.configs[value])
         return {} if self.variable is not None else {self.name: parse_scalar(value)}
 
     def env(self, value: str) -> dict[str, str]:
@@ -82,7 +74,7 @@ class AbAxis:
         return words
 
     def key(self, value: Scalar) -> str:
-        return canonical(value) if self.variable is None and self.configs is None else str(value)
+        return canonical(value) if self.variable is None else str(value)
 
 
 def axis_of(name: str, values: Sequence[str]) -> AbAxis:

@@ -216,7 +216,7 @@ class _SidesOf:
         ]
         return dataclasses.replace(
             sides,
-            axis=AbAxis(name=CODE_AXIS, values=(), evaluator=evaluator).named(labels),
+            axis=AbAxis(name=CODE_AXIS, values=labels, evaluator=evaluator),
             code=dict(zip(labels, facts, strict=True)),
             branches=dict(zip(labels, branches, strict=True)),
             lines=tuple(

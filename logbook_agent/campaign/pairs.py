@@ -71,10 +71,11 @@ class AbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
-    from other cases; empty: its config does."""
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis; or `sides`, the
+    config of each. `name` tells it from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
+    sides: tuple[Mapping[str, Scalar], ...] = ()
     config: Mapping[str, Scalar] = field(default_factory=dict)
     name: str = ""
 
@@ -183,7 +184,7 @@ class Pairs:
             case, at = self._cases[part.case], self._stated.question.values.index(part.side)
             yield replace(
                 self._request.run.plan(case.commands[at], self._entry.id),
-                config={**case.config, **self._axis.config(self._axis.values[at])},
+                config={**case.config, **(case.sides[at] if case.sides else self._axis.config(self._axis.values[at]))},
                 part=None if discarded else part,
                 repeat=None if discarded else part.pair,
                 discarded=discarded,

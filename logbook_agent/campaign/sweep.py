@@ -177,7 +177,12 @@ class _Sweep:
             if folder != self._workspace.cwd and not self._is_prepared(folder):
                 return
             self._series.guard = sides.guard
-            result = Pairs(self._series, request, axis, [AbCase(commands=sides.commands, name=shared)]).carry_out()
+            result = Pairs(
+                self._series,
+                request,
+                axis,
+                [AbCase(commands=sides.commands, sides=tuple(one.config for one in planned), name=shared)],
+            ).carry_out()
             self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")

@@ -92,7 +92,7 @@ def sides_of(plan: SweepPlan, *sides: PlannedRun) -> tuple[AbAxis, str]:
     if len(keys) == 1:
         name, names = keys[0], values[keys[0]]
         case = case_key(sides[0].case.values, shared) if shared else ""
-    return AbAxis(name=name, values=names, configs={n: side.config for n, side in zip(names, sides, strict=True)}), case
+    return AbAxis(name=name, values=names), case
 
 
 def state_comparison(workspace: Workspace, book: Book, entry: Entry, request: AbRequest, axis: AbAxis) -> Entry:
