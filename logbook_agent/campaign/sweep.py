@@ -51,9 +51,8 @@ from logbook_agent.text.times import length
 def sweep(
     workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
 ) -> SweepResult:
-    """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
-    become warnings.
-    """
+    """Run the plan, or what is left of it. What is wrong with the plan, and does not keep it from being run, is passed
+    to `tell` before anything runs, or becomes a warning."""
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     request, progress = prepared.request, prepared.progress
     workspace, book, plan = progress.workspace, progress.book, progress.plan
