@@ -35,28 +35,20 @@ class AbPlan:
     entry: Entry
 
     def data(self) -> dict[str, object]:
+        """`run` makes its pairs; after `share` other worktrees can have the plan."""
+        where = shlex.quote(os.path.relpath(self.book.root))
         return {
             "id": self.entry.id,
             "title": self.entry.title,
-            "run": self.command,
-            "share": self.share,
+            "run": ab_again(self.entry.id, stated_in(self.entry)),
+            "share": f"git add {where} && git commit -m 'Plan {self.entry.id}'",
             "view": str(self.book.view_path),
         }
 
     def text(self) -> str:
-        text = f"{self.entry.id} is planned; to run it: {self.command}"
-        return f"{text}\nanother worktree has it once it merged the commit that holds it: {self.share}"
-
-    @property
-    def command(self) -> str:
-        """What to type to make its pairs."""
-        return ab_again(self.entry.id, stated_in(self.entry))
-
-    @property
-    def share(self) -> str:
-        """What to type so that other worktrees can have the plan."""
-        where = shlex.quote(os.path.relpath(self.book.root))
-        return f"git add {where} && git commit -m 'Plan {self.entry.id}'"
+        plan = self.data()
+        text = f"{self.entry.id} is planned; to run it: {plan['run']}"
+        return f"{text}\nanother worktree has it once it merged the commit that holds it: {plan['share']}"
 
 
 def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPlan:
