@@ -23,9 +23,6 @@ from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# Where the machine is busy.
-LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbPlan:
@@ -95,7 +92,7 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
 
     # The entry of --id states its question: another one about it is asked by a command of its own.
     another = ab_afresh(known.id) if known is not None else "add --new"
-    with begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE) as series:
+    with begun(workspace, book, found, display, another=another) as series:
         series.guard = sides.guard
         orders = [RunPlan(command=command, entry_id=series.entry.id, config={}) for command in sides.setup]
         bad = series.own((f"{SETUP}: {order.command.shown()}", order) for order in orders)

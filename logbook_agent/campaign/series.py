@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 Units = Iterable[Iterable[RunPlan]]
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
-# What to do where the machine is busy.
-ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
+# What to do where the machine is busy: with runs that are compared in pairs, and with others.
+_PAIRED = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
+_ALONE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
 
 
 @contextlib.contextmanager
@@ -49,15 +50,13 @@ def begun(
     display: Display,
     *,
     another: str | None = None,
-    advice: str = ADVICE,
 ) -> Iterator[RunSeries]:
     """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there
     until the view tells of its runs.
 
     With `another`, how to start another entry: what comes next follows from the runs there are, so one process at a
     time makes them, and those whose tool died are closed first. Raises Locked when another process does, or another
-    worktree has more of them, StoreError when a command of an earlier one still runs. `advice`: what to do where the
-    machine is busy.
+    worktree has more of them, StoreError when a command of an earlier one still runs.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         known = book.names.ids if book.header.limits != NO_BUDGET else None
@@ -67,7 +66,7 @@ def begun(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        series = RunSeries(workspace, book, entry, display, stops, advice, another is not None)
+        series = RunSeries(workspace, book, entry, display, stops, another is not None)
         stack.callback(series.refresh)
         stack.callback(series.release)
         try:
@@ -91,7 +90,6 @@ class RunSeries:
     entry: Entry
     display: Display
     stops: StopRequests
-    advice: str
     waits: bool
     runs: list[Run] = field(default_factory=list)
     held: list[Run] = field(default_factory=list)
@@ -195,7 +193,8 @@ class RunSeries:
         """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
         if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
-            self.display.progress(f"warning: this machine is busy ({busy}): {self.advice}")
+            advice = _PAIRED if self.entry.comparison is not None else _ALONE
+            self.display.progress(f"warning: this machine is busy ({busy}): {advice}")
 
     # -- requests to stop, and the view -----------------------------------------------------------------
 

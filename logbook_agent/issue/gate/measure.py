@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
@@ -79,7 +78,7 @@ class Measuring:
 
     def carry_out(self) -> GateMeasured:
         found = None
-        with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+        with begun(self._space, self._book, self._entry, self._display) as made:
             made.guard = self._guard()
             try:
                 cases = self._able(made) if self._set_up(made) else {}
