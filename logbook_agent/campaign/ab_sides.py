@@ -15,6 +15,7 @@ from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, place
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
 from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
+from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
@@ -49,17 +50,10 @@ def sides_of(
 
 @contextlib.contextmanager
 def sides_of_runs(
-    workspace: Workspace,
-    book: Book,
-    runs: Sequence[RunRequest],
-    display: Display,
-    recorded: Code | None,
-    afresh: str,
-    *,
-    is_built: bool,
+    series: RunSeries, runs: Sequence[RunRequest], recorded: Code | None, afresh: str, *, is_built: bool
 ) -> Iterator[Sides]:
     """Whole runs as sides, while their folder is there: with the code that was `recorded`, as in `sides_of`."""
-    of = _SidesOf(workspace, book, AbRequest(run=runs[0]), display, is_built=is_built)
+    of = _SidesOf(series.workspace, series.book, AbRequest(run=runs[0]), series.display, is_built=is_built)
     with of.folders:
         yield of.in_folder(AbAxis(name=CASE_AXIS, values=("base", "other")), runs, recorded, (), afresh)
 
@@ -189,23 +183,9 @@ class _SidesOf:
             raise
         guard = sides.guard
         facts = [(guard.facts(command) if guard is not None else None) or CodeFacts() for command in sides.commands]
-        if stated is not None:
-            labels = stated.question.values
-        else:
-            differed = listed([one.path for one in evaluator if one.differed])
-            like = like_of(self._book, self._request)
-            _check_differ(self._request, facts, differed, like)
-            if differed:
-                self._display.progress(
-                    f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
-                )
-            known = named_before(like, self._request)
-            say_moved(checkout, codes, known, self._display)
-            labels = tuple(
-                label_of(checkout, code, tree.commit, one.code.identity, known)
-                for code, tree, one in zip(codes, trees, facts, strict=True)
-            )
         commits = [tree.commit for tree in trees]
+        differed = listed([one.path for one in evaluator if one.differed])
+        labels = stated.question.values if stated is not None else self._labels(checkout, commits, facts, differed)
         branches = [
             checkout.branch() if code == WORK else checkout.branches_at(commit)
             for code, commit in zip(codes, commits, strict=True)
@@ -223,6 +203,24 @@ class _SidesOf:
                 f"- {label}: `{commit}` {checkout.subject_of(commit)}".rstrip() + ", with changes" * is_changed
                 for label, commit, is_changed in zip(labels, commits, changed, strict=True)
             ),
+        )
+
+    def _labels(
+        self, checkout: Checkout, commits: Sequence[str], facts: Sequence[CodeFacts], differed: str
+    ) -> tuple[str, ...]:
+        """What both codes are called, with what is noteworthy about them. Raises UsageError where they are the same.
+        `differed`: files that measure them, and were not the same."""
+        like, codes = like_of(self._book, self._request), self._request.codes or ("", "")
+        _check_differ(self._request, facts, differed, like)
+        if differed:
+            self._display.progress(
+                f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
+            )
+        known = named_before(like, self._request)
+        say_moved(checkout, codes, known, self._display)
+        return tuple(
+            label_of(checkout, code, commit, one.code.identity, known)
+            for code, commit, one in zip(codes, commits, facts, strict=True)
         )
 
 

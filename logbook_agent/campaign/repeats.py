@@ -77,7 +77,7 @@ def run(
     if earlier is not None:
         commands = _commands_for(workspace, book, request, earlier)
         # Who named the entry sees what it starts.
-        for command in commands if not request.argv else ():
+        for command in () if request.argv else commands:
             display.progress(f"{earlier.id}: {command.shown()}")
     else:
         commands = [prepared(workspace, request)]
@@ -106,8 +106,7 @@ def run(
         else:
             for _ in made.each([orders]):
                 pass
-    if not is_sent:
-        workspace.warnings += _unmeasured(made)
+    workspace.warnings += _unmeasured(made) if not is_sent else []
     workspace.warnings += [*_closed(workspace, book), *_rest(made, request, commands)]
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 

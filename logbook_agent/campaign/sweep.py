@@ -170,8 +170,8 @@ class _Sweep:
         runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]
         recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)
         afresh = onward(self._workspace, self._request, self._book, "--new")
-        is_built, display = bool(self._recipe.setup), self._series.display
-        with sides_of_runs(self._workspace, self._book, runs, display, recorded, afresh, is_built=is_built) as sides:
+        is_built = bool(self._recipe.setup)
+        with sides_of_runs(self._series, runs, recorded, afresh, is_built=is_built) as sides:
             folder = sides.commands[0].cwd
             if folder != self._workspace.cwd and not self._is_prepared(folder):
                 return
