@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Cli
+from tests.seams import Store
 
 SOURCE = "It reaches [[MOE-000 tflops]].\n"
 FILLED = 'It reaches <abbr title="[[MOE-000 tflops]]">12.500 TF/s</abbr>.\n'
@@ -42,3 +44,61 @@ def test_a_figure_is_filled_in_and_checked(started: Cli, folder: Path, monkeypat
     assert started("cite", "nowhere.md").code == 2
     (folder / "bytes.md").write_bytes(b"\xff")
     assert started("cite", "bytes.md").code == 2
+
+
+@pytest.fixture
+def measured(started: Cli, folder: Path) -> Cli:
+    """An A/B that int8 wins, three runs of a case, and two labelled runs; the entry of the runs is the baseline."""
+    sides = ("sh", "-c", "case $0 in none) v=100;; *) v=106;; esac; echo RESULT tflops=$v.$((LOGBOOK_RUN % 5))")
+    assert (
+        started("ab", "--axis", "mode=none,int8", "--seed", "1", "--max-pairs", "10", "--", *sides, "{axis}").code == 0
+    )
+    for value, more in ((91, ()), (92, ("--id", "MOE-001")), (93, ("--id", "MOE-001"))):
+        words = ("--config", "topk=2", "--", "echo", f"RESULT tflops={value} time_us=1234.5")
+        assert started("run", *more, *words).code == 0
+    for topk, more in ((2, ()), (4, ("--id", "MOE-002"))):
+        words = ("--label", f"k {topk}", "--config", f"topk={topk}", "--", "echo", f"RESULT tflops={topk}0")
+        assert started("run", *more, *words).code == 0
+    words = ("--config", "topk=8", "--env", "XLA_FLAGS=--x", "--", "echo", "RESULT tflops=50")
+    assert started("run", *words).code == 0
+    assert started("baseline", "--entry", "MOE-001", "--reason", "the start").code == 0
+    return started
+
+
+@pytest.mark.slow
+def test_what_the_record_says_of_each_form_and_that_each_altered_digit_is_caught(measured: Cli, folder: Path) -> None:
+    cited = {
+        "MOE-001 tflops": r"92\.000 TF/s",
+        "MOE-001/3 tflops": r"93\.000 TF/s",
+        "MOE-002 tflops@topk=2": r"20\.000 TF/s",
+        "MOE-002:k 4 tflops": r"40\.000 TF/s",
+        "MOE-000 tflops@none": r"10\d\.\d+ TF/s",
+        "MOE-000 vs base tflops": r"\+[56](\.\d+)?% \(95%&#58; \+[45]\.\d+ to \+[67](\.\d+)?%\)",
+        "MOE-002:k 4 vs MOE-001 tflops": r"-56\.5% \(order not drawn\)",
+        "MOE-003 vs MOE-001 tflops": "not comparable",
+        "MOE-001/3 vs baseline tflops": r"\+1\.09% \(order not drawn\)",
+    }
+    note, lines = folder / "note.md", [*cited]
+    note.write_text("".join(f"- A 1: ([[{citation}]]).\n" for citation in lines))
+    measured("cite", "note.md")
+    text = note.read_text()
+    figures = [*re.finditer(r"(?<=>)[^<>]+(?=</abbr>)", text)]
+    assert [
+        citation for citation, found in zip(lines, figures, strict=True) if not re.fullmatch(cited[citation], found[0])
+    ] == []
+    sound = "".join(line for line in text.splitlines(keepends=True) if "not comparable" not in line)
+    note.write_text(sound)
+    assert measured("cite", "note.md", "--check").code == 0
+    for at in [
+        m.start() + f.start() for f in re.finditer(r"(?<=>)[^<>]+(?=</abbr>)", sound) for m in re.finditer(r"\d", f[0])
+    ][::3]:
+        note.write_text(sound[:at] + str((int(sound[at]) + 1) % 10) + sound[at + 1 :])
+        [wrong] = measured("cite", "note.md", "--check", "--json").data[0]["problems"]
+        assert wrong["line"] == sound.count("\n", 0, at) + 1
+    note.write_text(sound)
+    run = Store(folder).run_path("MOE-001", 3)
+    run.write_text(run.read_text().replace("93", "94"))
+    assert [p["citation"] for p in measured("cite", "note.md", "--check", "--json").data[0]["problems"]] == [
+        "MOE-001/3 tflops",
+        "MOE-001/3 vs baseline tflops",
+    ]

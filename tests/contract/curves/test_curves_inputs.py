@@ -26,6 +26,15 @@ def test_a_run_that_writes_event_files(cli: Cli, folder: Path) -> None:
     assert run["rows"][0]["metrics"]["train/loss"]["n"] == 1
 
 
+def test_event_files_of_tensors(cli: Cli, folder: Path) -> None:
+    """By TensorBoard's own writer, in the form of TensorFlow 2."""
+    cli("start", "moe", "--prefix", "MOE", "--metric", "epoch_loss:max")
+    cli("run", "--", "sh", "-c", f"cp -r {HERE}/events_of_tensors $LOGBOOK_RESULT_FILE")
+    [run] = cli("show", "MOE-000", "--json").data["runs"]
+    [curve] = run["curves"]
+    assert (curve["name"], curve["count"], curve["last"]) == ("epoch_loss", 3, 0.5)
+
+
 def defined(title: str, monkeypatch: pytest.MonkeyPatch, **modules: dict[str, Any]) -> dict[str, Any]:
     """The names that a program in the documents defines, beside modules that stand for libraries."""
     [code] = re.findall(rf"```python title={re.escape(title)}\n(.*?)```", PAGE, re.DOTALL)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Cli
 from tests.contract.running.executors.conftest import is_gone, wait_for
 from tests.seams import Store, groups_in
@@ -93,3 +95,19 @@ def test_a_config_that_the_lines_state_too(cli: Cli, folder: Path) -> None:
     points = json.loads(printed)["points"]
     assert (points["step"], points["value"]) == ([1, 2], [1, 2])
     assert points["config"] == ['{"other": 2, "seed": 1}'] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "is_case"),
+    [
+        (("--config", "step=3", "--", "sh", "b.sh"), True),
+        (("--", "sh", "b.sh", "--step=3"), True),
+        (("--", "sh", "-c", "for i in 3; do echo RESULT step=$i loss=1; done"), False),
+    ],
+)
+def test_a_step_that_is_config_is_no_point(cli: Cli, folder: Path, words: tuple[str, ...], is_case: bool) -> None:
+    (folder / "b.sh").write_text("echo RESULT step=3 loss=1\n")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss:min")
+    cli("run", *words)
+    [run] = cli("show", "MOE-000", "--json").data["runs"]
+    assert (run["rows"][0]["config"] == {"step": 3}, bool(run.get("curves"))) == (is_case, not is_case)

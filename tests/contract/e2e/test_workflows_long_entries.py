@@ -99,3 +99,15 @@ def test_an_unfinished_run_is_looked_at_again(started: Cli, book: Store) -> None
     wait_for(lambda: started("list", "--json").data[0]["state"] == "interrupted")
     started("edit", ID, "--next", "c")
     assert started("show", ID, "--json").data["runs"][-1]["state"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_an_entry_in_brief_names_the_runs_that_failed_and_the_newest(started: Cli, book: Store) -> None:
+    for number in range(24, 400):
+        write(book, number, size=number, failed=number in (30, 40))
+    answer = started("show", ID, "--json")
+    shown = [run["run"] for run in answer.data["runs"]]
+    assert len(answer.out) <= 9_000
+    assert shown == [30, 40, *range(401 - len(shown) + 1, 400)]
+    assert len(shown) > 10
+    assert answer.data["left_out"]["runs"] == 399 - len(shown)

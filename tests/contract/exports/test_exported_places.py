@@ -8,7 +8,9 @@ import json
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +146,27 @@ def test_nothing_is_left_out_and_each_row_says_why_it_does_not_count(filled: Cli
     raw = filled("export", "--as", "csv", "--out", "-").out
     assert "'=cmd" in raw
     assert not re.search(r'[,\n]"?=cmd', raw)
+
+
+def same(value: Any, cell: str) -> bool:
+    if isinstance(value, bool | None):
+        return cell == ("" if value is None else str(value).lower())
+    if isinstance(value, float | list):
+        return bool(json.loads(cell) == value)
+    return cell == (value.isoformat() if isinstance(value, datetime) else str(value))
+
+
+def test_every_form_has_the_same_rows(filled: Cli, folder: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    assert filled("export", "--as", "parquet", "--out", "all.parquet").code == 0
+    said = json.loads(filled("export", "--as", "json", "--out", "-").out)["rows"]
+    read = pq.read_table(folder / "all.parquet").to_pylist()
+    for line, one, other in zip(lines_of(filled), said, read, strict=True):
+        assert {*one} == {name for name, cell in line.items() if cell != ""}
+        assert [name for name, cell in line.items() if not same(one.get(name), cell)] == []
+        assert [name for name, cell in line.items() if not same(other[name], cell)] == []
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

@@ -4,6 +4,7 @@ wrote; pytest-benchmark is the real one."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.conftest import Cli
 from tests.stored import at
 
 FILES = Path(__file__).parent / "files"
+UPDATE = os.environ.get("LOGBOOK_UPDATE_GOLDEN") == "1"
 HYPERFINE = str(FILES / "hyperfine-1.15.0-parameters.json")
 PLACE = "{file}"
 
@@ -42,6 +44,20 @@ def test_a_file_becomes_rows(bench: Cli, folder: Path) -> None:
     compared = bench("compare", "B-000", "--axis", "n").out
     # Samples of one run are no pairs.
     assert "logbook ab cannot vary n" in compared
+
+
+@pytest.mark.parametrize("file", sorted(FILES.glob("[ghp]*.json")), ids=lambda path: path.stem)
+def test_the_rows_of_each_file(bench: Cli, folder: Path, file: Path) -> None:
+    """What a tool wrote, and its rows as they were read: to accept a change, LOGBOOK_UPDATE_GOLDEN=1."""
+    tool = next(name for name in ("pytest-benchmark", "google-benchmark", "hyperfine") if file.name.startswith(name))
+    assert bench("run", "--read", tool, "--", "cp", str(file), PLACE).code == 0
+    run = run_of(folder, "B-000")
+    found = {"rows": run["rows"], "problems": [problem["text"] for problem in run.get("problems", ())]}
+    golden = FILES.with_name("rows") / file.name
+    if UPDATE:
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(golden.read_text())
 
 
 def test_in_a_shell_and_in_variables(bench: Cli, folder: Path) -> None:

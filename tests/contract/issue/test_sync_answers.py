@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.issue.sync_support import Bench, settings
+from tests.contract.issue.sync_support import PEOPLE, Bench, settings
 from tests.emulator import faults
 from tests.emulator.faults import JSON, Fault, Reply, Request
 from tests.seams import forged_block, set_github_pace, set_size
@@ -139,6 +139,21 @@ def test_a_list_without_an_end(adopted: Bench, monkeypatch: pytest.MonkeyPatch, 
     adopted.github.rules.add("GET", "/comments$|/x$", Fault(name="endless", answers=answers))
     assert harmless(adopted) == "unreachable"
     assert sum(not r.path.endswith(("/user", "/issues/1")) for r in adopted.github.requests) == 20
+
+
+def test_comments_that_a_list_lags_behind_are_not_posted_again(thirty: Bench) -> None:
+    thirty.adopt()
+
+    def lagging(_: Request, true: Reply | None) -> Reply:
+        assert true is not None
+        return Reply(
+            status=200, headers={"content-type": JSON}, content=json.dumps(json.loads(true.content)[:1]).encode()
+        )
+
+    thirty.github.rules.add("GET", "/comments$", Fault(name="lagging", applied=True, answers=lagging))
+    thirty.sync()
+    thirty.github.rules.clear()
+    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
 
 
 def test_what_is_no_issue_of_ours(bench: Bench) -> None:

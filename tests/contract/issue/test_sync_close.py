@@ -122,6 +122,19 @@ def test_a_final_summary_that_a_person_edited_stays(told: Bench, clock: FixedClo
     assert "It wins at batch 1." in second
 
 
+def test_of_two_final_summaries_the_older_stays_and_follows_its_entries(told: Bench) -> None:
+    """Two machines closed the thread at one time."""
+    close(told, *END)
+    [comment] = told.of_kind("final")
+    told.github.comment_as("ada", told.repo, told.number, comment["body"])
+    assert [step["step"].split()[0] for step in told.sync()["steps"]] == ["delete"]
+    told.note("Late", "--supersedes", "MOE-000")
+    told.sync()
+    [same] = told.of_kind("final")
+    assert (same["id"], same["body"] != comment["body"]) == (comment["id"], True)
+    assert told.sync()["steps"] == []
+
+
 def test_what_is_left_is_warned_about(bench: Bench) -> None:
     bench.ok("criteria", "--add", "no speed-up at any shape")
     bench.ok("criteria", "--add", "two weeks")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.breadth import wide
 from tests.contract.issue.sync_support import Bench
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -88,3 +91,66 @@ def test_a_broken_template_writes_nothing(bench: Bench) -> None:
     assert (answer.code, answer.error["code"]) == (3, "store")
     assert "issue_update.md.j2" in answer.error["message"]
     assert bench.github.writes == []
+
+
+def test_an_issue_has_no_room_beside_what_people_wrote(bench: Bench) -> None:
+    bench.note()
+    bench.adopt("x" * 65_000)
+    assert re.search(r"leaves \d+ bytes", bench.fails("rejected")["message"])
+    assert bench.github.writes == []
+
+
+def fits(bench: Bench) -> list[str]:
+    """The body and the comments, each within what GitHub takes, with nothing open where it was cut."""
+    bodies = [bench.body, *(comment["body"] for comment in bench.comments)]
+    for body in bodies:
+        assert len(body) <= 65_536
+        assert body.count("<details>") == body.count("</details>")
+        tokens = MarkdownIt("commonmark").enable("table").parse(f"{body}\n\nlast words")
+        assert tokens[-2].content == "last words"
+        assert LIVE.findall(shown(body)) == []
+    return bodies
+
+
+@pytest.mark.parametrize(
+    "piece", ["long words of prose. ", *map(wide, ("a", "👩‍👩‍👧 ", "`code`\n```\nx\n", "| a | b |\n|---|---|\n"))]
+)
+def test_a_text_of_any_length_is_cut_and_says_so(bench: Bench, piece: str) -> None:
+    """Each text has its own share: what is short is whole, and every entry is named."""
+    huge = piece * (30_000 // len(piece.encode()))
+    (bench.folder / "out.txt").write_text(huge)
+    bench.ok("status", "--summary", huge)
+    bench.ok("run", "--title", "Long", "--", "true", "x" * 100_000)
+    bench.cli("run", "--title", "Failed", "--", "sh", "-c", "cat out.txt; exit 1")
+    for n in range(7):
+        bench.note(f"Entry {n}", "--hypothesis", "It is short.", "--interpretation", huge, "--next", huge)
+    bench.sync("--create")
+    bench.ok("close", "--conclusion", huge)
+    body, update, final = fits(bench)
+    assert [
+        len(re.findall(r"[\d,]+ (?:more bytes|bytes are left out)", text)) > 0 for text in (body, update, final)
+    ] == [True] * 3
+    assert re.findall(r"Entry \d", update) == [f"Entry {n}" for n in range(7)]
+    assert update.count("- Hypothesis: It is short.\n") == 7
+    assert "*(a command of 100,005 bytes, in the logbook)*" in update
+    assert "xxx" not in update
+
+
+def test_of_very_many_entries_the_newest_are_shown_and_the_others_counted(bench: Bench) -> None:
+    bench.ok("run", "--title", "an @ada " * 24, "--", "echo", "RESULT tflops=1.5")
+    entry, run = at(bench.book.entry_path("MOE-000")), bench.book.run_folder("MOE-000", 1)
+    for n in range(1, 300):
+        name = f"MOE-{n:03d}.{entry.stem.partition('.')[2]}"
+        shutil.copy(entry, entry.with_name(f"{name}.yaml"))
+        shutil.copytree(run, run.parents[1] / name / run.name)
+    bench.ok("start", "two", "--prefix", "TWO", "--title", "an @ada " * 60)
+    bench.ok("-L", "two", "sync", "--create")
+    title = bench.github.issue(bench.repo, 1)["title"]
+    assert (len(title) <= 256, title[-1], LIVE.findall(title)) == (True, "…", [])
+    answer = bench.cli("-L", "moe", "sync", "--create", "--json")
+    assert answer.code == 0, answer
+    body = str(bench.github.issue(bench.repo, 2)["body"])
+    assert len(body) <= 65_536
+    rows = re.findall(r"^\| MOE-(\d+)", body, re.MULTILINE)
+    assert (rows[-1], rows) == ("299", sorted(rows))
+    assert f"{300 - len(rows)} earlier entries in the logbook" in body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.contract.issue.sync_support import PEOPLE, Bench
 from tests.emulator import faults
 from tests.seams import forged, forged_block
+from tests.stored import at
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +56,57 @@ def test_a_marker_that_is_none_any_more_is_told_again(thirty: Bench, change: str
     assert step["about"] == told[:10]
     assert thirty.comments[0]["body"] == body, "a person's comment is not touched"
     assert thirty.told() == [*told[10:], *told[:10]]
+    assert thirty.sync()["steps"] == []
+
+
+def test_a_marker_of_a_newer_version_stops_the_sync(told: Bench) -> None:
+    [comment] = told.comments
+    newer = comment["body"].replace("logbook:update 2 ", "logbook:update 3 ")
+    told.github.edit_comment_as("bob", told.repo, comment["id"], newer)
+    told.note("Later")
+    before = len(told.github.writes)
+    assert "newer" in told.fails("markers_damaged")["message"]
+    assert len(told.github.writes) == before
+
+
+def test_line_ends_and_blanks_of_a_browser_are_no_edit(told: Bench) -> None:
+    [comment] = told.comments
+    told.github.edit_comment_as("bob", told.repo, comment["id"], comment["body"].replace("\n", "\r\n") + "  \r\n")
+    told.github.edit_body_as("bob", told.repo, told.number, told.body.replace("\n", "\r\n"))
+    answer = told.ok("sync", "--json")
+    assert (answer.data["steps"], json.loads(answer.out)["warnings"]) == ([], [])
+
+
+def test_an_issue_that_two_logbooks_share_is_each_told_and_closed_by_none(told: Bench) -> None:
+    told.ok("start", "two", "--prefix", "TWO", "--title", "Two")
+    told.ok("-L", "two", "note", "--title", "Theirs")
+    told.ok("-L", "two", "link", f"#{told.number}")
+    told.ok("-L", "two", "sync")
+    assert len(told.updates) == 2
+    answer = told.ok("-L", "moe", "close", "--conclusion", "Done", "--json")
+    assert "also shows another logbook" in json.loads(answer.out)["warnings"][0]
+    assert told.github.issue(told.repo, told.number)["state"] == "open"
+    assert told.ok("-L", "two", "sync", "--json").data["steps"] == []
+
+
+def test_an_entry_that_this_clone_lacks_or_cannot_read_keeps_its_comment(thirty: Bench) -> None:
+    """Nor is the thread counted while a part of it cannot be read."""
+    thirty.sync("--create")
+    before, path = thirty.comments[0]["body"], at(thirty.book.entry_path("MOE-002"))
+    text, name = path.read_text(), path.stem
+    for damaged in ("{", None):
+        path.write_text(damaged) if damaged else path.unlink()
+        thirty.ok("edit", "MOE-000", "--title", f"Another title {damaged}")
+        late = thirty.note("Later")
+        answer = thirty.ok("sync", "--json")
+        assert [step["about"] for step in answer.data["steps"] if "about" in step] == [[late]]
+        assert ("block" in answer.data["steps"][0]["step"]) == (damaged is None)
+        said = "MOE-002 cannot be read" if damaged else f"{name}, which is not in this clone"
+        assert any(said in warning for warning in json.loads(answer.out)["warnings"])
+        assert thirty.comments[0]["body"] == before
+        path.write_text(text)
+    thirty.sync()
+    assert "Another title None" in thirty.comments[0]["body"]
     assert thirty.sync()["steps"] == []
 
 

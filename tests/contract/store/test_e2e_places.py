@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,28 @@ def test_inside_a_repository_from_a_subfolder(
     status = git("status", "--porcelain", "--ignored")
     assert "logbooks/" in status
     assert git("diff", "--cached", "--name-only") == "", "nothing is staged"
+
+
+def test_what_lies_above_the_repository_is_another_projects(
+    cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert cli("start", "theirs", "--prefix", "THEIRS").code == 0
+    (folder / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(folder / "a/b")
+    assert cli("list").code != 0
+    assert cli("start", "ours", "--prefix", "OURS").code == 0
+    assert (folder / "logbooks/ours.md").exists()
+    assert cli("list").code == 0
+
+
+def test_a_logbook_of_a_later_format_says_what_to_do(started: Cli, folder: Path) -> None:
+    header = folder / "logbooks/moe/logbook.yaml"
+    text = header.read_text()
+    for number, hint in ((3, "upgrade"), (0, "correct the number")):
+        header.write_text(re.sub("^format: .*", f"format: {number}", text))
+        answer = started("note", "--title", "x", "--json")
+        assert (answer.code, hint in answer.error["hint"]) == (3, True), answer
 
 
 def test_a_working_folder_with_an_odd_name(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

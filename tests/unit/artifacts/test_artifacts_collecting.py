@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.artifacts import collecting
 from logbook_agent.artifacts.collecting import CollectedFiles, collect
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.redaction.redactor import Redactor
@@ -101,23 +100,6 @@ def test_what_is_refused(place: Path, make: Callable[[Path], object], asked: str
     assert all(artifact.name == "a.png" for artifact in found.artifacts)
 
 
-def test_a_command_names_files_and_not_patterns(place: Path) -> None:
-    found = collected(place, named=("a.png", str(place / "out/b.png"), "*.png", "a.png"))
-    assert [artifact.name for artifact in found.artifacts] == ["a.png", "out/b.png"]
-    assert found.problems == ("not kept: *.png: it does not exist",)
-
-
-@pytest.mark.parametrize("code", ["utf-8", "utf-16"])
-def test_a_text_loses_its_secrets(place: Path, code: str) -> None:
-    (place / "notes.txt").write_text(f"token {SECRET}\nlr=0.1\n", encoding=code)
-    [artifact] = (found := collected(place, "notes.txt")).artifacts
-    [kept] = copies(place).values()
-    assert kept.decode(code) == "token $HF_TOKEN\nlr=0.1\n"
-    assert artifact.sha256 == hashlib.sha256(kept).hexdigest()
-    assert artifact.bytes == len(kept)
-    assert found.problems == ("secrets were taken out of the copy of notes.txt",)
-
-
 def test_a_file_that_changes_is_not_kept(place: Path) -> None:
     def grows() -> bool:
         with (place / "model.bin").open("ab") as file:
@@ -129,11 +111,3 @@ def test_a_file_that_changes_is_not_kept(place: Path) -> None:
     found = collected(place, "model.bin", stops=grows)
     assert found.artifacts == ()
     assert found.problems == ("not kept: model.bin: it changed while it was copied",)
-
-
-def test_limits_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "MOST_FILES", 2)
-    monkeypatch.setattr(collecting, "MOST_OF_A_RUN", 6)
-    found = collected(place, "**/*.png")
-    assert [artifact.kept is not None for artifact in found.artifacts] == [True, False]
-    assert found.problems == ("not kept: 1 more files: a run keeps at most 2",)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.identity import identity, residue
-from logbook_agent.model.run import Scalar
-from tests.unit.findings.pair_support import trial
+from logbook_agent.model.run import Row, Scalar
 
 
 def _case(config: dict[str, Scalar], command: str, **facts: str) -> Case:
-    return replace(trial(1, config, 1.0, facts=facts), command=tuple(command.split()))
+    facts = {"commit": "aaa", **facts}
+    return Case(entry="T-000", run=1, row=Row(config=config), facts=facts, command=tuple(command.split()))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files that the real tools wrote, as rows; the version stands in the name of each."""
+"""Files of tools as rows, where a file of a run does not show it: what is refused, thinned, left out or nameless."""
 
 from __future__ import annotations
 
@@ -26,26 +26,6 @@ def rows_of(format_name: str, data: Any, **occasion: Any) -> tuple[list[dict[str
     return [*found], problems
 
 
-def test_pytest_benchmark() -> None:
-    data = data_of("pytest-benchmark-5.3.1")
-    rows, problems = rows_of("pytest-benchmark", data)
-    name = "test_sort.py::test_sort"
-    assert [row["config"] for row in rows] == [
-        {"benchmark": name, "kind": "up", "n": 100},
-        {"benchmark": name, "kind": "up", "n": 300},
-        {"benchmark": name, "kind": "down", "n": 100},
-        {"benchmark": name, "kind": "down", "n": 300},
-        # Its value is written with an address, which differs in the next run.
-        {"benchmark": "test_sort.py::test_repr", "param": "thing0"},
-        {"benchmark": "test_sort.py::test_plain"},
-    ]
-    samples = data["benchmarks"][0]["stats"]["data"]
-    assert rows[0]["metrics"] == {"time_s": {"samples": samples, "unit": "s", "direction": "min"}}
-    assert len(samples) == 6
-    assert (rows[0]["observations"], rows[0]["labels"]) == ({"bytes": 800}, {"note": "list"})
-    assert (rows[0]["software"], problems) == ({"pytest-benchmark": "5.3.1"}, [])
-
-
 def test_a_summary_is_no_measurement() -> None:
     """Of each tool: a file without samples has observations, and no metric that a verdict would take."""
     saved, _ = rows_of("pytest-benchmark", data_of("pytest-benchmark-5.3.1-saved"))
@@ -62,24 +42,6 @@ def test_a_summary_is_no_measurement() -> None:
     assert aggregates[0]["observations"]["mean_s"] == pytest.approx(reported["real_time"] * 1e-9)
 
 
-def test_hyperfine_by_parameters() -> None:
-    rows, problems = rows_of("hyperfine", data_of("hyperfine-1.15.0-parameters"))
-    assert [row["config"] for row in rows] == [{"n": 1}, {"n": 2}, {"n": 3}]
-    assert rows[0]["labels"] == {"benchmark": "sleep 0.001"}
-    assert [len(row["metrics"]["time_s"]["samples"]) for row in rows] == [6, 6, 6]
-    assert problems == []
-
-
-def test_hyperfine_by_names() -> None:
-    data = data_of("hyperfine-1.15.0-names")
-    rows, _ = rows_of("hyperfine", data)
-    assert [row["config"] for row in rows] == [{"benchmark": "one"}, {"benchmark": "two"}]
-    assert rows[1]["metrics"]["time_s"]["samples"] == data["results"][1]["times"]
-    # The text of the only command may hold the value of an axis: it tells nothing apart.
-    data["results"] = data["results"][:1]
-    assert rows_of("hyperfine", data)[0][0]["config"] == {}
-
-
 def test_what_google_benchmark_fits_to_all_sizes_is_no_case() -> None:
     """As `->Complexity()` reports it."""
     data = data_of("google-benchmark-1.7.1")
@@ -87,25 +49,6 @@ def test_what_google_benchmark_fits_to_all_sizes_is_no_case() -> None:
     more = [{**fitted, "aggregate_name": "BigO"}, {"run_name": "BM_copy", "aggregate_name": "RMS", "rms": 0.1}]
     plain, _ = rows_of("google-benchmark", data)
     assert rows_of("google-benchmark", {**data, "benchmarks": [*data["benchmarks"], *more]})[0] == plain
-
-
-def test_google_benchmark_with_repetitions() -> None:
-    data = data_of("google-benchmark-1.7.1-repetitions")
-    rows, problems = rows_of("google-benchmark", data)
-    assert [row["config"] for row in rows] == [
-        {"benchmark": "BM_copy", "arg1": 64, "min_time": 0.005},
-        {"benchmark": "BM_copy", "arg1": 4096, "min_time": 0.005},
-        {"benchmark": "BM_named/real_time", "x": 2, "y": 3, "min_time": 0.005},
-        {"benchmark": "BM_bad"},
-    ]
-    made = [one for one in data["benchmarks"] if one["run_name"] == "BM_copy/64/min_time:0.005"][:3]
-    assert rows[0]["metrics"]["time_s"]["samples"] == [pytest.approx(one["real_time"] * 1e-9) for one in made]
-    assert rows[0]["metrics"]["bytes_per_second"]["direction"] == "max"
-    assert (rows[0]["observations"], rows[0]["labels"]) == ({"rows": 7.0}, {"label": "heap"})
-    # In microseconds.
-    assert rows[2]["metrics"]["time_s"]["samples"][0] < 1e-6
-    assert rows[3]["failed"] == {"reason": "error", "message": "no device"}
-    assert problems == ["Google Benchmark itself was built in debug mode, which may affect its times"]
 
 
 def test_asv() -> None:

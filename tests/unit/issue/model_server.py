@@ -5,9 +5,8 @@ tests/contract/issue."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TypeVar
 
 from logbook_agent.issue.marking import normalised
@@ -106,15 +105,6 @@ class Client:
         assert number == 1
         return self._read(lambda: tuple(self.server.comments.values()))
 
-    def check_name(self) -> None:
-        return None
-
-    def issues_by(self, author: str, since: datetime | None) -> tuple[Issue, ...]:
-        return self._read(lambda: tuple(i for i in self.server.issues.values() if author == i.author))
-
-    def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
-        return self._write(lambda: self.server.add_issue(self.user, title, body))
-
     def _change(self, number: int, **changes: object) -> Issue:
         self.server.issues[number] = replace(self.server.issues[number], **changes)  # type: ignore[arg-type]
         return self.server.issues[number]
@@ -125,9 +115,6 @@ class Client:
             return self._sent(lambda: self._change(number, body=body))
 
         return self.pace.writing(write)
-
-    def close_issue(self, number: int) -> Issue:
-        return self._write(lambda: self._change(number, state="closed"))
 
     def post_comment(self, number: int, body: str) -> Comment:
         return self._write(lambda: self.server.add_comment(self.user, body))
@@ -151,12 +138,3 @@ class Client:
 
     def delete_comment(self, comment_id: int) -> None:
         self._write(lambda: self.server.comments.pop(comment_id, None))
-
-    def tagged_commit(self, name: str) -> str | None:
-        raise Unreachable("not part of the model")
-
-    def has_commit(self, commit: str) -> bool:
-        raise Unreachable("not part of the model")
-
-    def create_tag(self, name: str, commit: str, message: str) -> None:
-        raise Unreachable("not part of the model")

@@ -29,12 +29,6 @@ class Texts:
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
         return "update: " + " ".join(f"{i}={self.entries[i].digest}" for i in entry_ids)
 
-    def snapshot_of(self, name: str, room: int) -> str:
-        return f"snapshot {name}"
-
-    def final(self, room: int) -> str:
-        return "final"
-
 
 @dataclass
 class Clock:
@@ -52,15 +46,11 @@ def entry(number: int, version: int = 0, **more: object) -> SyncedEntry:
     return replace(SyncedEntry(id=entry_id, name=entry_id, digest=f"{number:08x}{version:08x}"), **more)  # type: ignore[arg-type]
 
 
-def wanted_of(entries: Sequence[SyncedEntry], **more: object) -> Wanted:
-    return replace(Wanted(book=BOOK, entries=tuple(entries)), **more)  # type: ignore[arg-type]
-
-
-def sync(client: Client, entries: Sequence[SyncedEntry], *, max_wait_s: float = 300, **more: object) -> Sync:
+def sync(client: Client, entries: Sequence[SyncedEntry]) -> Sync:
     clock = Clock()
-    client.pace = Pace(clock=clock, sleep=clock.sleep, say=lambda _: None, max_wait_s=max_wait_s)
+    client.pace = Pace(clock=clock, sleep=clock.sleep, say=lambda _: None, max_wait_s=300)
     texts = Texts({e.id: e for e in entries})
-    return Sync(remote=client, number=1, wanted=wanted_of(entries, **more), texts=texts)  # type: ignore[arg-type]
+    return Sync(remote=client, number=1, wanted=Wanted(book=BOOK, entries=tuple(entries)), texts=texts)  # type: ignore[arg-type]
 
 
 def told(server: Server, *users: str) -> list[str]:

@@ -19,33 +19,6 @@ from tests.unit.issue.model_server import FAULTS, Client, Server
 from tests.unit.issue.model_support import BOOK, attempt, check, entry, settle
 
 
-@pytest.mark.parametrize("people", ["", "What people wrote.\n\n- [ ] theirs"])
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("at", range(1, 6))
-@pytest.mark.sample(20)
-def test_a_fault_at_every_write(fault: str, at: int, people: str) -> None:
-    server = Server()
-    server.add_issue("someone", "t", people)
-    entries = [entry(n) for n in range(30)]
-    client = Client(server, "ada", {at: fault})
-    attempt(client, entries)
-    settle([client], entries)
-    check(server, entries, people, "ada")
-    assert len(server.comments) == 3
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_that_meets_every_write_for_a_while(fault: str) -> None:
-    server = Server()
-    server.add_issue("someone", "t", "")
-    entries = [entry(n) for n in range(30)]
-    for _ in range(3):
-        attempt(Client(server, "ada", dict.fromkeys(range(1, 100), fault)), entries)
-    settle([Client(server, "ada")], entries)
-    check(server, entries, "", "ada")
-    assert len(server.comments) == 3
-
-
 @dataclass
 class Turnstile:
     """Lets two threads make their requests in a given order; who is done no longer counts."""

@@ -22,20 +22,6 @@ def without(*names: str) -> dict[str, str]:
     return {k: v for k, v in ALL.items() if k not in names}
 
 
-@pytest.fixture
-def gh(tmp_path: Path) -> Path:
-    """A folder for PATH with a `gh` that writes down how it was called and says a token."""
-    return fake_gh(tmp_path, 'printf "%s\\n" "$*" > "$0.args"; env > "$0.env"; echo " from-gh "')
-
-
-def fake_gh(tmp_path: Path, script: str) -> Path:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "gh").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
-    (folder / "gh").chmod(0o755)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("host", "environ", "value", "source"),
     [
@@ -58,26 +44,6 @@ def test_a_token_from_the_environment(host: str, environ: dict[str, str], value:
     assert value not in repr(token).replace(source, "")
 
 
-@pytest.mark.parametrize(
-    ("host", "environ"),
-    [
-        ("github.com", without("GH_TOKEN", "GITHUB_TOKEN")),
-        ("ghe.example.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
-        ("github.com.evil.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
-        ("evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("evil.org", {**ALL, "GH_HOST": "https://ghe.example.org/"}),
-        ("ghe.example.org.evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("ghe.example.org:1", {**ALL, "GH_HOST": "ghe.example.org:2"}),
-        ("ghe.example.org:8443", {**ALL, "GH_HOST": "ghe.example.org"}),
-        ("ghe.example.org", ALL),
-        ("ghe.example.org", {**ALL, "GH_HOST": "no host"}),
-    ],
-)
-def test_no_token_goes_to_another_host(host: str, environ: dict[str, str]) -> None:
-    with pytest.raises(NoToken):
-        token_for(host, environ)
-
-
 @pytest.mark.parametrize("value", ["two words", "a\nb", "s\u00e9cret", "a\u200bb", "a\x00b"])
 def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(NoToken) as caught:
@@ -87,24 +53,15 @@ def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
     assert value not in told
 
 
-def test_gh_is_asked_for_this_host_without_the_tokens_of_others(gh: Path) -> None:
-    environ = {**without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"), "PATH": str(gh), "GH_HOST": "x.org"}
+def test_gh_is_asked_for_this_host_without_the_tokens_of_others(tmp_path: Path) -> None:
+    gh = tmp_path / "gh"
+    gh.write_text('#!/bin/sh\nPATH=/usr/bin:/bin\nprintf "%s\\n" "$*" > "$0.args"; env > "$0.env"; echo " from-gh "\n')
+    gh.chmod(0o755)
+    environ = {**without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"), "PATH": str(tmp_path), "GH_HOST": "x.org"}
     environ["HOME"] = "kept"
     token = token_for("ghe.example.org", environ)
     assert (token.value, token.source) == ("from-gh", "gh auth token")
-    assert (gh / "gh.args").read_text() == "auth token --hostname ghe.example.org\n"
-    seen = (gh / "gh.env").read_text()
+    assert gh.with_suffix(".args").read_text() == "auth token --hostname ghe.example.org\n"
+    seen = gh.with_suffix(".env").read_text()
     assert "HOME=kept\n" in seen
     assert [line for line in seen.splitlines() if "TOKEN" in line or line.startswith("GH_HOST")] == []
-
-
-def test_gh_is_not_asked_when_a_variable_is_set(gh: Path) -> None:
-    assert token_for("github.com", {**ALL, "PATH": str(gh)}).value == "gh1"
-    assert not (gh / "gh.args").exists()
-
-
-@pytest.mark.parametrize("script", ["exit 0", "echo token; exit 1"])
-def test_a_gh_that_knows_none(tmp_path: Path, script: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(NoToken, match=r"no token for github\.com"):
-        token_for("github.com", {"PATH": str(fake_gh(tmp_path, script))})
-    assert capfd.readouterr() == ("", "")

@@ -7,13 +7,7 @@ import random
 
 import pytest
 
-from logbook_agent.model.stats import FEWEST_RUNS, LevelChange, level_change
-
-
-def test_a_clear_step() -> None:
-    series = [100.0, 100.4, 100.2, 100.3, 100.1, 100.5, 92.1, 92.3, 92.2, 92.0, 92.4]
-    assert level_change(series) == LevelChange(count=6, before=pytest.approx(100.25), after=92.2)
-    assert level_change(series[::-1]) == LevelChange(count=5, before=92.2, after=pytest.approx(100.25))
+from logbook_agent.model.stats import FEWEST_RUNS, level_change
 
 
 def test_too_few_runs_say_nothing() -> None:
@@ -55,12 +49,6 @@ def _remembering(draw: random.Random, size: int) -> list[float]:
 def test_it_is_silent_in_noise(noise: object, size: int) -> None:
     """In at most 1%, give or take three standard errors of 4,000 series; of all lengths together see below."""
     assert _part(noise, size, 4_000, seed=2) <= 0.01 + 3 * 0.0016
-
-
-@pytest.mark.slow
-def test_it_is_silent_in_noise_of_all_lengths() -> None:
-    parts = [_part(_noise, size, 600, seed=3) for size in range(8, 48)]
-    assert sum(parts) / len(parts) <= 0.01
 
 
 def test_it_speaks_of_steps_and_of_noise_that_remembers() -> None:

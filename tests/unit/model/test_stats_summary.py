@@ -12,12 +12,6 @@ from hypothesis import strategies as st
 from logbook_agent.model.stats import mean, median, noise_floor, standard_deviation
 
 
-def test_worked_by_hand() -> None:
-    assert median([3.0, 1.0, 2.0, 10.0]) == 2.5
-    assert median([3.0, 1.0, 2.0]) == 2.0
-    assert median([1.0, math.inf, math.inf]) == math.inf
-
-
 # (Two larger ones have a middle here, and none there: their sum is infinite.)
 @given(st.lists(st.floats(-8e307, 8e307), min_size=1, max_size=20))
 def test_is_the_median_of_the_standard_library(samples: list[float]) -> None:

@@ -1,12 +1,14 @@
-"""An entry's block reads back as what was rendered, whatever its title, labels and texts are made of."""
+"""An entry's block has the parts that were rendered, whatever its title, labels and texts are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.findings.trust import trust_of
@@ -15,13 +17,11 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Exit, Measurement, Output, Row, Run, noted
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.text.markdown import clean, one_line
 from logbook_agent.text.marked import Block, build, written
 from logbook_agent.text.marked import parse as parse_view
 from tests.breadth import examples
-from tests.unit.pages.entry_reader import EntryText, parse
 
 PIECES = [
     "<!-- logbook:block X-001 -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
@@ -70,29 +70,30 @@ def view_of(texts: Sequence[tuple[str, str]]) -> str:
     return build("t", [Block(name, written(text)) for name, text in texts])
 
 
-def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> EntryText:
-    """The block of a record, through a whole view."""
-    view = view_of([("header", BLOCKS.header()), (record.id, BLOCKS.entry(record, later=later))])
-    return parse(parse_view(view)[record.id].text)
-
-
 @examples(300)
 @given(RECORDS, st.sampled_from([{}, {"completed_by": ["X-005"]}]))
 @pytest.mark.slow
-def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
-    found = read_back(record, later)
-    assert found.title == one_line(record.entry.title)
+def test_no_text_of_an_entry_forges_its_heading_or_a_part(record: Record, later: dict[str, list[str]]) -> None:
+    """At the left margin there are one heading and the labelled bullets of its sections, and nothing is left open."""
+    view = view_of([("header", BLOCKS.header()), (record.id, BLOCKS.entry(record, later=later))])
+    text = parse_view(view)[record.id].text
+    heading, *lines = text.split("\n")
+    assert heading.startswith("### 2026-02-10 10:43 - X-000")
     trust = trust_of(record.entry, len(record.runs))
-    assert found.confidence == (trust.word if trust is not None else None)
-    assert found.kind == (record.entry.kind if record.entry.kind in NAMED_KINDS else None)
-    assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")
+    ends = f" (confidence: {trust.word})" if trust is not None else ""
+    ends += f" ({record.entry.kind})" if record.entry.kind in NAMED_KINDS else ""
+    assert heading.endswith(ends)
+    assert ends or not re.search(rf"(?<!\\)\((?:confidence:[^()]*|{'|'.join(NAMED_KINDS)})\)$", heading)
+    assert not [line for line in lines if line[:1].strip() and not line.startswith("- ")]
     sections = BLOCKS.sections(record, later=later)
-    assert [*found.parts] == [(s.label, s.text) for s in sections]
-    prose = [p for p, s in zip(found.parts, sections, strict=True) if not s.computed]
-    fields = [f for f in record.entry.fields if clean(f.text).strip()]
-    assert prose == [(one_line(f.label), clean(f.text)) for f in fields]
-    labels = {one_line(f.label).casefold() for f in fields}
-    assert not labels & {s.label.casefold() for s in sections if s.computed}
+    bullets = [line for line in lines if line.startswith("- ")]
+    assert len(bullets) == len(sections)
+    # A label is a text, not a heading, a list or a fence.
+    assert {MarkdownIt("commonmark").parse(line)[2].type for line in bullets} <= {"paragraph_open"}
+    prose = {one_line(f.label).casefold() for f in record.entry.fields if clean(f.text).strip()}
+    assert not prose & {s.label.casefold() for s in sections if s.computed}
+    last = MarkdownIt("commonmark").enable("table").parse(f"{text}\n\nlast words")[-2]
+    assert last.content == "last words"
 
 
 @examples(100)

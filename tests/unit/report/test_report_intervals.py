@@ -52,21 +52,6 @@ def test_whatever_the_numbers_every_mark_is_on_the_axis(
         assert all(0 <= float(place) <= 100 for place in re.findall(r'[^-\w]c?x[12]?="([-\d.e]+)%"', text))
 
 
-def test_a_long_interval_does_not_hide_the_changes_and_says_that_it_goes_on() -> None:
-    row = interval(0.05, -0.9, 9.0)
-    root = drawn(row, scale := scale_of([row]))
-    assert len(root.findall("svg[@class='more']")) == 2
-    assert scale.place(math.log(1.05)) > 60
-
-
-def test_a_small_change_beside_a_huge_one_is_seen() -> None:
-    rows = [interval(-0.9), interval(9.0), interval(0.02)]
-    scale = scale_of(rows)
-    assert scale.bend
-    assert scale.place(math.log(1.02)) > 55
-    assert not scale_of(rows[:2]).bend
-
-
 def test_what_is_said_is_escaped() -> None:
     said = "\"><script>alert(1)</script> & '"
     root = drawn(interval(0.1, said=said), Scale(reach=1.0))

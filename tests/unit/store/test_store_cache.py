@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from logbook_agent.store.cache import RACY_NS, Cache, KeptSummaries, Stamp, stamp_of
-
-
-@pytest.mark.parametrize("statement", ["DROP TABLE kept", "PRAGMA user_version = 7"])
-def test_a_cache_of_another_version_is_made_anew(tmp_path: Path, statement: str) -> None:
-    cache = Cache(tmp_path / "cache/moe.sqlite")
-    cache.keep("here", {"a": "1", "b": "2"}, ["b"])
-    assert (cache.values("here"), cache.values("there")) == ({"a": "1", "b": "2"}, {})
-    assert cache.path is not None
-    with closing(sqlite3.connect(cache.path)) as database, database:
-        database.execute(statement)
-    assert cache.values("here") == {}
-    cache.keep("here", {"a": "1"}, [])
-    assert cache.values("here") == {"a": "1"}
+from logbook_agent.store.cache import RACY_NS, Cache, KeptSummaries, Stamp
 
 
 def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
@@ -53,17 +36,3 @@ def test_a_summary_with_a_secret_that_became_known_is_stale(tmp_path: Path) -> N
     index.save({i: (stamp, {"id": i, "title": title}) for i, title in (("A-0", "plain"), ("A-1", 'x"y-z'))}, [])
     index.load([b'x\\"y-z'])
     assert list(index.known) == ["A-0"]
-
-
-def test_a_record_that_is_still_to_come_is_missed(tmp_path: Path) -> None:
-    """It changes neither the entry nor the folder of its runs."""
-    (tmp_path / "entry").touch()
-    (tmp_path / "runs/01.k3x9q").mkdir(parents=True)
-
-    def stamp() -> Stamp:
-        return stamp_of(str(tmp_path / "entry"), str(tmp_path / "runs"))
-
-    before = stamp()
-    assert stamp() == before
-    (tmp_path / "runs/01.k3x9q/run.json").touch()
-    assert stamp() != before

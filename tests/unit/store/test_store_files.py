@@ -12,13 +12,6 @@ from logbook_agent.model.errors import Locked, StoreError
 from logbook_agent.store.folder import Folder, append_named
 
 
-def test_a_file_is_created_once(tmp_path: Path) -> None:
-    path = tmp_path / "one"
-    assert Folder(tmp_path).create(path, b"first")
-    assert not Folder(tmp_path).create(path, b"second")
-    assert path.read_bytes() == b"first"
-
-
 def test_a_full_disk_is_an_error_about_the_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot write /dev/full: No space left"):
         append_named(Path("/dev/full"), "one\n")

@@ -43,21 +43,3 @@ def test_no_act_leads_outside(tmp_path: Path, act: str, way: str) -> None:
             ACTS[act](name, top)
     assert picture(outside) == before
     assert (top / "here").read_text() == "here"
-
-
-@pytest.mark.parametrize("act", ["write", "text", "lock"])
-def test_a_target_that_is_a_link(tmp_path: Path, act: str) -> None:
-    (tmp_path / "victim").write_text("x")
-    (tmp_path / "top").mkdir()
-    (tmp_path / "top/name").symlink_to(tmp_path / "victim")
-    with pytest.raises(StoreError, match="name is a symbolic link"):
-        ACTS[act](tmp_path / "top/name", tmp_path / "top")
-    assert (tmp_path / "victim").read_text() == "x"
-
-
-def test_the_folder_itself_may_be_reached_through_links(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "way").symlink_to(tmp_path / "real")
-    Folder(tmp_path / "way").write(tmp_path / "way/sub", "x")
-    Folder(tmp_path / "way").check(tmp_path / "way/sub")
-    assert (tmp_path / "real/sub").read_text() == "x"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import RecordError, StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store import records
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.parse import dump_yaml, parse_yaml
-from logbook_agent.store.records import check_format, run_of, write_entry
+from logbook_agent.store.records import write_entry
 from tests.stored import at
 
 
@@ -33,22 +33,3 @@ def test_what_is_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch:
     with pytest.raises(StoreError, match=f"would have {size} bytes"):
         write_entry(Folder(tmp_path), path, entry)
     assert path.stat().st_size == size
-
-
-def test_a_measurement_has_a_sample() -> None:
-    row = '{"metrics": {"t": {"samples": [%s]}}}'
-    text = '{"entry": "MOE-000", "run": 1, "argv": ["x"], "started": "2026-02-10", "rows": [' + row + "]}"
-    place = Path("/r/logbooks/moe/runs/MOE-000/01/run.json")
-    assert run_of(text % "1.5", place).rows[0].metrics["t"].samples == (1.5,)
-    with pytest.raises(RecordError, match="expected at least one sample, got none"):
-        run_of(text % "", place)
-
-
-def test_the_next_format_is_refused() -> None:
-    path = Path("/r/logbooks/moe/logbook.yaml")
-    for data in ({"format": 1}, {"format": 2}, {}):
-        check_format(data, path)
-    for number, hint in ((3, "upgrade with"), (0, "correct the number")):
-        with pytest.raises(RecordError) as caught:
-            check_format({"format": number}, path)
-        assert caught.value.hint.startswith(hint)

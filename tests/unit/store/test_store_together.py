@@ -44,24 +44,6 @@ def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~umask()}
 
 
-@pytest.mark.parametrize(
-    ("how", "syncs"),
-    [
-        ({}, [(False, 0), (True, 1)]),
-        ({"durable": False}, []),
-    ],
-)
-def test_one_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, bool], syncs: list[tuple[bool, int]]
-) -> None:
-    path = tmp_path / "one"
-    path.write_text("old")
-    seen = synced(monkeypatch, [(path, b"new")])
-    Folder(tmp_path).write(path, b"new", **how)
-    assert seen == syncs
-    assert path.read_bytes() == b"new"
-
-
 def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [(tmp_path / name, b"new") for name in ("one", "two", "three")]
     for path, _ in wanted:
@@ -77,14 +59,3 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         Folder(tmp_path).write(*wanted[0])
     assert [path.read_text() for path, _ in wanted] == ["old"] * 3
     assert len(list(tmp_path.iterdir())) == 3
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o664, 0o755])
-def test_the_permissions_of_a_file_that_is_replaced_stay(tmp_path: Path, mode: int) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).write_text("old")
-        (tmp_path / name).chmod(mode)
-    Folder(tmp_path).write("one", "new")
-    Folder(tmp_path).write_together([("one", b"1"), ("two", b"2"), ("three", b"3")])
-    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("one", "two", "three")]
-    assert modes == [mode, mode, 0o666 & ~umask()]

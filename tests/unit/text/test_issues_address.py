@@ -6,7 +6,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.text.address import (
     IssueAddress,
     RepositoryAddress,
-    Site,
     blob,
     commit,
     parse_issue,
@@ -36,15 +35,6 @@ def issue(repository: RepositoryAddress, number: int) -> IssueAddress:
 )
 def test_an_issue_by_itself(text: str, expected: IssueAddress) -> None:
     assert parse_issue(text) == expected
-
-
-def test_an_issue_of_the_default_repository() -> None:
-    assert parse_issue("#3", default=LOCAL) == issue(LOCAL, 3)
-    assert parse_issue("3", default=LOCAL) == issue(LOCAL, 3)
-    # Another repository by its short name is on the same host, unless said otherwise.
-    assert parse_issue("o/r#3", default=LOCAL).repository == LOCAL
-    assert parse_issue("o/r#3", default=LOCAL, site=Site()).repository == REPOSITORY
-    assert parse_issue("https://github.com/o/r/issues/3", default=LOCAL).repository == REPOSITORY
 
 
 @pytest.mark.parametrize(

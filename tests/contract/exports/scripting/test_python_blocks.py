@@ -229,3 +229,9 @@ def test_a_logbook_that_was_started_is_the_one_that_is_used(book: Logbook) -> No
     other = Logbook.start("other", prefix="OTHER")
     assert other.run(["true"]).entry.id == "OTHER-000"
     assert book.run(["true"]).entry.id == "MOE-000"
+
+
+def test_a_record_that_cannot_be_written_is_told_before_the_block(book: Logbook, folder: Path) -> None:
+    (folder / "logbooks/moe/runs").write_text("in the way")
+    with pytest.raises(Exception, match="cannot"), experiment(book):
+        raise AssertionError("not to be reached")

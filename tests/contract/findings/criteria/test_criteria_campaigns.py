@@ -74,6 +74,40 @@ def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(star
     assert computed(started)[0][0] == "unmet"
 
 
+VERDICTS = {
+    "outcomes: [better, worse]": "met",
+    "where: {topk: 2}, outcomes: [better]": "met",
+    "where: {topk: 2}, outcomes: [better], min_effect: 0.5": "unmet",
+    "where: {topk: 2}, outcomes: [no difference], min_effect: 0.5": "met",
+    "where: {topk: 4}, outcomes: [better]": "unmet",
+    "where: {topk: 8}": "unmet",
+    "where: {hidden: 2}": "unmet",
+    "device: V5P, outcomes: [better]": "met",
+    "device: v6": "unmet",
+    "for_each: {topk: [2, 4]}": "met",
+    "for_each: {topk: [2, 4, 8]}": "unmet",
+    "cases: 2": "met",
+    "cases: 2, outcomes: [better]": "unmet",
+    "cases: 3": "unmet",
+}
+
+
+def test_the_cases_of_a_verdict_are_chosen_by_config_and_device(started: Cli, folder: Path) -> None:
+    """Better at a top-k of 2 on one device, worse at 4 on another."""
+    row = '{"config": {"topk": %s}, "metrics": {"tflops": %s}, "devices": [{"platform": "tpu", "kind": "%s"}]}'
+    (folder / "b.sh").write_text(
+        "k='TPU v5p'; case $1$2 in new2) v=108;; new4) v=92; k='TPU v5e';; *4) v=100; k='TPU v5e';; *) v=100;; esac\n"
+        f"printf 'RESULT_JSON {row}\\n' $2 $v.$(($$ % 9)) \"$k\"\n"
+    )
+    for chosen in VERDICTS:
+        ask(started, f"compared: {{axis: mode, values: [base, new], settled: true, {chosen}}}")
+    for topk in ("2", "4"):
+        words = ("--axis", "mode=base,new", "--config", f"topk={topk}", "--", "sh", "b.sh", "{axis}", topk)
+        assert started("ab", *words).code == 0
+    found = {chosen: state for chosen, (state, _) in zip(VERDICTS, computed(started), strict=True)}
+    assert found == VERDICTS
+
+
 def test_a_comparison_for_larger_effects_settles_what_it_can(started: Cli) -> None:
     ask(started, "compared: {axis: mode, values: [base, new], settled: true, outcomes: [better]}")
     ask(started, "compared: {axis: mode, values: [base, worse], settled: true}")

@@ -24,15 +24,27 @@ def on_the_page(seeded: Seeded) -> list[str]:
 def test_no_label_runs_into_another_or_out_of_the_picture(seeded: Seeded) -> None:
     pictures = [*seeded.pictures().values(), *on_the_page(seeded)]
     assert len(pictures) == 8 + 2 * 7
-    for picture in pictures:
-        left, top, width, height = map(float, parsed(picture).attrib["viewBox"].split())
-        found = labels(picture)
-        for label in found:
-            assert left - 1 <= label.left, label
-            assert label.right <= left + width + 1, label
-            assert top <= label.top < label.bottom <= top + height, label
-        for one, other in combinations(found, 2):
-            assert not one.overlaps(other), (one, other)
+    assert [found for picture in pictures for found in overlapping(picture)] == []
+
+
+def overlapping(picture: str) -> list[object]:
+    """Labels that run into each other or out of the picture."""
+    left, top, width, height = map(float, parsed(picture).attrib["viewBox"].split())
+    found = labels(picture)
+    inside = [one for one in found if left - 1 <= one.left and one.right <= left + width + 1]
+    inside = [one for one in inside if top <= one.top < one.bottom <= top + height]
+    return [*(one for one in found if one not in inside), *(p for p in combinations(found, 2) if p[0].overlaps(p[1]))]
+
+
+def test_very_many_cases_are_one_mark(seeded: Seeded) -> None:
+    seeded.ok("start", "many", "--prefix", "M", "--metric", "a_rather_long_name_of_a_time:min:unit")
+    rows = (f"RESULT a_rather_long_key=v{n}x{n * 7} a_rather_long_name_of_a_time=1.{n:03}\n" for n in range(400))
+    (seeded.folder / "rows").write_text("".join(rows))
+    seeded.ok("run", "-L", "many", "--", "cat", "rows")
+    seeded.ok("plot", "-L", "many", "M-000", "--out", "many.svg")
+    picture = (seeded.folder / "many.svg").read_text()
+    assert (marks(picture), overlapping(picture)) == ([], [])
+    assert picture.count("h0") == 400
 
 
 def test_marks_stand_at_their_values(seeded: Seeded) -> None:

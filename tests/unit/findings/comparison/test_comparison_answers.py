@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Lacks, Outcome
-from logbook_agent.findings.comparison.answers import settled
-from logbook_agent.findings.comparison.words import sentence
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
+from logbook_agent.findings.comparison.answers import answer_for
 from logbook_agent.model.comparison import Design
 from logbook_agent.model.header import Metric
-from tests.unit.findings.pair_support import answers
 
-METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
+METRICS = (Metric(name="time_ms", direction="min", unit="ms"),)
 
 
 def minute(at: float) -> str:
@@ -31,16 +30,18 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         at = minute(start + number)
         made.append([at, at, sign, base, other * math.exp(effect), number // 10])
-    plain = {"side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
-    plain |= {"case": "", "name": more.get("case", "")}
-    rest = {"direction": None, "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
+    plain = {"side": "new", "config": {}, "metric": "time_ms", "unit": "ms", "case": "", "name": ""}
+    rest = {"direction": "min", "cautions": [], "pairs": made, "left_out": {}, "finished": pairs // 10}
     return {**plain, **rest, **more}
 
 
-def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
-    asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "fixed": 0, "asks": "a"}
-    return EntryPairs.of({**stated, "is_void": void, "series": [*of]})
+def judged(*of: Any) -> tuple[Answer, Sequence[Finding]]:
+    """The answer of an entry with these series."""
+    asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": [one["metric"] for one in of]}
+    stated = {"entry": "D-001", "question": asked, "fixed": 0, "asks": "a", "is_void": False, "series": [*of]}
+    one = EntryPairs.of(stated)
+    answer = answer_for(one, [one], METRICS)
+    return answer, answer.findings
 
 
 def sittings(first: Any, second: Any) -> Any:
@@ -50,42 +51,9 @@ def sittings(first: Any, second: Any) -> Any:
     return first | {"pairs": [*first["pairs"], *later], "finished": done + second["finished"]}
 
 
-def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
-    [answer] = found
-    [finding] = answer.findings
-    return answer, finding
-
-
-def test_each_entry_has_its_own_answer_and_a_void_one_has_no_pairs() -> None:
-    one, two = entry(1, series(10, -0.05)), entry(2, series(10, 0.05, seed=2, start=30))
-    first, second = answers([one, two], METRICS)
-    assert [(a.entry, a.pairs, a.sittings, a.earlier) for a in (first, second)] == [
-        ("D-001", 10, 1, ()),
-        ("D-002", 10, 1, ("D-001",)),
-    ]
-    assert [a.findings[0].outcome for a in (first, second)] == [Outcome.BETTER, Outcome.WORSE]
-    again, void = answers([one, entry(2, series(10, -0.05, seed=2), void=True)], METRICS)
-    assert (again, void.is_void, void.pairs, void.findings) == (first, True, 0, ())
-    [_, later] = answers([entry(1, series(10, -0.05), void=True), two], METRICS)
-    assert later.earlier == ()
-
-
-def test_an_unfinished_block_waits() -> None:
-    _, finding = only(answers([entry(1, series(8, -0.05))], METRICS))
-    assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 0, Lacks("pairs", 2))
-    assert finding.change == pytest.approx(-0.05, abs=0.02)
-    _, finding = only(answers([entry(1, series(14, -0.05))], METRICS))
-    assert (finding.outcome, finding.judged, finding.pairs) == (Outcome.BETTER, 10, 14)
-
-
-def test_a_block_that_is_over_takes_no_further_pairs() -> None:
-    _, finding = only(answers([entry(1, series(6, -0.05, finished=1))], METRICS))
-    assert (finding.outcome, finding.judged, finding.lacks) == (Outcome.OPEN, 6, Lacks("pairs", 10))
-
-
 def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:
     first = series(10, -0.05)
-    _, settled = only(answers([entry(1, first)], METRICS))
+    _, [settled] = judged(first)
     assert settled.is_replicated is None
     for effect, confidence, reason in (
         (-0.05, "replicated", "settled in two sittings"),
@@ -93,23 +61,18 @@ def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it
         (0.0, "exploratory", "settled in one sitting"),
     ):
         second = series(10, effect, seed=3, start=60, noise=0.01 if effect else 0.2)
-        answer, finding = only(answers([entry(1, sittings(first, second))], METRICS))
+        answer, [finding] = judged(sittings(first, second))
         assert (answer.confidence, answer.reasons, answer.sittings) == (confidence, (reason,), 2)
         assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
-
-
-def test_no_other_entry_replicates_an_answer() -> None:
-    both = answers([entry(1, series(10, -0.05)), entry(2, series(10, -0.05, seed=3, start=60))], METRICS)
-    assert [(a.confidence, a.reasons) for a in both] == [("exploratory", ("settled in one sitting",))] * 2
 
 
 def test_a_block_that_two_sittings_share_belongs_to_neither() -> None:
     first, second = series(14, -0.05), series(16, -0.05, seed=3, start=60)
     pairs = [*first["pairs"], *([*p[:5], (14 + at) // 10] for at, p in enumerate(second["pairs"]))]
-    answer, finding = only(answers([entry(1, first | {"pairs": pairs, "finished": 3})], METRICS))
+    answer, [finding] = judged(first | {"pairs": pairs, "finished": 3})
     assert (finding.pairs, answer.sittings, answer.confidence) == (30, 2, "replicated")
     pairs = [[*p[:5], at // 10] for at, p in enumerate([*first["pairs"][:5], *second["pairs"][:15]])]
-    answer, _ = only(answers([entry(1, first | {"pairs": pairs, "finished": 2})], METRICS))
+    answer, _ = judged(first | {"pairs": pairs, "finished": 2})
     assert (answer.sittings, answer.reasons) == (2, ("settled in one sitting",))
 
 
@@ -120,27 +83,9 @@ def test_metrics_of_one_timing_count_once() -> None:
     for name, power in (("tokens_per_s", -1), ("tflops", -1), ("mfu", -1)):
         pairs = [[*p[:3], p[3] ** power, round(p[4] ** power, 5), *p[5:]] for p in one["pairs"]]
         alike.append(one | {"metric": name, "pairs": pairs, "direction": "max"})
-    [answer] = answers([entry(1, *alike, metrics=[a["metric"] for a in alike])], METRICS)
-    assert [f.outcome for f in answer.findings] == [Outcome.BETTER] * 4
+    assert [f.outcome for f in judged(*alike)[1]] == [Outcome.BETTER] * 4
     others = [series(10, -0.05, noise=0.003, seed=n, metric=f"m{n}", direction="min") for n in range(4)]
-    [answer] = answers([entry(1, *others, metrics=[o["metric"] for o in others])], METRICS)
-    assert [f.outcome for f in answer.findings] == [Outcome.OPEN] * 4
-
-
-def test_goals_and_watched_metrics_are_families_of_their_own() -> None:
-    loss = series(20, 0, noise=0.0001, metric="loss", unit=None)
-    [answer] = answers([entry(1, series(20, -0.08), loss)], METRICS)
-    assert [(f.metric, f.is_watched, f.outcome) for f in answer.findings] == [
-        ("time_ms", False, Outcome.BETTER),
-        ("loss", True, Outcome.NO_DIFFERENCE),
-    ]
-
-
-def test_cases_are_named_by_what_tells_them_apart() -> None:
-    of = [series(10, -0.1, case=f"c{n}", seed=n, config={"topk": n, "tokens": 512}) for n in (1, 2)]
-    [answer] = answers([entry(1, *of)], METRICS)
-    assert [f.case for f in answer.findings] == [{"topk": "1"}, {"topk": "2"}]
-    assert " than old at topk=1 (95%: " in sentence(answer, answer.findings[0])
+    assert [f.outcome for f in judged(*others)[1]] == [Outcome.OPEN] * 4
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -154,39 +99,7 @@ def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     settled = None
     for count in (10, 20, 30):
         one = series(0, 0, unit="s") | {"pairs": made[:count], "finished": count // 10}
-        _, finding = only(answers([entry(1, one)], METRICS))
+        _, [finding] = judged(one)
         now = (finding.outcome, finding.change, finding.low, finding.judged)
         assert settled in (None, now)
         settled = now if finding.is_settled else None
-
-
-def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:
-    slow = series(12, -0.05)
-    slow["pairs"][3][4] *= 3
-    _, finding = only(answers([entry(1, slow)], METRICS))
-    assert any(note.startswith("1 of 12 runs of new took 3.") for note in finding.notes)
-
-
-def test_an_open_goal_is_not_found_because_a_watched_metric_stays_the_same() -> None:
-    [answer] = answers([entry(1, series(10, 0, noise=0.1), series(10, 0, noise=0, metric="loss", unit=None))], METRICS)
-    assert [(f.metric, f.is_settled, f.is_found) for f in answer.findings] == [
-        ("time_ms", False, False),
-        ("loss", True, False),
-    ]
-    assert settled([answer]) == []
-
-
-def test_pairs_of_one_order_have_an_estimate() -> None:
-    two = series(2, -0.05)
-    for pair in two["pairs"]:
-        pair[2] = 1
-    _, finding = only(answers([entry(1, two)], METRICS))
-    assert (finding.judged, finding.pairs) == (0, 2)
-    assert finding.change == pytest.approx(-0.05, abs=0.03)
-
-
-def test_a_missing_or_zero_value_leaves_its_pair_out() -> None:
-    some = series(9, -0.05)
-    some["pairs"][2][3] = None
-    _, finding = only(answers([entry(1, some)], METRICS))
-    assert (finding.pairs, finding.base.runs) == (8, 8)

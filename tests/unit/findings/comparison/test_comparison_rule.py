@@ -15,7 +15,6 @@ from logbook_agent.findings.comparison.rule import (
     Judged,
     Pair,
     chance_of,
-    estimate_of,
     fewest_pairs,
     judge,
     scatter_of,
@@ -121,27 +120,6 @@ def test_a_second_implementation_says_the_same(
         )
 
 
-def test_a_plain_effect_settles_after_one_block_and_a_mirrored_one_alike() -> None:
-    for seed in range(20):
-        pairs = made(20, 0.1, seed=seed)
-        found, mirror = alone(pairs), alone([p._replace(y=-(p.y or 0.0)) for p in pairs])
-        assert (found.outcome, mirror.outcome, found.pairs) == ("more", "less", 10)
-        assert found.low == pytest.approx(-mirror.high)
-        assert found.low < 0.1 < found.high
-
-
-def test_no_effect_is_no_difference_and_its_interval_lies_within_the_minimum() -> None:
-    found = alone(made(20, noise=0.004))
-    assert found.outcome == "same"
-    assert -BOUND <= found.low <= 0 <= found.high <= BOUND
-
-
-def test_what_settled_stays_and_what_follows_does_not_count() -> None:
-    pairs = made(10, 0.1)
-    later = [p._replace(block=p.block + 1, y=-(p.y or 0.0)) for p in pairs]
-    assert alone(pairs) == alone([*pairs, *later])
-
-
 def test_series_share_the_chance() -> None:
     """Up to three can settle after one block; four or more need two."""
     pairs = made(10, 0.1, noise=1e-4)
@@ -173,16 +151,6 @@ def test_the_step_of_a_clock_widens_the_interval() -> None:
     # No number of pairs makes the clock finer.
     assert (alone(pairs, step=0.04, looks=False).outcome, coarse.needed) == ("more", math.inf)
     assert [alone(made(20, noise=0.02), step=step).needed < math.inf for step in (0.001, BOUND)] == [True, False]
-
-
-def test_pairs_without_a_ratio_are_left_out() -> None:
-    pairs = made(20, 0.1)
-    pairs[3:5] = [p._replace(y=None) for p in pairs[3:5]]
-    found = alone(pairs)
-    assert (found.outcome, found.pairs) == ("more", 18)
-    assert alone([]) == alone([Pair(None, 1, 0)] * 10) == Judged()
-    assert estimate_of([Pair(None, 1, 0)]) is None
-    assert estimate_of(pairs[:1]) == pairs[0].sign * (pairs[0].y or 0.0)
 
 
 def test_forecasts_name_the_pairs_that_four_of_five_trials_need() -> None:

@@ -1,35 +1,37 @@
-"""Sentences about findings: their grammar, and what is never cut."""
+"""Sentences about findings: their grammar, and the one word for a comparison."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
+from logbook_agent.findings.comparison.synopsis import outcome
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.model.comparison import Question
 
-LONG = "a_variant_with_a_name_that_goes_on_and_on_" * 3
 NO_CASE: Mapping[str, str] = {}
 BETTER, WORSE, SAME, OPEN = Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE, Outcome.OPEN
 
 
-def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: Any) -> str:
+def finding(**more: Any) -> Finding:
     given = {"metric": "time_s", "unit": "s", "outcome": BETTER, "change": -0.081, "low": -0.094, "high": -0.069}
-    given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": ""} | finding
+    given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": "", "side": "int8", "is_watched": False} | more
     given.setdefault("judged", given["pairs"])
-    found = Finding(
-        **given, direction="min", is_watched=False, side=side, base=Side(), other=Side(),
-        series=(),
-    )  # fmt: skip
-    answer = Answer(
-        entry="M-000", question=Question(axis=axis, base=base, sides=(side,)), findings=(found,),
-        pairs=12, sittings=1, confidence="exploratory", reasons=(), code={},
-    )  # fmt: skip
-    return sentence(answer, found)
+    return Finding(**given, direction="min", base=Side(), other=Side(), series=())
+
+
+def answer(*findings: Finding, axis: str = "mode", base: str = "none") -> Answer:
+    question = Question(axis=axis, base=base, sides=tuple({f.side for f in findings}))
+    known = {"pairs": 12, "sittings": 1, "confidence": "exploratory", "reasons": (), "code": {}}
+    return Answer(entry="M-000", question=question, findings=findings, **known)  # type: ignore[arg-type]
+
+
+def said(axis: str = "mode", base: str = "none", **of: Any) -> str:
+    found = finding(**of)
+    return sentence(answer(found, axis=axis, base=base), found)
 
 
 SPEED = {"metric": "tflops", "unit": "TF/s"}
@@ -91,21 +93,13 @@ def test_a_finding_in_one_sentence(given: dict[str, Any], expected: str) -> None
     assert said(**given) == expected
 
 
-AXES = (("mode", "none", "int8"), ("impl", f"{LONG}A{LONG}", f"{LONG}B{LONG}"),
-        ("env:XLA_FLAGS", "--xla_a=true --xla_b=false", "--xla_a=false --xla_b=false"))  # fmt: skip
-METRICS = (("time_s", "s"), ("tflops", "TF/s"), ("loss", None), (LONG, None), (f"p99_{LONG}", "ms"))
-CASES = ({}, {"topk": "4"}, {"tokens": "32768", "hidden": "2048", "path": "x" * 60})
+def test_the_word_for_a_comparison() -> None:
+    """One metric gained, and another did something; what is watched does not decide, but it is said."""
 
+    def word(other: Outcome | None = None, *, is_watched: bool = False) -> str:
+        made = [finding(outcome=BETTER)]
+        return outcome(answer(*made, *([finding(outcome=other, is_watched=is_watched)] if other else [])))
 
-@pytest.mark.slow
-def test_whatever_the_names_are_the_sentence_keeps_outcome_interval_and_pairs() -> None:
-    for (axis, base, side), (metric, unit), outcome, case in itertools.product(AXES, METRICS, Outcome, CASES):
-        for lacks in (Lacks("pairs", 110), Lacks("pairs")) if outcome is OPEN else (None,):
-            of = {"axis": axis, "base": base, "side": side, "metric": metric, "unit": unit, "case": case}
-            text = said(**of, outcome=outcome, low=-0.123, high=-0.0456, pairs=148, lacks=lacks)
-            assert " (95%: -12.3 to -4.56%; 148 pairs" in text
-            words = {SAME: " show no difference in ", OPEN: " is open in "}.get(outcome, " 8.1% l")
-            assert words in text
-            # Whoever reads it can tell the sides apart.
-            first, second = text.split(" and " if outcome is SAME else " against " if outcome is OPEN else " than ")
-            assert first.split(" ")[0].rpartition("=")[2] != second.split(" ")[0]
+    assert [word(of) for of in (None, SAME, OPEN, WORSE)] == ["better", "better", "better in part", "mixed"]
+    assert word(WORSE, is_watched=True) == "mixed"
+    assert outcome(answer(finding(outcome=OPEN))) == "open"

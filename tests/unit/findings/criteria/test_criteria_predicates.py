@@ -1,157 +1,42 @@
-"""The stop criteria of the seeds as predicates, and every kind of predicate, over rows made by hand."""
+"""Predicates over rows made by hand: a target and its exact chance, budgets and dates, and what is no predicate."""
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 import yaml
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.criteria.evaluate import ENOUGH, evaluate, odds
 from logbook_agent.findings.criteria.evidence import MET, UNMET, Facts, Rows
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.model.header import Computed, Metric
-from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.model.values import Scalar
-from tests.unit.findings.comparison.test_comparison_answers import entry, series
-from tests.unit.findings.pair_support import answers
+from logbook_agent.model.run import Measurement, Row
 
 TFLOPS = (Metric(name="tflops", direction="max", unit="TF/s"),)
-V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
-_numbers = itertools.count(1)
 
 
-def rows(
-    entry: str,
-    config: dict[str, Scalar],
-    values: Iterable[float],
-    *,
-    commit: str = "3357f54a5",
-    failed: bool = False,
-    metric: str = "tflops",
-    unit: str | None = "TF/s",
-    state: str = "finished",
-) -> list[Case]:
+def rows(values: Sequence[float], unit: str | None = "TF/s") -> list[Case]:
     """A run for each value."""
-    made = []
-    for value in values:
-        number = next(_numbers)
-        row = Row(
-            config=config,
-            metrics={} if failed else {metric: Measurement(samples=(value,), unit=unit, direction="max")},
-            devices=V5P,
-            failed=Failure(reason="out_of_memory") if failed else None,
+    return [
+        Case(
+            entry="MOE-I8-001",
+            run=number,
+            row=Row(config={"topk": 2}, metrics={"tflops": Measurement(samples=(value,), unit=unit, direction="max")}),
+            command=("bench",),
+            started=f"2026-02-10T10:00:{number:02d}+00:00",
         )
-        made.append(
-            Case(
-                entry=entry,
-                run=number,
-                state=state,
-                row=row,
-                facts={"commit": commit},
-                command=("bench",),
-                started=f"2026-02-10T10:00:00.{number:06d}+00:00",
-            )
-        )
-    return made
+        for number, value in enumerate(values, 1)
+    ]
 
 
-def pair(topk: int, *, ratio: float = 1.08, runs: int = 6, commit: str = "3357f54a5") -> list[Case]:
-    """none and int8 at one top-k, in turns (AB BA)."""
-    found: list[Case] = []
-    for n in range(runs):
-        for mode in ("int8", "none") if n % 2 else ("none", "int8"):
-            value, code = (100.0, "3357f54a5") if mode == "none" else (100 * ratio, commit)
-            found += rows("MOE-I8-001", {"quant_mode": mode, "topk": topk}, [value + 0.1 * n], commit=code)
-    return found
-
-
-def check(
-    text: str,
-    trials: list[Case],
-    *,
-    compared: Sequence[Any] = (),
-    runs: int = 0,
-    hours: float = 0.0,
-    more: tuple[Metric, ...] = (),
-) -> Computed:
-    """What a predicate comes to with these rows, and with the pairs of these entries."""
-    held = facts(trials, answers(compared, (*TFLOPS, *more)), runs=runs, hours=hours, metrics=(*TFLOPS, *more))
-    return evaluate(parse(yaml.safe_load(text)), held)
-
-
-def facts(trials: list[Case], found: Sequence[Answer], **more: Any) -> Facts:
-    plain = {"metrics": TFLOPS, "now": datetime(2026, 2, 11, tzinfo=UTC), "runs": 0, "hours": 0.0}
-    return Facts(**{**plain, **more}, rows=Rows(trials), answers=found)
-
-
-def ab(number: int, effect: float, *, pairs: int = 20, noise: float = 0.01, **more: Any) -> Any:
-    """An entry that compared int8 with none at top-k 2 (`topk`), with this effect (a fraction) at 1% noise."""
-    question = {k: more.pop(k) for k in ("axis", "base", "sides", "metrics", "minimum_effect") if k in more}
-    names = {
-        "metric": "tflops",
-        "unit": "TF/s",
-        "side": "int8",
-        "config": {"topk": more.pop("topk", 2)},
-    }
-    of = series(pairs, math.log1p(effect), seed=number, noise=noise, **{**names, **more})
-    asked = {"axis": "quant_mode", "base": "none", "sides": [of["side"]], "metrics": ["tflops"], **question}
-    return entry(number, of, **asked)
-
-
-def test_words_of_a_verdict() -> None:
-    question = "compared: {{axis: quant_mode, values: [none, int8], settled: true, outcomes: [{}]{}}}"
-    same, worse, better = (ab(1, effect) for effect in (0.0, -0.08, 0.08))
-    for words, of in (("no difference", same), ("worse", worse), ("better", better), ("better, worse", better)):
-        assert check(question.format(words, ""), [], compared=[of]).state == MET
-    found = check(question.format("better", ""), [], compared=[worse])
-    assert found.state == UNMET
-    assert found.reason.endswith("; wanted better from 1% on")
-    # What is no more than the criterion's minimum effect is no difference to it.
-    small = ab(1, 0.03)
-    assert check(question.format("better", ", min_effect: 0.05"), [], compared=[small]).state == UNMET
-    assert check(question.format("no difference", ", min_effect: 0.05"), [], compared=[small]).state == MET
-    # 0.993% less is as large as 1.003% more, and the comparison settled it.
-    edge = ab(1, -0.00993, noise=5e-5)
-    assert check(question.format("worse", ""), [], compared=[edge]).state == MET
-
-
-def test_cases_of_a_verdict_are_chosen_by_config_and_device() -> None:
-    two, four = ab(1, 0.08, device="TPU v5p"), ab(2, -0.08, topk=4, device="TPU v5e")
-    for chosen, state in (
-        ("where: {topk: 2}, outcomes: [better]", MET),
-        ("where: {topk: 4}, outcomes: [better]", UNMET),
-        ("where: {topk: 8}", UNMET),
-        ("where: {hidden: 2}", UNMET),
-        ("device: V5P, outcomes: [better]", MET),
-        ("device: v6", UNMET),
-        ("for_each: {topk: [2, 4]}", MET),
-        ("for_each: {topk: [2, 4, 8]}", UNMET),
-        ("cases: 2", MET),
-        ("cases: 2, outcomes: [better]", UNMET),
-        ("cases: 3", UNMET),
-    ):
-        text = f"compared: {{axis: quant_mode, values: [none, int8], settled: true, {chosen}}}"
-        assert check(text, [], compared=[two, four]).state == state, chosen
-
-
-def test_what_was_settled_stays_settled_while_a_comparison_is_open() -> None:
-    text = "compared: {axis: quant_mode, values: [none, int8], settled: true, outcomes: [better]}"
-    settled = ab(1, 0.08)
-    for more in (ab(2, 0.08), ab(2, 0.0, pairs=3), ab(2, 0.0, pairs=3, topk=4), ab(2, -0.08, topk=4)):
-        assert check(text, [], compared=[settled, more]).state == MET
-    # Other code of the same case decides, once it is settled.
-    found = check(text, [], compared=[settled, ab(2, -0.08)])
-    assert (found.state, found.evidence) == (UNMET, ("D-002",))
-    void = dataclasses.replace(settled, entry="D-001", is_void=True)
-    assert check(text, [], compared=[void]).state == UNMET
+def check(text: str, trials: list[Case], *, runs: int = 0, hours: float = 0.0) -> Computed:
+    """What a predicate comes to with these rows."""
+    now = datetime(2026, 2, 11, tzinfo=UTC)
+    facts = Facts(metrics=TFLOPS, now=now, runs=runs, hours=hours, rows=Rows(trials), answers=())
+    return evaluate(parse(yaml.safe_load(text)), facts)
 
 
 def test_a_lucky_run_reaches_no_target() -> None:
@@ -166,7 +51,7 @@ def test_a_lucky_run_reaches_no_target() -> None:
         (3, 3, UNMET, ""),
     ):
         runs = low + high
-        found = check(text, rows("MOE-I8-001", {"topk": 2}, [99.0] * low + [101.0] * high))
+        found = check(text, rows([99.0] * low + [101.0] * high))
         said = f"tflops is at least 100 in {high} of {runs} run{'s' * (runs > 1)} of a case, median "
         assert (found.state, found.reason) == (state, f"{said}{100 if low == high else 101}{more}")
 
@@ -193,7 +78,7 @@ def test_chance_reaches_a_target_in_one_of_20_cases_however_long_one_goes_on() -
         (
             "target: {metric: tflops, at_least: 120}",
             "unmet",
-            "tflops is at least 120 in 0 of 8 runs of a case, median 108.35",
+            "tflops is at least 120 in 0 of 8 runs of a case, median 100",
         ),
         ("compared: {axis: impl, values: [a, b]}", "not computable", "no row has impl"),
         ("date: 2026-02-12", "unmet", "2026-02-12 has not come yet"),
@@ -204,7 +89,7 @@ def test_chance_reaches_a_target_in_one_of_20_cases_however_long_one_goes_on() -
     ],
 )
 def test_every_kind_of_predicate(text: str, state: str, reason: str) -> None:
-    found = check(text, pair(2, runs=8), runs=12, hours=0.5)
+    found = check(text, rows([100.0] * 8), runs=12, hours=0.5)
     assert (found.state, found.reason) == (state, reason)
 
 
@@ -235,27 +120,6 @@ def test_what_is_no_predicate(text: str, said: str) -> None:
 
 
 def test_a_number_in_another_unit_reaches_no_target() -> None:
-    rows_of = {unit: rows("MOE-I8-001", {"topk": 2}, [200.0] * 7, unit=unit) for unit in ("TF/s", "GF/s", None)}
+    rows_of = {unit: rows([200.0] * 7, unit) for unit in ("TF/s", "GF/s", None)}
     found = {unit: check("target: {metric: tflops, at_least: 100}", own).state for unit, own in rows_of.items()}
     assert found == {"TF/s": MET, "GF/s": UNMET, None: MET}
-
-
-def test_a_target_stays_reached_whatever_else_is_measured() -> None:
-    """More runs that reach it, in whatever entries, and more cases, however many, never take it back."""
-    text = "target: {metric: tflops, at_least: 100}"
-    met = rows("MOE-I8-001", {"topk": 2}, [99.0, *[101.0] * 10])
-    for number in range(1, 40):
-        met += rows(f"MOE-I8-{number:03d}", {"topk": 2}, [100.0])
-        met += [
-            row for topk in range(3, 9) for row in rows(f"MOE-I8-{number:03d}", {"topk": topk, "n": number}, [90.0])
-        ]
-        assert check(text, met).state == MET
-    sweep = [row for n in range(100) for row in rows("MOE-I8-001", {"topk": n}, [101.0 if n % 9 else 90.0])]
-    assert check(text, sweep).state == UNMET, "single runs of a sweep"
-
-
-def test_rows_that_failed_and_those_of_runs_that_did_not_finish_count_for_nothing() -> None:
-    text, base = "compared: {axis: topk, values: [1, 2]}", rows("MOE-I8-001", {"topk": 1}, [200.0])
-    assert check(text, base + rows("MOE-I8-001", {"topk": 2}, [200.0], failed=True)).state == UNMET
-    for state, outcome in (("finished", MET), ("failed", UNMET), ("interrupted", UNMET)):
-        assert check(text, base + rows("MOE-I8-001", {"topk": 2}, [200.0], state=state)).state is outcome

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.commands.flags import flags, parts
 from logbook_agent.text.commands.script import simple_commands
 from logbook_agent.text.commands.title import TITLE_CHARS, title_of
 
@@ -101,3 +101,23 @@ def test_a_long_title_is_cut_at_a_word_and_says_so() -> None:
     title = title_of(["/bin/bash", "-lc", LOOP])
     assert title == "bench_moe_hillclimb --tokens 32768 --topk $tk…"
     assert title_of(["x" * 100]) == "x" * 59 + "…"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "keys", "is_same"),
+    [
+        ("b --x 1 --y 2", "b --y=2 --x=1", "", True),
+        ("b --x -1", "b --x -2", "x", True),
+        ("b --no-fast", "b --fast", "fast", True),
+        ("b --topk-list 1,2", "b --topk 4", "topk", True),
+        ("b --null-route-sweep", "b --null-route-frac 0", "null_route_frac", True),
+        ("b --x 1", "b", "", False),
+        ("b --fast", "b", "", False),
+        ("b K=1 in", "b K=2 in", "", False),
+        ("b old.py", "b new.py", "", False),
+        ("b --x 1 --x 2", "b --x 2 --x 1", "", False),
+    ],
+)
+def test_in_what_commands_differ_beyond_config(one: str, other: str, keys: str, is_same: bool) -> None:
+    of = [parts(tuple(command.split()), frozenset(keys.split()), frozenset()) for command in (one, other)]
+    assert (of[0] == of[1]) is is_same

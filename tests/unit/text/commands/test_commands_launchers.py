@@ -11,35 +11,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.commands.launchers import launchers_from, recognise, wrap
 
-TPU = (
-    "RAY_AUTH_MODE=token uv run scripts/ray/dev_tpu.py --config infra/x.yaml --tpu-name {name} "
-    "execute --no-sync {env} -- {command}"
-)
-SSH = "ssh {name} 'cd w && {env} {command}'"
-LAUNCHERS = launchers_from(
-    {
-        "tpu": {"template": TPU, "target": "codex1"},
-        "ssh": {"template": SSH, "env_template": "{key}={value}", "target": "far"},
-        "plain": "srun -N1 {command}",
-    }
-)
-XLA = "LIBTPU_INIT_ARGS=--xla_tpu_scoped_vmem_limit_kib=50000"
-ENV = {"LIBTPU_INIT_ARGS": "--xla_tpu_scoped_vmem_limit_kib=50000", "A": "b c"}
-
-
-def test_environment_goes_through_the_template_as_words() -> None:
-    done = wrap(LAUNCHERS["tpu"], ["python", "x.py"], ENV, None)
-    assert shlex.join(done.argv) == (
-        "uv run scripts/ray/dev_tpu.py --config infra/x.yaml --tpu-name codex1 execute --no-sync "
-        f"-e {XLA} -e 'A=b c' -- python x.py"
-    )
-    assert done.local_env == {"RAY_AUTH_MODE": "token"}
-    assert done.remote_env == ENV
-    assert done.launch.name == "tpu"
-    assert done.launch.target == "codex1"
-    assert done.launch.command == ("python", "x.py")
-    assert done.launch.prefix == ("RAY_AUTH_MODE=token", *done.argv[:-2])
-
 
 @pytest.mark.parametrize(
     ("table", "message"),
@@ -58,55 +29,42 @@ def test_a_bad_table_is_refused(table: dict[str, Any], message: str) -> None:
 
 
 def test_what_a_template_has_no_place_for_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot pass environment on: A"):
-        wrap(LAUNCHERS["plain"], ["x"], {"A": "1"}, None)
-    bare = launchers_from({"s": "ssh {name} {command}"})["s"]
-    with pytest.raises(UsageError, match="has no target"):
-        wrap(bare, ["x"], {}, None)
-    with pytest.raises(UsageError, match="no command"):
-        wrap(LAUNCHERS["plain"], ["A=1"], {}, None)
+    plain, bare = launchers_from({"plain": "srun -N1 {command}", "s": "ssh {name} {command}"}).values()
+    for launcher, argv, env, why in (
+        (plain, ["x"], {"A": "1"}, "cannot pass environment on: A"),
+        (bare, ["x"], {}, "has no target"),
+        (plain, ["A=1"], {}, "no command"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            wrap(launcher, argv, env, None)
 
 
 UV = "RAY_AUTH_MODE=token uv run scripts/ray/dev_tpu.py --config infra/marin-us-central1.yaml"
-LOOP = """/bin/bash -lc 'set -euo pipefail; for tk in 2 8; do uv run --package levanter --extra tpu \
-lib/b.py --tokens 32768 --topk "$tk" --shared-fused; done'"""
-BENCH = "-e BENCH_HIDDEN=1024 -e BENCH_BATCH=1920 -e BENCH_EP_AXIS_SIZE=4"
 
 
-@pytest.mark.parametrize(
-    ("line", "target", "env", "command"),
-    [
-        (
-            f'{UV} --tpu-name dlwh-codex5 execute -e LIBTPU_INIT_ARGS="{XLA[17:]}" -- {LOOP}',
-            "dlwh-codex5",
-            {"LIBTPU_INIT_ARGS": XLA[17:]},
-            LOOP,
-        ),
-        (
-            f"{UV} --tpu-name c-1111 execute --no-sync -e {XLA} {BENCH} -- uv run --python 3.11 m.py",
-            "c-1111",
-            {
-                "LIBTPU_INIT_ARGS": XLA[17:],
-                "BENCH_HIDDEN": "1024",
-                "BENCH_BATCH": "1920",
-                "BENCH_EP_AXIS_SIZE": "4",
-            },
-            "uv run --python 3.11 m.py",
-        ),
-        (f"{UV} --tpu-name=t execute --env=A=1 -eB=2 -- x", "t", {"A": "1", "B": "2"}, "x"),
-    ],
-)
-def test_the_built_in_shape(line: str, target: str, env: dict[str, str], command: str) -> None:
-    argv = shlex.split(line)
+def test_the_built_in_shape() -> None:
+    argv = shlex.split(f"{UV} --tpu-name=t execute --env=A=1 -eB=2 -- x --topk 2")
     found = recognise(argv)
     assert found is not None
-    assert found.launch.name == "dev_tpu"
-    assert found.launch.target == target
-    assert found.remote_env == env
-    assert found.local_env == {"RAY_AUTH_MODE": "token"}
-    assert list(found.launch.command) == shlex.split(command)
+    assert (found.launch.name, found.launch.target) == ("dev_tpu", "t")
+    assert (found.remote_env, found.local_env) == ({"A": "1", "B": "2"}, {"RAY_AUTH_MODE": "token"})
     assert [*found.launch.prefix, *found.launch.command] == argv
-    assert not {"config", "tpu_name"} & set(flags(argv))
+    assert flags(argv) == {"topk": "2"}
+
+
+IRIS = (
+    "uv run iris --cluster=marin job run --no-wait --priority batch --cpu 2 --memory 8GB"
+    " -e WANDB_API_KEY 0123456789abcdef0123456789abcdef01234567 -e XLA_FLAGS --xla_x -- python bench.py --topk 2"
+)
+
+
+def test_a_submission_to_iris() -> None:
+    done = recognise(shlex.split(IRIS))
+    assert done is not None
+    assert (done.launch.name, done.launch.target, done.submits) == ("iris", "marin", True)
+    assert done.launch.command == ("python", "bench.py", "--topk", "2")
+    assert done.remote_env["XLA_FLAGS"] == "--xla_x"
+    assert flags(done.argv) == {"topk": "2"}
 
 
 @pytest.mark.parametrize(

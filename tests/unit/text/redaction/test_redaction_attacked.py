@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -85,3 +88,21 @@ def test_hidden_in_data(plain: Any) -> None:
 )
 def test_kept(text: str) -> None:
     assert by_shape().text(text) == text
+
+
+def test_caught_values_in_other_spellings() -> None:
+    """What is hidden where it stands is hidden in the same record in every spelling that writers of files give it."""
+    value = """p<&>"q'""" + VALUE
+    spellings = {
+        "plain": value,
+        "json": json.dumps(value)[1:-1],
+        "url": urllib.parse.quote(value),
+        "form": urllib.parse.quote_plus(value),
+        "base64": base64.b64encode(value.encode()).decode(),
+        "hex": value.encode().hex(),
+    }
+    for caught in ({"password": value}, {"argv": ["run", "--token", value]}):
+        done = redacted({**caught, **spellings}, by_shape())
+        assert {
+            name: done[name] for name in spellings if VALUE[:9] in done[name] or done[name] == spellings[name]
+        } == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +14,7 @@ from logbook_agent.text.redaction.lines import Lines
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import wide
-from tests.unit.text.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()
 
@@ -35,11 +32,9 @@ def changed(text: str) -> list[tuple[str, str | None]]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(6)
-@pytest.mark.slow
-def test_a_thousand_lines_of_each_kind(kind: str) -> None:
-    text = "\n".join(lines(kind, 300))
+def test_lines_of_benchmarks() -> None:
+    """Of training, compilers, packages, traces, machines and prose: a dozen of each kind."""
+    text = Path(__file__).with_name("ordinary.txt").read_text()
     assert changed(text)[:3] == []
     assert PLAIN.text(text) == text
 
@@ -96,23 +91,3 @@ def test_configs_are_kept(count: int) -> None:
         assert PLAIN.text(printed) == printed
         words = ["bench", *(word for name, value in config.items() for word in (f"--{name}", str(value)))]
         assert list(PLAIN.argv(words)) == words
-
-
-def seconds(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-@pytest.mark.wide
-def test_ten_megabytes_a_second() -> None:
-    """Of what benchmarks print, on a machine that adds up 100 million numbers in a second; a slower one has longer."""
-    kinds = ("tqdm", "log", "nvidia-smi", "HLO", "weights", "GPU UUID", "CSV", "hub")
-    random = Random(1)
-    text = [line for kind in kinds for line in lines(kind, 4000)]
-    random.shuffle(text)
-    data = "\n".join(text).encode()
-    scale = min(seconds(lambda: sum(range(1_000_000))) for _ in range(5)) / 0.01
-    rate = max(len(data) / seconds(lambda: StreamRedactor(PLAIN).feed(data)) for _ in range(3)) / 1e6 * scale
-    print(f"{rate:.1f} MB/s, scaled by {scale:.2f}")
-    assert rate > 10

@@ -72,12 +72,6 @@ def test_long_lines_hide_secrets_at_any_place(at: int, secret: str, filler: str,
     assert len(data) - len(out) < 200
 
 
-def test_bytes_pass_unchanged() -> None:
-    data = bytes(range(256)) * 50 + b"\n" + b"\xff\xfe caf\xc3\xa9 \x00\r\n" + b"\xe9" * 100_000 + b"\nno end"
-    assert stream([data]) == data
-    assert stream(chunked(data, list(range(0, 110_000, 997)))) == data
-
-
 def test_idle_flush_shows_what_is_safe() -> None:
     redactor = StreamRedactor(SAFE)
     assert redactor.feed(b"Proceed? [y/N] ") == b""
@@ -96,7 +90,3 @@ def test_what_was_shown_is_not_shown_again() -> None:
     redactor = StreamRedactor(SAFE)
     shown = [redactor.feed(b"Sign in as me, "), redactor.flush_idle(), redactor.feed(b"my password is: hunter2-h\n")]
     assert shown == [b"", b"Sign in as me, ", b"my password is: [redacted:password]\n"]
-
-
-def test_bytes_around_a_secret_pass_unchanged() -> None:
-    assert stream([b"\xff\x00 " + TOKEN.encode() + b" \xfe\n"]) == b"\xff\x00 [redacted:github-token] \xfe\n"

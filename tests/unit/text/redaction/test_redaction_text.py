@@ -232,10 +232,3 @@ def test_hostile_repetition_takes_no_quadratic_time(piece: str) -> None:
     PLAIN.text(line)
     # Milliseconds; a pattern that looks to the end of the line from every place takes more than ten seconds.
     assert time.process_time() - began < 3
-
-
-def test_values_under_their_names() -> None:
-    safe = Redactor(secrets=(Secret(name="HF_TOKEN", value="known-secret"),), extra_names=("MINE",))
-    given_ = {"HF_TOKEN": "other", "X": "a known-secret", "MINE": "7", "RAY_AUTH_MODE": "token", "API_KEY": "k"}
-    expected = {"HF_TOKEN": "$HF_TOKEN", "X": "a $HF_TOKEN", "MINE": "$MINE", "RAY_AUTH_MODE": "token"}
-    assert {k: safe.named(k, v) for k, v in given_.items()} == {**expected, "API_KEY": "$API_KEY"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3] / "logbook_agent"
+ROOT = Path(__file__).resolve().parents[2] / "logbook_agent"
 
 # Methods of Path and functions of os, shutil and tempfile that change what is on disk.
 WRITES = {
