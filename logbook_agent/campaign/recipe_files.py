@@ -75,7 +75,7 @@ class RecipeData:
         recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
         if recipe.name != self.file.name:
             raise CodecError(f"a recipe has the name of its file; write name: {self.file.name}", ".name")
-        return replace(expand(recipe), file=self.file.path, own=self.file.own, scale=scale, sets=sets)
+        return replace(expand(recipe), file=str(self.file.path), own=self.file.own, scale=scale, sets=sets)
 
     def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> SweepPlan:
         """The recipe expanded. Raises UsageError, which names file and line, or what was typed."""

@@ -42,7 +42,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, plan: Swe
         "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
     }
     by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
-    above, path = workspace.root.parent, plan.file
+    above, path = workspace.root.parent, Path(plan.file)
     use = RecipeUse(
         name=recipe.name,
         file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,

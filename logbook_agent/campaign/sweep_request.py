@@ -71,7 +71,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
     plan = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    check_controls(plan, plan.file.name)
+    check_controls(plan)
     if resumed is not None:
         _check_unchanged(workspace, request, resumed, plan)
     cost = estimate(plan, durations_s(earlier, plan.recipe.name, plan.scale))
@@ -244,7 +244,7 @@ def request_of(recipe: Recipe) -> RunRequest:
 _QUANT, _TWIN = "quant_mode", "none"
 
 
-def check_controls(plan: SweepPlan, file: str) -> None:
+def check_controls(plan: SweepPlan) -> None:
     """Raises UsageError for a case of the benchmark that is quantised, and has no case beside it which differs in that
     alone."""
     rest = [name for name in plan.varied if name != _QUANT]
@@ -252,8 +252,8 @@ def check_controls(plan: SweepPlan, file: str) -> None:
     for case in plan.cases:
         if case.values.get(_QUANT) not in (None, _TWIN) and case_key(case.values, rest) not in twins:
             raise UsageError(
-                f"{file} breaks the rule identical-controls: the case {case.key} has no case with {_QUANT}={_TWIN}"
-                " beside it",
+                f"{plan.recipe.name} breaks the rule identical-controls: the case {case.key} has no case with"
+                f" {_QUANT}={_TWIN} beside it",
                 cause="the effect of quantisation is known only against the same shape without it",
                 hint=f"add to the recipe: controls: [{{{_QUANT}: {_TWIN}}}]",
             )

@@ -103,7 +103,7 @@ def _listed_data(plan: SweepPlan) -> dict[str, object]:
         "cases": len(plan.cases),
         "runs": len(plan),
         "scales": list(recipe.scale),
-        "file": str(plan.file),
+        "file": plan.file,
         "own": plan.own,
     }
 

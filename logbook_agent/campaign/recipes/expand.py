@@ -11,9 +11,8 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from logbook_agent.campaign.recipes.recipe import MOST_CASES, Recipe
 from logbook_agent.model.codec import CodecError
@@ -62,7 +61,7 @@ class SweepPlan:
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
     seed: int = 0
-    file: Path = field(default_factory=Path)
+    file: str = ""
     own: bool = False
     scale: str | None = None
     sets: tuple[str, ...] = ()

@@ -247,4 +247,4 @@ def test_what_is_quantised_needs_an_identical_control(changes: dict[str, Any], i
         nullcontext() if is_controlled else pytest.raises(UsageError, match="the rule identical-controls: the case ")
     )
     with refused:
-        check_controls(plan_of(**changes), "demo.yaml")
+        check_controls(plan_of(**changes))
