@@ -50,16 +50,20 @@ def check_free(workspace: Workspace, book: Book, entry_id: str) -> None:
 
 
 def _check_executed(workspace: Workspace, book: Book, entry_id: str) -> None:
-    if (last := book.claims.elsewhere(book.record(entry_id))) is not None:
-        is_here = last.root == str(workspace.root)
-        raise Locked(
-            f"{entry_id} was executed already, in {last.root} at {last.at}",
-            holder=last.text,
-            cause="its runs are on another branch, or were removed"
-            if is_here
-            else "its runs are in that worktree; this one does not have them before their branch is merged",
-            hint=f"merge that branch; to execute it once more: logbook note --plan --release {entry_id}",
-        )
+    record = book.record(entry_id)
+    last = book.claims.elsewhere(record)
+    is_here = last is not None and last.root == str(workspace.root)
+    # A sweep makes again what was removed here.
+    if last is None or (is_here and record.entry.recipe is not None):
+        return
+    raise Locked(
+        f"{entry_id} was executed already, in {last.root} at {last.at}",
+        holder=last.text,
+        cause="its runs are on another branch, or were removed"
+        if is_here
+        else "its runs are in that worktree; this one does not have them before their branch is merged",
+        hint=f"merge that branch; to execute it once more: logbook note --plan --release {entry_id}",
+    )
 
 
 def _still_runs(workspace: Workspace, book: Book, before: PlanClaim) -> bool:

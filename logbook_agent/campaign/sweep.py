@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_sides import sides_of_runs
@@ -44,6 +44,7 @@ from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import prepare
 from logbook_agent.running.run_budget import check_budget
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import length
 
@@ -53,6 +54,7 @@ def sweep(
 ) -> SweepResult:
     """Run the plan, or what is left of it. What is wrong with the plan, and does not keep it from being run, is passed
     to `tell` before anything runs, or becomes a warning."""
+    known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     request, progress = prepared.request, prepared.progress
     workspace, book, plan = progress.workspace, progress.book, progress.plan
@@ -66,14 +68,24 @@ def sweep(
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        if progress.entry is not None:
-            return progress.entry
-        check_budget(workspace, book)
-        return new_entry(workspace, book, request, plan)
+        return progress.entry or _found_or_new(workspace, book, request, plan, known)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
         return _Sweep(series, plan, request).carry_out()
+
+
+def _found_or_new(
+    workspace: Workspace, book: Book, request: SweepRequest, plan: SweepPlan, known: Collection[str]
+) -> Entry:
+    """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
+    with book.lock():
+        if not request.new and set(book.names.ids) != set(known):
+            found = prepare_sweep(workspace, request, needs_logbook=True).progress.entry
+            if found is not None:
+                return found
+        check_budget(workspace, book)
+        return new_entry(workspace, book, request, plan)
 
 
 class _Sweep:
