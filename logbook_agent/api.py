@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.detached_runs import collect_ended
-from logbook_agent.campaign.repeats import RunRequest, RunResult
+from logbook_agent.campaign.repeats import RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.stderr_display import StderrDisplay
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.compare import compare

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from logbook_agent.agents.recorded_run import lacking, unlike
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
-from logbook_agent.campaign.ab_request import AbRequest, setup_of
 from logbook_agent.campaign.checkouts import Tree, in_trees, placed_in
 from logbook_agent.campaign.recorded_command import (
     as_made,
@@ -23,7 +22,7 @@ from logbook_agent.campaign.recorded_command import (
     is_secret,
     run_named,
 )
-from logbook_agent.campaign.repeats import RunRequest, prepared
+from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
@@ -95,9 +94,9 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             for file in run.inputs:
                 _bring_input(file.path, checkout, tree)
             placed = placed_in(space, request, checkout, tree)
-            command = prepared(space, placed, placed.argv, placed.label, is_built=setup is not None)
+            command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
-            first = [placed.plan(one, run.entry) for one in setup_of(space, AbRequest(setup=setup), placed)]
+            first = [placed.plan(one, run.entry) for one in setup_of(space, setup, placed)]
         except (CommandNotFound, NotExecutable, UsageError) as error:
             raise _Missing(error.said) from error
         plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))

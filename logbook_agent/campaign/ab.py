@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import os
 import shlex
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from logbook_agent.campaign.ab_question import asked_entry
 from logbook_agent.campaign.ab_request import AbRequest, Sides, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
+from logbook_agent.campaign.entry_claim import check_free
 from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
-from logbook_agent.campaign.planned_claim import check_free, claimed_entry
 from logbook_agent.campaign.series import begun
 from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
@@ -23,9 +23,6 @@ from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# Where the machine is busy.
-LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbPlan:
@@ -35,28 +32,20 @@ class AbPlan:
     entry: Entry
 
     def data(self) -> dict[str, object]:
+        """`run` makes its pairs; after `share` other worktrees can have the plan."""
+        where = shlex.quote(os.path.relpath(self.book.root))
         return {
             "id": self.entry.id,
             "title": self.entry.title,
-            "run": self.command,
-            "share": self.share,
+            "run": ab_again(self.entry.id, stated_in(self.entry)),
+            "share": f"git add {where} && git commit -m 'Plan {self.entry.id}'",
             "view": str(self.book.view_path),
         }
 
     def text(self) -> str:
-        text = f"{self.entry.id} is planned; to run it: {self.command}"
-        return f"{text}\nanother worktree has it once it merged the commit that holds it: {self.share}"
-
-    @property
-    def command(self) -> str:
-        """What to type to make its pairs."""
-        return ab_again(self.entry.id, stated_in(self.entry))
-
-    @property
-    def share(self) -> str:
-        """What to type so that other worktrees can have the plan."""
-        where = shlex.quote(os.path.relpath(self.book.root))
-        return f"git add {where} && git commit -m 'Plan {self.entry.id}'"
+        plan = self.data()
+        text = f"{self.entry.id} is planned; to run it: {plan['run']}"
+        return f"{text}\nanother worktree has it once it merged the commit that holds it: {plan['share']}"
 
 
 def plan_ab(workspace: Workspace, request: AbRequest, display: Display) -> AbPlan:
@@ -81,7 +70,8 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     stated = None
     if request.run.entry_id is not None:
         request, stated = taken_up(workspace, book, request)
-        check_free(workspace, book, request.run.entry_id or "")
+        # Before anything is checked out.
+        check_free(workspace, book, book.resolve(request.run.entry_id or ""))
     with sides_of(workspace, book, request, display, stated) as sides:
         return carry_out(workspace, book, request, sides, display)
 
@@ -102,16 +92,14 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
 
     # The entry of --id states its question: another one about it is asked by a command of its own.
     another = ab_afresh(known.id) if known is not None else "add --new"
-    with contextlib.ExitStack() as stack:
-        series = stack.enter_context(begun(workspace, book, found, display, another=another, advice=LOAD_ADVICE))
-        stack.enter_context(claimed_entry(workspace, book, series.entry))
+    with begun(workspace, book, found, display, another=another) as series:
         series.guard = sides.guard
         orders = [RunPlan(command=command, entry_id=series.entry.id, config={}) for command in sides.setup]
         bad = series.own((f"{SETUP}: {order.command.shown()}", order) for order in orders)
         axis = sides.axis
         if known is None and series.entry.comparison is not None and request.codes is not None:
             # One commit has several names: those of the entry.
-            axis = axis.named(series.entry.comparison.question.values)
+            axis = dataclasses.replace(axis, values=series.entry.comparison.question.values)
         case = AbCase(commands=sides.commands, config=request.run.config)
         pairs = Pairs(series, request, axis, [case])
         return pairs.carry_out() if bad is None else pairs.not_prepared(bad)

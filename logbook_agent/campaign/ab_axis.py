@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from logbook_agent.model.comparison import Evaluator
 from logbook_agent.model.errors import UsageError
@@ -25,23 +25,17 @@ NO_FLAG = "null"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbAxis:
     """`values` as typed, the base first; `null` stands for a command without the flag. `variable` is set for
-    `env:NAME`: then the command itself stays the same. `configs`: those of sides that are whole cases, or codes, by
-    their names. `evaluator`: what of the base's code measures all sides."""
+    `env:NAME`: then the command itself stays the same. `evaluator`: what of the base's code measures all sides."""
 
     name: str
     values: tuple[str, ...]
     variable: str | None = None
-    configs: Mapping[str, Mapping[str, Scalar]] | None = None
     evaluator: tuple[Evaluator, ...] = ()
 
     @property
     def option(self) -> str:
         """As it is pasted into a shell, with --axis."""
         return axis_option(self.name, self.values)
-
-    def named(self, names: Sequence[str]) -> AbAxis:
-        """Versions of the code by other names."""
-        return replace(self, values=tuple(names), configs={name: {self.name: name} for name in names})
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -50,8 +44,6 @@ class AbAxis:
 
     def config(self, value: str) -> dict[str, Scalar]:
         """What a run with this value has in its config; a variable is a fact of its own."""
-        if self.configs is not None:
-            return dict(self.configs[value])
         return {} if self.variable is not None else {self.name: parse_scalar(value)}
 
     def env(self, value: str) -> dict[str, str]:
@@ -82,7 +74,13 @@ class AbAxis:
         return words
 
     def key(self, value: Scalar) -> str:
-        return canonical(value) if self.variable is None and self.configs is None else str(value)
+        return canonical(value) if self.variable is None else str(value)
+
+
+def axis_of(name: str, values: Sequence[str]) -> AbAxis:
+    """The axis of a name: a config key, or `env:NAME`."""
+    variable = name.removeprefix(_ENV) if name.startswith(_ENV) else None
+    return AbAxis(name=name, values=tuple(values), variable=variable)
 
 
 def parse_axis(text: str) -> AbAxis:
@@ -105,21 +103,17 @@ def parse_axis(text: str) -> AbAxis:
             cause=str(error),
             hint=f"""quote each value that has a comma: --axis '{name}="16,4","8,4"'""",
         ) from None
-    axis = AbAxis(name=name, values=values, variable=variable)
-    keys = [axis.key(v) for v in axis.values]
+    axis = axis_of(name, values)
     wrong = next((v for v in values if not v or (v != NO_FLAG and axis.key(v) == canonical(None))), None)
+    what = "one value" if len(values) < 2 else "a value twice" if len({*axis.keys}) < len(values) else ""
     if wrong is not None and variable is None:
-        what = "an empty value" if not wrong else f"{wrong!r}, which is not a value"
+        what = f"{wrong!r}, which is not a value" if wrong else "an empty value"
+    if what:
         raise UsageError(
             f"--axis {text!r} has {what}",
-            cause=f"a value is a word of the command, or {NO_FLAG} for a command without the flag",
-            hint=f"--axis {name}=A,B",
-        )
-    if len(keys) < 2 or len(set(keys)) < len(keys):
-        raise UsageError(
-            f"--axis {text!r} has " + ("one value" if len(keys) < 2 else "a value twice"),
-            cause="an A/B compares two values or more, the first of them the base",
-            hint=f"--axis {name}={axis.values[0] or 'A'},{'B' if axis.values[0] != 'B' else 'C'}",
+            cause="an A/B compares two values or more, the first of them the base; each is a word of the command, or"
+            f" {NO_FLAG} for a command without the flag",
+            hint=f"--axis {name}={values[0] or 'A'},{'B' if values[0] != 'B' else 'C'}",
         )
     return axis
 

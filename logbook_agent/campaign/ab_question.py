@@ -10,6 +10,7 @@ from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.ab_request import AbRequest, Sides, check_pairs
+from logbook_agent.campaign.recorded_command import OPTIONS
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.entries.judging import check_gates, with_gates
 from logbook_agent.findings.comparison.conditions import plain_words
@@ -114,21 +115,13 @@ def _invocation(workspace: Workspace, request: AbRequest, sides: Sides) -> Invoc
     found = Invocation(
         argv=workspace.redactor.argv(sides.argv),
         values=axis.values if axis.values != axis.keys else (),
-        shell=run.shell,
         env=dict(run.env),
         config=dict(run.config),
-        on=run.on,
-        read=run.read,
         cwd=place_of(Path(os.path.realpath(workspace.cwd / (run.cwd or "."))), workspace),
-        timeout_s=run.timeout_s,
-        stall_s=run.stall_s,
-        keep=tuple(run.keep),
-        inputs=tuple(run.inputs),
-        discard=run.discard,
-        frozen=run.frozen,
         setup=request.setup,
         needs=sides.needs,
         in_process=sides.in_process,
+        **{name: getattr(run, name) for name in OPTIONS},
     )
     return decode(Invocation, redacted(encode(found), workspace.redactor))
 
@@ -143,7 +136,14 @@ def with_judging(book: Book, entry: Entry, request: AbRequest) -> Entry:
 
 def with_pairs(book: Book, entry: Entry, budget_pairs: int) -> Entry:
     """The entry, written with so many pairs in its design."""
-    return book.change_entry(entry.id, lambda now: with_budget(now, budget_pairs))
+
+    def change(now: Entry) -> Entry:
+        if now.comparison is None:
+            return now
+        design = replace(now.comparison.design, budget_pairs=budget_pairs)
+        return replace(now, comparison=replace(now.comparison, design=design))
+
+    return book.change_entry(entry.id, change)
 
 
 def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> None:
@@ -156,14 +156,6 @@ def with_setup(workspace: Workspace, book: Book, entry: Entry, setup: str) -> No
         return replace(now, comparison=replace(now.comparison, run=run))
 
     book.change_entry(entry.id, change)
-
-
-def with_budget(entry: Entry, budget_pairs: int) -> Entry:
-    """The entry with so many pairs in its design."""
-    if entry.comparison is None:
-        return entry
-    design = replace(entry.comparison.design, budget_pairs=budget_pairs)
-    return replace(entry, comparison=replace(entry.comparison, design=design))
 
 
 # -- typed again ---------------------------------------------------------------------------------------
@@ -203,8 +195,6 @@ def _question(one: Comparison) -> object:
 
 
 def _asked(run: Invocation, axis: str) -> object:
-    inputs = tuple(sorted(run.inputs))
     # How often, how long and where are no part of the question.
-    plain = replace(run, argv=(), timeout_s=None, stall_s=None, keep=(), setup=None, needs=(), inputs=inputs)
-    plain = replace(plain, discard=0, frozen=False)
-    return plain, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]
+    how = (run.shell, run.env, run.config, run.on, run.read, run.cwd, run.values, sorted(run.inputs), run.in_process)
+    return how, [word.replace(f"{{{axis}}}", ANY) for word in plain_words(run.argv)]

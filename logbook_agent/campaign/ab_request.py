@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis
+from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
+from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
-from logbook_agent.campaign.repeats import RunRequest, check_count, prepared
-from logbook_agent.campaign.series import RunGuard
+from logbook_agent.campaign.run_request import RunRequest, check_count
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
 from logbook_agent.findings.advice import ab_afresh, ab_more, sweep_more
 from logbook_agent.model.comparison import (
@@ -25,16 +25,13 @@ from logbook_agent.model.comparison import (
 )
 from logbook_agent.model.entry import HYPOTHESIS, Entry, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.record import SETUP
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.axis_words import with_place
-from logbook_agent.text.lists import list_text
 from logbook_agent.text.shell_words import command_line
 
 NONE = "none"
@@ -51,11 +48,10 @@ class AbRequest:
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
     without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
-    entry about a question that has one. `like` names the run whose command it is. `sweep`: the command that resumes the
-    sweep whose best case is compared.
+    entry about a question that has one. `like` names the run whose command it is.
     """
 
-    axis: str = ""
+    axis: AbAxis | None = None
     run: RunRequest = field(default_factory=RunRequest)
     codes: tuple[str, str] | None = None
     evaluator: tuple[str, ...] = ()
@@ -70,7 +66,6 @@ class AbRequest:
     setup: str | None = None
     new: bool = False
     like: str | None = None
-    sweep: str | None = None
 
     @property
     def pairs(self) -> int:
@@ -88,28 +83,13 @@ class Sides:
     axis: AbAxis
     argv: Sequence[str]
     commands: tuple[Command, ...]
-    guard: RunGuard | None = None
+    guard: CodeGuard | None = None
     code: Mapping[str, CodeFacts] = field(default_factory=dict)
     branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     setup: tuple[Command, ...] = ()
     lines: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     in_process: bool = False
-
-
-def setup_of(workspace: Workspace, request: AbRequest, run: RunRequest) -> tuple[Command, ...]:
-    """The command of the shell that prepares the folder of a run, if there is one. Raises UsageError where the run is
-    made elsewhere."""
-    if request.setup is None:
-        return ()
-    if run.on is not None and executor_named_by(workspace, run.on) is not None:
-        raise UsageError(
-            f"--setup and --on {run.on} cannot be used together",
-            cause=f"what a setup builds in a folder of this machine does not come along to {run.on}",
-            hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
-        )
-    plain = dataclasses.replace(run, read=None, timeout_s=None, stall_s=None)
-    return (prepared(workspace, plain, [request.setup], SETUP, shell=True),)  # noqa: S604 - as typed
 
 
 def checked(request: AbRequest) -> AbRequest:
@@ -148,7 +128,7 @@ def checked(request: AbRequest) -> AbRequest:
 
 def check_sides(request: AbRequest) -> None:
     """Raises UsageError where nothing is named that is compared."""
-    if not request.axis and request.codes is None:
+    if request.axis is None and request.codes is None:
         raise UsageError(
             "nothing to compare",
             cause="an A/B has one axis: a config key, a variable, or the code",
@@ -179,23 +159,28 @@ def taken_up(workspace: Workspace, book: Book, request: AbRequest) -> tuple[AbRe
     if run is None or run.in_process:
         hint = sweep_more(entry.id) if entry.recipe is not None else f"logbook show {entry.id}"
         raise UsageError(f"{entry.id} states no command", cause="what made its pairs goes on with it", hint=hint)
+    return _with_question(workspace, request, entry, question, run), stated
+
+
+def _with_question(
+    workspace: Workspace, request: AbRequest, entry: Entry, question: Question, run: Invocation
+) -> AbRequest:
+    """The request with what an A/B asks, and how its runs are made; what is given takes precedence."""
     check_secrets(entry.id, *question.values, run.setup or "")
-    request = dataclasses.replace(
-        _with_sides(request, question, run),
-        setup=request.setup if request.setup is not None else run.setup,
-        minimum_effect=question.minimum_effect,
-        metrics=question.metrics,
-        run=as_made(workspace, request.run, run, entry.id),
+    if request.axis is None and request.codes is None and question.axis == CODE_AXIS:
+        base, side = map(code_typed, question.values)
+        request = dataclasses.replace(request, codes=(base, side))
+    elif request.axis is None and request.codes is None:
+        request = dataclasses.replace(request, axis=axis_of(question.axis, run.values or question.values))
+    least = question.minimum_effect if request.minimum_effect is None else request.minimum_effect
+    return dataclasses.replace(
+        _as_made(workspace, request, run, entry.id), minimum_effect=least, metrics=request.metrics or question.metrics
     )
-    return request, stated
 
 
-def _with_sides(request: AbRequest, question: Question, run: Invocation) -> AbRequest:
-    """The request with the sides of a question as they are typed."""
-    if question.axis != CODE_AXIS:
-        return dataclasses.replace(request, axis=f"{question.axis}={list_text(run.values or question.values)}")
-    base, side = map(code_typed, question.values)
-    return dataclasses.replace(request, codes=(base, side))
+def _as_made(workspace: Workspace, request: AbRequest, run: Invocation, of: str) -> AbRequest:
+    setup = request.setup if request.setup is not None else run.setup
+    return dataclasses.replace(request, setup=setup, run=as_made(workspace, request.run, run, of))
 
 
 def _check_typed(entry: Entry, request: AbRequest) -> None:
@@ -244,30 +229,34 @@ def as_run(workspace: Workspace, book: Book, request: AbRequest) -> AbRequest:
     entry = book.entry(book.resolve(entry_id))
     stated = entry.comparison
     if stated is not None and stated.run is not None and not number:
-        request, found = _as_asked(request, entry, stated, stated.run), stated.run
+        found = stated.run
+        check_command(entry, found)
+        request = _as_asked(workspace, request, entry, stated, found)
     else:
         check_sides(request)
         number = str(book.run_named(entry.id, number)) if number else ""
         found = _with_place(request, run_named(book.record(entry.id), number))
-    if found.in_process or not found.argv:
+        check_command(entry, found)
+        request = _as_made(workspace, request, found, reference)
+    judged = with_gates(entry, request.gates, request.free)
+    return dataclasses.replace(request, gates=judged.gates, free=judged.free)
+
+
+def check_command(entry: Entry, run: Invocation) -> None:
+    """Raises UsageError where runs were no commands."""
+    if run.in_process or not run.argv:
         raise UsageError(
             f"{entry.id} states no command", cause="its runs are no commands", hint=f"logbook show {entry.id}"
         )
-    judged = with_gates(entry, request.gates, request.free)
-    run = as_made(workspace, request.run, found, reference)
-    setup = request.setup if request.setup is not None else found.setup
-    return dataclasses.replace(request, run=run, setup=setup, gates=judged.gates, free=judged.free)
 
 
-def _as_asked(request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
+def _as_asked(workspace: Workspace, request: AbRequest, entry: Entry, stated: Comparison, run: Invocation) -> AbRequest:
     """The request with what an A/B asks, and with the number of its pairs; what is given takes precedence. Its sides
     and its title go together, as another axis is another question."""
-    question, design, prose = stated.question, stated.design, request.run.prose
-    check_secrets(entry.id, *question.values, run.setup or "")
+    design, prose = stated.design, request.run.prose
     # Where each code had its own benchmark, it has again.
-    evaluator: tuple[str, ...] = (NONE,) if question.axis == CODE_AXIS and not stated.evaluator else ()
-    if not request.axis and request.codes is None:
-        request = _with_sides(request, question, run)
+    evaluator: tuple[str, ...] = (NONE,) if stated.question.axis == CODE_AXIS and not stated.evaluator else ()
+    if request.axis is None and request.codes is None:
         evaluator = tuple(os.path.relpath(one.path, run.cwd) for one in stated.evaluator) or evaluator
         is_named = not entry.title.startswith(DEFAULT_TITLE)
         title, hypothesis = entry.title if is_named else None, entry.text(HYPOTHESIS)
@@ -275,20 +264,17 @@ def _as_asked(request: AbRequest, entry: Entry, stated: Comparison, run: Invocat
     if request.fixed is None and request.max_pairs is None:
         fixed, most = (design.budget_pairs, None) if design.fixed else (None, design.budget_pairs)
         request = dataclasses.replace(request, fixed=fixed, max_pairs=most)
-    return dataclasses.replace(
-        request,
-        run=dataclasses.replace(request.run, prose=prose),
-        metrics=request.metrics or question.metrics,
-        minimum_effect=request.minimum_effect if request.minimum_effect is not None else question.minimum_effect,
-        evaluator=request.evaluator or (evaluator if request.codes is not None else ()),
-    )
+    request = dataclasses.replace(request, run=dataclasses.replace(request.run, prose=prose))
+    request = _with_question(workspace, request, entry, stated.question, run)
+    given = request.evaluator or (evaluator if request.codes is not None else ())
+    return dataclasses.replace(request, evaluator=given)
 
 
 def _with_place(request: AbRequest, run: Run) -> Invocation:
     """How a run was made, with the place of the axis in its command."""
-    axis = request.axis.partition("=")[0]
+    axis = request.axis.name if request.axis is not None else ""
     found = invocation_of(run, axis)
-    if not axis or axis.startswith("env:"):
+    if request.axis is None or request.axis.variable is not None:
         return found
     value = next((canonical(row.config[axis]) for row in run.rows if axis in row.config), None)
     argv = with_place(found.argv, axis, value)
@@ -296,6 +282,6 @@ def _with_place(request: AbRequest, run: Run) -> Invocation:
         raise UsageError(
             f"the command of {request.like} has no one place for {axis}",
             cause=f"it is {command_line(found.argv)}",
-            hint=f"type it, with {{axis}} in place of the value: logbook ab --axis {request.axis} -- COMMAND",
+            hint=f"type it, with {{axis}} in place of the value: logbook ab {request.axis.option} -- COMMAND",
         )
     return dataclasses.replace(found, argv=argv)

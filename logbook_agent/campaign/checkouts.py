@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fnmatch
 import hashlib
 import os
 import re
@@ -15,17 +16,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import short
 from logbook_agent.model.code import Code, UntrackedFile
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.running.executors.table import executor_named_by, named
 from logbook_agent.running.order import Display
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.provenance.inputs import input_file
 from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
 WORK = "WORK"
@@ -35,6 +39,13 @@ _MOST_BYTES = 64 * 2**20
 _PYTHON_PATH = "PYTHONPATH"
 # Beside the folder of the programs of an environment, of Python or conda.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+# What tools and editors leave, which no command needs.
+_CACHES = (
+    *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints"),
+    *(".tox", ".nox", ".idea", ".vscode", ".DS_Store", ".coverage", ".lock", "*.pyc", "*.egg-info", "*.swp", "*~"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,3 +244,37 @@ def _is_brought(book: Book, file: UntrackedFile, checkout: Checkout, tree: Tree)
             target.chmod(0o755 if (source, files) in kept else source.stat().st_mode & 0o777)
             return True
     return False
+
+
+# -- what git does not hold ----------------------------------------------------------------------------
+
+
+def beside(workspace: Workspace, of: Command, facts: CodeFacts) -> tuple[str, ...]:
+    """The files and folders in the checkout of a command that git does not hold and the record does not keep."""
+    if repository_of(of.cwd) is None or not of.runs_files or facts.code.commit is None:
+        return ()
+    kept = {file.path for file in facts.code.untracked}
+    checkout = checkout_of(of.cwd, workspace.environ)
+    return tuple(name for name in _not_held(workspace, checkout) if name.rstrip("/") not in kept)
+
+
+def lacking(workspace: Workspace, run: RunRequest, of: Command) -> list[str]:
+    """The files and folders beside the code that git does not hold, and that the checkout of a command lacks."""
+    place = repository_of(of.cwd)
+    if place is None:
+        return []
+    here = checkout_of((workspace.cwd / (run.cwd or ".")).absolute(), workspace.environ)
+    return [name for name in _not_held(workspace, here) if not (place.top / name).exists()]
+
+
+def _not_held(workspace: Workspace, checkout: Checkout) -> Iterator[str]:
+    """The files and folders in a checkout that git does not hold, by their path from its top; without caches, virtual
+    environments and the logbooks."""
+    root = Path(os.path.realpath(workspace.root))
+    for name in checkout.untracked():
+        is_cache = any(fnmatch.fnmatch(part, cache) for part in Path(name).parts for cache in _CACHES)
+        place = checkout.top / name
+        if not (
+            is_cache or (place / _ENVIRONMENTS[0]).exists() or root.is_relative_to(place) or place.is_relative_to(root)
+        ):
+            yield name

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,26 +43,20 @@ class CodeGuard:
         """What is known of the code of a command; None where it runs files that nobody knows here."""
         return self._first.get((command.cwd, command.argv))
 
-    @contextlib.contextmanager
-    def preparing(self, command: Command, /) -> Iterator[None]:
-        """Check the code after a command of setup or teardown. Raises CodeChanged."""
-        yield
-        if found := self._changes(command):
+    def check(self, command: Command, *, is_setup: bool = False) -> None:
+        """Raises CodeChanged where the code is not as it was any more, after a run of a command, or its setup."""
+        changed = self._changes(command)
+        if changed and is_setup:
             raise CodeChanged(
-                f"the setup changed the code: {found}",
+                f"the setup changed the code: {changed}",
                 cause="the code of a comparison is recorded before its setup, and all of its runs must use it",
                 hint="type the command again: the setup may leave the code as it is now; files that it always changes"
                 " belong to outputs, in the table [code] of logbook.toml",
             )
-
-    @contextlib.contextmanager
-    def measuring(self, command: Command, /) -> Iterator[None]:
-        """Check the code after a run. Raises CodeChanged."""
-        yield
-        if found := self._changes(command):
+        if changed:
             hint = "with --frozen, the runs are made in a copy of the code, which you can edit meanwhile"
             raise CodeChanged(
-                f"the code changed: {found}",
+                f"the code changed: {changed}",
                 cause="all runs of a comparison must use the same code",
                 hint=OUTSIDE if self._trees else hint,
             )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.advice import measure
 from logbook_agent.findings.queries import brief_run
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import GOING, Record, UnfinishedRun
@@ -15,11 +18,13 @@ from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors.collection import collected
+from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import going_runs, is_open, open_series
 from logbook_agent.store.spool import SeriesEnd
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.stream import StreamRedactor
 
 # How often is looked for an end: soon at first, then ever more seldom.
 _FIRST_S, _LAST_S, _GROWTH = 0.05, 1.0, 1.3
@@ -150,15 +155,10 @@ def _said(runs: Sequence[UnfinishedRun], ids: Sequence[str]) -> tuple[str, ...]:
 
 
 def _last_ended(book: Book) -> Run | None:
-    """The run that ended last; of those of one second, the one whose record was written last. One that never started,
-    or whose end nobody saw, counts with its start. None where there is none."""
-    found: list[tuple[tuple[str, tuple[int, int]], Run]] = []
-    for entry_id in book.entry_ids():
-        stamps = book.run_stamps(entry_id)
-        for number, run in book.each_run(entry_id):
-            if isinstance(run, Run) and run.exit is not None and number in stamps:
-                found.append(((run.ended or run.started, stamps[number]), run))
-    return max(found, key=lambda one: one[0])[1] if found else None
+    """The run that ended last; one that never started, or whose end nobody saw, counts with its start."""
+    runs = (run for entry_id in book.entry_ids() for _, run in book.each_run(entry_id))
+    ended = [run for run in runs if isinstance(run, Run) and run.exit is not None]
+    return max(ended, key=lambda run: (run.ended or run.started, run.entry, run.run), default=None)
 
 
 def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
@@ -237,3 +237,62 @@ def _check_known(book: Book, entry_id: str) -> None:
 def cancelled(book: Book, runs: Sequence[Run]) -> dict[str, object]:
     """The answer of `cancel` for machines: the runs that have ended by it."""
     return {"ended": [{"id": one.run.entry, **brief_run(one, book.log_path)} for one in book.statuses(runs)]}
+
+
+# -- logs ---------------------------------------------------------------------------------------------
+
+
+# Of a line without end, no more than this is shown first.
+_LINE_BYTES = 1 << 20
+
+
+class FollowedLog:
+    """The log of a run, wherever it lies; `offset` says how far it was read."""
+
+    def __init__(self, space: Workspace, book: Book, entry_id: str, run: int) -> None:
+        self._of = space, book, entry_id, run
+        self._stream = StreamRedactor(space.redactor)
+        self.offset = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """What there is now and was not read yet, without secrets; what may become one is held back."""
+        while piece := log_piece(*self._of, self.offset):
+            self.offset += len(piece)
+            yield self._stream.feed(piece)
+        yield self._stream.flush_idle()
+
+    def all(self) -> Iterator[bytes]:
+        """What there is now, to its end."""
+        yield from self.pieces()
+        yield self._stream.finish()
+
+
+def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
+    """The last lines of these pieces."""
+    kept: deque[bytes] = deque(maxlen=min(count, sys.maxsize))
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        rest = rest[-_LINE_BYTES:]
+        kept.extend(line + b"\n" for line in whole)
+    kept.extend([rest] if rest else [])
+    return [*kept]
+
+
+def chosen_run(book: Book, entry_id: str, named: str | None = None) -> int:
+    """The number of a run of an entry, by default of its newest. Raises UsageError where it has none, NotFound where it
+    does not have this one."""
+    numbers = book.run_numbers(entry_id)
+    if not numbers:
+        raise no_run(book.record(entry_id))
+    return numbers[-1] if named is None else book.run_named(entry_id, named)
+
+
+def log_data(
+    space: Workspace, book: Book, entry_id: str, tail: int | None, named: str | None = None
+) -> dict[str, object]:
+    """The output of a run of an entry (the newest), or its last lines. Raises what `chosen_run` raises."""
+    number = chosen_run(book, entry_id, named)
+    whole = FollowedLog(space, book, entry_id, number).all()
+    pieces = whole if tail is None else last_lines(whole, tail)
+    return {"id": entry_id, "run": encode(number), "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}

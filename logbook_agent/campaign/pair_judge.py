@@ -18,6 +18,7 @@ from logbook_agent.findings.advice import (
     is_commit,
     other_evaluator,
     second_sitting,
+    sweep_more,
 )
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
@@ -60,12 +61,12 @@ class PairsEnd:
 
 
 class PairJudge:
-    """Judges the comparison that an `entry` states after each of its `pairs`, of which `before` were there at the
+    """Judges the comparison that the entry of a series states, after each of its `pairs`; `before` were there at the
     start. At most `budget` pairs are made; `answer` is the one at the last look."""
 
-    def __init__(self, series: RunSeries, entry: Entry, request: AbRequest, *, pairs: int, budget: int) -> None:
+    def __init__(self, series: RunSeries, request: AbRequest, *, pairs: int, budget: int) -> None:
         self._series, self._book, self._request = series, series.book, request
-        self._id, self.stated = entry.id, stated_in(entry)
+        self._id, self.stated = series.entry.id, stated_in(series.entry)
         self.pairs, self.before, self.budget = pairs, pairs, budget
         self.answer: Answer | None = None
         self._comparisons = read(series.workspace, series.book).comparisons
@@ -205,7 +206,7 @@ class PairJudge:
             more.append(f"to give it up: logbook discard {self._id} --why TEXT")
         elif way.first:
             more = [way.first]
-        if lacks and self._request.sweep is None:
+        if lacks and not self._is_sweep:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)
             what = f"git does not hold {found}, and the checkout lacks it"
@@ -227,13 +228,11 @@ class PairJudge:
         run, answer = self.stated.run, self._comparisons.answer_with(self._book.record(self._id))
         if run is not None and run.in_process:
             return Continuation(command="ab(book, ...) with the same functions")
-        if answer is None or (run is None and self._request.sweep is None):
+        if answer is None or (run is None and not self._is_sweep):
             return Continuation()
-        way = go_on(self._book, answer)
-        if self._request.sweep is None:
-            return way
-        # Before its budget is spent, the sweep goes on as it is.
-        return way if self.pairs >= self.budget else Continuation(command=self._request.sweep)
+        if self._is_sweep and self.pairs < self.budget:
+            return Continuation(command=sweep_more(self._id))
+        return go_on(self._book, answer)
 
     def _to_continue(self, answer: Answer) -> str:
         """What goes on; what the answer needs, where no practical number of pairs would do."""
@@ -246,6 +245,11 @@ class PairJudge:
             return f"; {error.said}: {error.hint}"
         again = self.way().command
         return f"; to continue: {again}" if again else ""
+
+    @property
+    def _is_sweep(self) -> bool:
+        """Whether a sweep compares its best case, and goes on with that."""
+        return self._series.entry.recipe is not None
 
     @property
     def _budget_text(self) -> str:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import copy_of, with_judging, with_pairs, with_setup
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.ab_sides import lacking
+from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
@@ -71,16 +71,17 @@ class AbResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. `name` tells it
-    from other cases; empty: its config does."""
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis; or `sides`, the
+    config of each. `name` tells it from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
+    sides: tuple[Mapping[str, Scalar], ...] = ()
     config: Mapping[str, Scalar] = field(default_factory=dict)
     name: str = ""
 
 
 class Pairs:
-    """Plans the pairs of the comparison that a series' entry states. A pair is a round: one run of each side, however
+    """Plans the pairs of the comparison that a series' entry states. A pair is a unit: one run of each side, however
     many there are, and of each case, one case after another."""
 
     def __init__(self, series: RunSeries, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
@@ -93,8 +94,8 @@ class Pairs:
         self._copy = here if self._stated.design.copy not in ("", here) else ""
         pairs = len(self._whole())
         budget = self._budget(pairs)
-        self._entry = with_judging(series.book, series.entry, request)
-        self._judge = PairJudge(series, self._entry, request, pairs=pairs, budget=budget)
+        series.entry = self._entry = with_judging(series.book, series.entry, request)
+        self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
         self._ended: PairsEnd | None = None
         self._part = Part(pair=0, side="")  # what the last order is for
 
@@ -115,7 +116,7 @@ class Pairs:
         first, judge = len(self._series.runs), self._judge
         self._show(judge.settled_before())
         try:
-            for _, run in self._series.each(self._rounds(), together=self._is_together):
+            for _, run in self._series.each(self._units(), together=self._is_together):
                 self._made |= {run.part} if self._is_part(run) else set()
                 self._part = run.part or self._part
                 if self._ended is None and (how := judge.failure(run, self._part.side)) is not None:
@@ -138,8 +139,7 @@ class Pairs:
         return self._result(PairsEnd(stop=Stop.FAILED, why=self._judge.failed(run, SETUP)))
 
     def _result(self, ended: PairsEnd) -> AbResult:
-        if ended.stop in (Stop.FAILED, Stop.CODE_CHANGED, Stop.INTERRUPTED):
-            self._judge.look()
+        self._judge.look()
         return AbResult(
             series=self._series,
             stated=self._stated,
@@ -151,7 +151,7 @@ class Pairs:
 
     # -- which runs come next --------------------------------------------------------------------------
 
-    def _rounds(self) -> Iterator[Iterator[RunPlan]]:
+    def _units(self) -> Iterator[Iterator[RunPlan]]:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
         self._ended = self._judge.look()
         if self._ended is None:
@@ -159,9 +159,9 @@ class Pairs:
             self._stated = stated_in(self._entry)
         for number in range(self._request.run.discard):
             if self._ended is None:
-                yield self._orders(self._round(self._copy, number + 1), discarded=True)
+                yield self._orders(self._parts_of(self._copy, number + 1), discarded=True)
         while self._ended is None:
-            began, parts = time.monotonic(), self._round(*self._next())
+            began, parts = time.monotonic(), self._parts_of(*self._next())
             yield self._orders([part for part in parts if part not in self._made])
             if self._ended is None and self._made.issuperset(parts):
                 self._keep_setup()
@@ -184,14 +184,14 @@ class Pairs:
             case, at = self._cases[part.case], self._stated.question.values.index(part.side)
             yield replace(
                 self._request.run.plan(case.commands[at], self._entry.id),
-                config={**case.config, **self._axis.config(self._axis.values[at])},
+                config={**case.config, **(case.sides[at] if case.sides else self._axis.config(self._axis.values[at]))},
                 part=None if discarded else part,
                 repeat=None if discarded else part.pair,
                 discarded=discarded,
                 pin=f"pair {part.pair} {part.case}",
             )
 
-    def _round(self, copy: str, pair: int) -> list[Part]:
+    def _parts_of(self, copy: str, pair: int) -> list[Part]:
         """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
         sides, design = self._stated.question.values, self._stated.design
         return [
@@ -203,7 +203,7 @@ class Pairs:
     def _whole(self) -> set[tuple[str, int]]:
         """The pairs that are whole, by the copy that began their block."""
         begun = {(part.copy, part.pair) for part in self._made if part is not None}
-        return {pair for pair in begun if self._made.issuperset(self._round(*pair))}
+        return {pair for pair in begun if self._made.issuperset(self._parts_of(*pair))}
 
     def _next(self) -> tuple[str, int]:
         """The pair to make: one that is missing in a block that was begun, else the first of a new block."""
@@ -240,7 +240,7 @@ class Pairs:
 
     def _failed(self, run: Run, how: str = "") -> str:
         side, command = self._part.side, self._cases[self._part.case].commands[0]
-        lacks = lacking(self._series.workspace, self._request, command)
+        lacks = lacking(self._series.workspace, self._request.run, command)
         return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
 
     def _show(self, text: str = "") -> None:

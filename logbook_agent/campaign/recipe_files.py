@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
-from logbook_agent.campaign.recipes.habits import Violation, violations
-from logbook_agent.campaign.recipes.overrides import config_keys, merged, pair_of, scales_asked
-from logbook_agent.campaign.recipes.reading import parse_recipe
-from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.campaign.recipes.reading import config_keys, merged, pair_of, parse_recipe, scales_asked
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
@@ -72,18 +69,18 @@ class RecipeData:
             found = merged(found, part.data)
         return found
 
-    def plan(self, scale: str | None = None, sets: Sequence[str] = ()) -> SweepPlan:
+    def plan(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> SweepPlan:
         """The recipe expanded. Raises CodecError."""
         own, *bases = (config_keys(part.data) for part in self.parts)
         recipe = parse_recipe(self.data, scale=scale, sets=sets, inherited=set().union(*bases) - own)
         if recipe.name != self.file.name:
             raise CodecError(f"a recipe has the name of its file; write name: {self.file.name}", ".name")
-        return expand(recipe)
+        return replace(expand(recipe), file=str(self.file.path), own=self.file.own, scale=scale, sets=sets)
 
-    def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> Chosen:
+    def chosen(self, scale: str | None = None, sets: tuple[str, ...] = ()) -> SweepPlan:
         """The recipe expanded. Raises UsageError, which names file and line, or what was typed."""
         try:
-            return Chosen(file=self.file, scale=scale, sets=sets, plan=self.plan(scale, sets))
+            return self.plan(scale, sets)
         except CodecError as error:
             place = self._typed(error, scale, sets) if sets and error.path else self._place(error, scale)
             near, choices = nearest(error.given, error.choices), listed(error.choices)
@@ -193,12 +190,7 @@ def _own_folder(workspace: Workspace) -> Path | None:
 
 def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
     if "/" in name or name.endswith((".yaml", ".yml")):
-        path = (workspace.cwd / Path(name).expanduser()).absolute()
-        if not path.is_file():
-            raise NotFound(
-                f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
-            )
-        return RecipeFile(path=path, own=True)
+        return RecipeFile(path=(workspace.cwd / Path(name).expanduser()).absolute(), own=True)
     files = {file.name: file for file in recipe_files(workspace)}
     if name in files:
         return files[name]
@@ -210,21 +202,7 @@ def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """A plan with what was asked for to get it."""
-
-    file: RecipeFile
-    scale: str | None
-    sets: tuple[str, ...]
-    plan: SweepPlan
-
-    @property
-    def recipe(self) -> Recipe:
-        return self.plan.recipe
-
-
-def list_recipes(workspace: Workspace) -> list[Chosen]:
+def list_recipes(workspace: Workspace) -> list[SweepPlan]:
     """Every recipe with its plans; one that does not fit is a warning."""
     found = []
     for file in recipe_files(workspace):
@@ -235,31 +213,17 @@ def list_recipes(workspace: Workspace) -> list[Chosen]:
     return found
 
 
-def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen:
+def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> SweepPlan:
     """The recipe of a name or path, expanded. Raises NotFound, or UsageError naming file, line and key."""
     return read_recipe(find_recipe(workspace, name)).chosen(scale, tuple(sets))
-
-
-def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
-    """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
-    found = violations(chosen.plan, done=done)
-    for broken in found:
-        if broken.is_error:
-            again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
-            raise UsageError(
-                f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
-                cause=broken.reason,
-                hint=f"to see the plan: {again}",
-            )
-    return found
 
 
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:
     """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
     to the lists."""
-    plan = choose_recipe(workspace, name, scale=scale, sets=()).plan
+    plan = choose_recipe(workspace, name, scale=scale, sets=())
     recipe = plan.recipe
-    values = {key: dict.fromkeys(canonical(plan.config(case)[key]) for case in plan.cases) for key in plan.varied}
+    values = {key: dict.fromkeys(canonical(case.values[key]) for case in plan.cases) for key in plan.varied}
     matrix = [MatrixAxis(axis=key, values=tuple(found)) for key, found in values.items()]
     template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
     return replace(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.findings.cases import typed_env
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Invocation
 from logbook_agent.model.errors import UsageError
@@ -65,6 +65,10 @@ def invocation_of(run: Run, axis: str = "") -> Invocation:
     )
 
 
+# What a request and a recorded invocation state alike.
+OPTIONS = ("shell", "on", "read", "timeout_s", "stall_s", "keep", "inputs", "discard", "frozen")
+
+
 def as_made(workspace: Workspace, given: RunRequest, made: Invocation, of: str) -> RunRequest:
     """A request for runs that are made like others; what is `given` takes precedence. Raises UsageError for a secret
     that has no value here."""
@@ -76,22 +80,9 @@ def as_made(workspace: Workspace, given: RunRequest, made: Invocation, of: str) 
     if repository is not None:
         argv = [in_repository(word, repository.top) for word in argv]
         env = {name: in_repository(value, repository.top) for name, value in env.items()}
-    return dataclasses.replace(
-        given,
-        argv=argv,
-        shell=made.shell or given.shell,
-        env=env,
-        config={**made.config, **given.config},
-        on=given.on or made.on,
-        read=given.read or made.read,
-        cwd=given.cwd or str(folder_of(made.cwd, workspace)),
-        timeout_s=given.timeout_s or made.timeout_s,
-        stall_s=given.stall_s or made.stall_s,
-        keep=given.keep or made.keep,
-        inputs=given.inputs or made.inputs,
-        discard=given.discard or made.discard,
-        frozen=given.frozen or made.frozen,
-    )
+    options = {name: getattr(given, name) or getattr(made, name) for name in OPTIONS}
+    cwd, config = given.cwd or str(folder_of(made.cwd, workspace)), {**made.config, **given.config}
+    return dataclasses.replace(given, argv=argv, env=env, config=config, cwd=cwd, **options)
 
 
 def check_secrets(of: str, *texts: str) -> None:

@@ -3,95 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from logbook_agent.campaign.planned_claim import claimed
+from logbook_agent.campaign.run_request import NOISE_RUNS, RunRequest, check_count, prepared
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.drafts import (
+    check_no_prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    with_relations,
+)
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.advice import ab_more, measure
+from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, is_made
-from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.run import Run
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command, own_benchmark, prepare
+from logbook_agent.running.prepare import Command
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, folder_of, naming
 from logbook_agent.text.commands.title import title_of
 from logbook_agent.text.shell_words import command_line
 from logbook_agent.text.times import day
-
-# How often a command is run to measure noise, unless a number is given.
-NOISE_RUNS = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequest:
-    """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
-
-    Before the `repeat` runs of each command (None: one, or as many as noise is measured with), `discard` more are made
-    that warm up and never count. `noise`: a new entry is a measurement of noise. `detach`: a single run is submitted,
-    and continues without this process. `frozen`: the runs are made in a checkout of the code as it is at the start.
-    """
-
-    argv: Sequence[str] = ()
-    prose: Prose = field(default_factory=Prose)
-    label: str | None = None
-    config: Mapping[str, Scalar] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    repeat: int | None = None
-    discard: int = 0
-    timeout_s: float | None = None
-    stall_s: float | None = None
-    read: str | None = None
-    cwd: str | None = None
-    keep: Sequence[str] = ()
-    inputs: Sequence[str] = ()
-    on: str | None = None
-    entry_id: str | None = None
-    shell: bool = False
-    noise: bool = False
-    detach: bool = False
-    frozen: bool = False
-
-    @property
-    def is_single(self) -> bool:
-        """Whether it is one run, whatever the entry holds."""
-        return bool(self.argv) and self.times == 1 and not self.discard
-
-    @property
-    def times(self) -> int:
-        """How many runs of each command count."""
-        return self.repeat if self.repeat is not None else NOISE_RUNS if self.noise else 1
-
-    def plan(self, command: Command, entry_id: str) -> RunPlan:
-        """One run of this request, of a command as it was prepared."""
-        return RunPlan(
-            command=command,
-            entry_id=entry_id,
-            timeout_s=self.timeout_s,
-            stall_s=self.stall_s,
-            config=dict(self.config),
-            keep=tuple(self.keep),
-            inputs=tuple(self.inputs),
-        )
-
-
-class RunData(TypedDict):
-    """The answer of `run` for machines."""
-
-    id: str
-    title: str
-    exit_status: int
-    runs: list[dict[str, Any]]
-    view: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +44,12 @@ class RunResult:
     runs: tuple[Run, ...]
     exit_status: int
 
-    def data(self) -> RunData:
+    @property
+    def noise(self) -> tuple[Noise, ...]:
+        """How much all runs of the entry vary."""
+        return tuple(noise_of(self.book.record(self.entry.id), self.book.header.metrics))
+
+    def data(self) -> dict[str, Any]:
         """For machines: complete enough to decide what to do next."""
         return {
             "id": self.entry.id,
@@ -126,13 +72,15 @@ def run(
     check_count("--discard", request.discard, least=0)
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
+    if request.noise:
+        _check_noise(request, earlier)
     if earlier is not None:
         commands = _commands_for(workspace, book, request, earlier)
         # Who named the entry sees what it starts.
-        for command in commands if not request.argv else ():
+        for command in () if request.argv else commands:
             display.progress(f"{earlier.id}: {command.shown()}")
     else:
-        commands = [prepared(workspace, request, request.argv, request.label)]
+        commands = [prepared(workspace, request)]
         check_required(workspace, request.prose, request.label)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
@@ -142,25 +90,24 @@ def run(
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
 
     def found() -> Entry:
-        # Another process may have executed them since they were looked up.
-        if earlier is not None and not plan.commands:
-            raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with claimed(workspace, book, earlier, commands) as plan, begun(workspace, book, found, display) as made:
-        orders = _orders(request, plan.commands, made.entry.id)
+    is_planned = any(command.planned is not None for command in commands)
+    with begun(workspace, book, found, display, another="logbook next" if is_planned else None) as made:
+        if earlier is not None and is_planned:
+            # Another process may have executed them since they were looked up.
+            pending = book.record(earlier.id).pending
+            commands = [command for command in commands if command.planned in pending]
+            if not commands:
+                raise _nothing_planned(book.record(earlier.id), request)
+        orders = _orders(request, commands, made.entry.id)
         if is_sent:
             made.send(next(orders))
         else:
-            for _, run_made in made.each([orders]):
-                plan.executed(run_made)
-    if not is_sent:
-        workspace.warnings += _unmeasured(made)
-    if book.header.closing is not None:
-        closed = day(book.header.closing.at, book.header.zone)
-        again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
-        workspace.warnings.append(f"{book.header.topic} was closed on {closed}; to open it again: {again}")
-    workspace.warnings += _rest(made, request, plan.commands)
+            for _ in made.each([orders]):
+                pass
+    workspace.warnings += _unmeasured(made) if not is_sent else []
+    workspace.warnings += [*_closed(workspace, book), *_rest(made, request, commands)]
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -180,11 +127,36 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
+def _check_noise(request: RunRequest, entry: Entry | None) -> None:
+    """Raises UsageError for an entry that measures something else, and for too few runs."""
+    if entry is not None and not entry.noise:
+        raise UsageError(
+            f"{entry.id} is not a measurement of noise",
+            cause="its runs are not repeats of one command, and runs that are added would change what it says",
+            hint="to start a new entry, leave --id out",
+        )
+    if entry is None and request.times < 2 * FEWEST_PAIRS:
+        raise UsageError(
+            f"--repeat {request.times} is too few to measure noise",
+            cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
+            hint=f"--repeat {NOISE_RUNS}",
+        )
+
+
 def _unmeasured(series: RunSeries) -> list[str]:
     """Why the first runs of an entry measured nothing."""
     is_first = bool(series.runs) and series.runs[0].run == 1
     why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
     return [why] if why is not None else []
+
+
+def _closed(workspace: Workspace, book: Book) -> list[str]:
+    """That the logbook was closed, and how to open it again."""
+    if book.header.closing is None:
+        return []
+    closed = day(book.header.closing.at, book.header.zone)
+    again = command_line(["logbook", *naming(workspace, book), "close", "--reopen"])
+    return [f"{book.header.topic} was closed on {closed}; to open it again: {again}"]
 
 
 def _rest(series: RunSeries, request: RunRequest, commands: Sequence[Command]) -> list[str]:
@@ -202,7 +174,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     """For an entry that exists: the command given, or its planned ones that have not been executed."""
     check_no_prose(entry.id, request.prose)
     if request.argv:
-        return [prepared(workspace, request, request.argv, request.label)]
+        return [prepared(workspace, request)]
     record = book.record(entry.id)
     if entry.comparison is not None and not entry.commands:
         raise UsageError(
@@ -216,9 +188,9 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     found = []
     for place in pending:
         c = entry.commands[place]
-        there = request if request.cwd else dataclasses.replace(request, cwd=str(folder_of(c.cwd, workspace)))
-        command = prepared(workspace, there, c.argv, c.label, shell=c.shell)
-        found.append(dataclasses.replace(command, planned=place))
+        cwd = request.cwd or str(folder_of(c.cwd, workspace))
+        planned = dataclasses.replace(request, argv=c.argv, label=c.label, shell=c.shell, cwd=cwd)
+        found.append(dataclasses.replace(prepared(workspace, planned), planned=place))
     return found
 
 
@@ -234,69 +206,3 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
         cause=f"its planned commands: {', '.join(labels)}" if labels else done,
         hint=f"{'repeat its last command' if has_command else 'give one'}: {measure(record, times=request.times)}",
     )
-
-
-def check_count(option: str, count: int | None, *, least: int = 1) -> None:
-    """Raises UsageError for a number of runs or pairs below 1, or another least one."""
-    if count is not None and count < least:
-        raise UsageError(
-            f"{option} must be at least {least}", cause=f"it is {count}", hint=f"{option} {10 if least else 1}"
-        )
-
-
-def check_no_prose(entry_id: str, prose: Prose) -> None:
-    """Raises UsageError for a text beside the runs that are added to an entry."""
-    if prose != Prose():
-        raise UsageError(
-            f"--title, --hypothesis and the like cannot be used with --id {entry_id}",
-            cause="--id adds runs to an entry, whose text is there already",
-            hint=f"logbook edit {entry_id} --hypothesis '...'",
-        )
-
-
-def prepared(
-    workspace: Workspace,
-    request: RunRequest,
-    argv: Sequence[str],
-    label: str | None,
-    *,
-    shell: bool | None = None,
-    is_built: bool = False,
-) -> Command:
-    """A command as the request wants it run; the benchmark is this Python's own. `is_built`: a setup may build its
-    program."""
-    is_shell = request.shell if shell is None else shell
-    _check_inputs(workspace, request)
-    own = None if is_shell else own_benchmark(argv, request.on)
-    return prepare(
-        workspace,
-        argv,
-        env=request.env,
-        cwd=request.cwd,
-        on=request.on,
-        shell=is_shell,
-        label=label,
-        search_first=own,
-        timeout_s=request.timeout_s or request.stall_s,
-        read=request.read,
-        is_built=is_built,
-    )
-
-
-def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
-    """Raises UsageError for an input that is not there; on another machine nobody looks."""
-    folder = workspace.cwd / (request.cwd or ".")
-    for name in request.inputs if request.on is None else ():
-        path = folder / Path(name).expanduser()
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise UsageError(
-                f"--input {name}: a pipe or a device",
-                cause="its digest cannot be recorded: what is read of it is gone, or has no end",
-                hint="write its content to a file, and name that",
-            )
-        if not path.exists():
-            raise UsageError(
-                f"--input {name}: no such file or folder",
-                cause=f"it is looked for in {folder}, where the command runs",
-                hint="give its path from there, or a whole one",
-            )

@@ -1,8 +1,9 @@
 """A series of runs in one entry: those of `run`, `ab`, `sweep` and `ci`.
 
-A planner says which runs come next, from what was measured so far. It yields rounds: the runs of one are compared with
-one another, so they meet one machine. The series makes them, handles requests to stop, keeps the view up to date, and
-decides the exit code. Where what comes next follows from the runs there are, one process at a time drives an entry.
+A planner says which runs come next, from what was measured so far: `repeats` those of a command, `sweep` those of a
+plan, `pairs` those of a comparison. It yields units: the runs of one are compared with one another, so they meet one
+machine. The series makes them, handles requests to stop, keeps the view up to date, and decides the exit code. Where
+what comes next follows from the runs there are, one process at a time drives an entry.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from logbook_agent.campaign.entry_claim import claimed
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import BudgetSpent, Locked
+from logbook_agent.model.errors import BudgetSpent
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
@@ -26,26 +27,19 @@ from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
-from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# Lazy: an order of a round may follow from the run before it, where one is made at a time.
-Rounds = Iterable[Iterable[RunPlan]]
+if TYPE_CHECKING:
+    from logbook_agent.campaign.code_guard import CodeGuard
+
+# Lazy: an order of a unit may follow from the run before it, where one is made at a time.
+Units = Iterable[Iterable[RunPlan]]
 # The view follows a series this often, not after each of its many runs.
 _REFRESH_S = 10.0
-# What to do where the machine is busy.
-ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
-
-
-class RunGuard(Protocol):
-    """Sees that the code of a series stays as it is."""
-
-    def measuring(self, command: Command, /) -> AbstractContextManager[None]:
-        """Look after a run. Raises ToolError for one that must not count."""
-
-    def preparing(self, command: Command, /) -> AbstractContextManager[None]:
-        """The same for a command of setup or teardown."""
+# What to do where the machine is busy: with runs that are compared in pairs, and with others.
+_PAIRED = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
+_ALONE = "wait until it is idle, or use logbook ab, which puts both sides under the same load"
 
 
 @contextlib.contextmanager
@@ -56,24 +50,23 @@ def begun(
     display: Display,
     *,
     another: str | None = None,
-    advice: str = ADVICE,
 ) -> Iterator[RunSeries]:
     """A series in the entry that `found` makes or finds. Requests to stop are held from before the entry is there
     until the view tells of its runs.
 
     With `another`, how to start another entry: what comes next follows from the runs there are, so one process at a
-    time makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError
-    when a command of an earlier one still runs. `advice`: what to do where the machine is busy.
+    time makes them, and those whose tool died are closed first. Raises Locked when another process does, or another
+    worktree has more of them, StoreError when a command of an earlier one still runs.
     """
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         known = book.names.ids if book.header.limits != NO_BUDGET else None
         entry = found()
         if another is not None:
-            _lock(book, entry, another, stack)
+            stack.enter_context(claimed(workspace, book, entry, another))
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        series = RunSeries(workspace, book, entry, display, stops, advice, another is not None)
+        series = RunSeries(workspace, book, entry, display, stops, another is not None)
         stack.callback(series.refresh)
         stack.callback(series.release)
         try:
@@ -97,23 +90,22 @@ class RunSeries:
     entry: Entry
     display: Display
     stops: StopRequests
-    advice: str
     waits: bool
     runs: list[Run] = field(default_factory=list)
     held: list[Run] = field(default_factory=list)
     is_interrupted: bool = False
     refused: BudgetSpent | None = None
-    guard: RunGuard | None = None
+    guard: CodeGuard | None = None
     _refreshed: float = field(default_factory=time.monotonic)
 
-    def each(self, rounds: Rounds, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
-        """Make the runs of each round, and yield each with its place in the round as it has ended: the next order is
-        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a round
+    def each(self, units: Units, *, together: bool = False, at_most: int = 1) -> Iterator[tuple[int, Run]]:
+        """Make the runs of each unit, and yield each with its place among all orders as it has ended: the next order is
+        asked for afterwards. It ends early after a run that was cut off, and at a request to stop. `together`: a unit
         is sent to its executor as a whole, which makes `at_most` of its runs at a time."""
-        for orders in rounds:
-            units = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
-            first = 0
-            for unit in filter(None, units):
+        first = 0
+        for orders in units:
+            sent = iter([list(orders)]) if together or at_most > 1 else ([order] for order in orders)
+            for unit in filter(None, sent):
                 if self.is_stopped():
                     return
                 last: dict[int, Run] = {}
@@ -178,21 +170,17 @@ class RunSeries:
         begun, ended = len(self.runs), []
         waits = self.waits or at_most > 1 or any(map(is_made, self.runs))
         try:
-            with contextlib.ExitStack() as stack:
-                if self.guard is not None:
-                    look = self.guard.preparing if is_own else self.guard.measuring
-                    for order in orders:
-                        stack.enter_context(look(order.command))
-                found = make_runs(
-                    self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits
-                )
-                for place, run in found:
-                    self.runs.append(run)
-                    if at_most > 1:
-                        self._refresh_now_and_then()
-                        yield place, run
-                    else:
-                        ended.append((place, run))
+            found = make_runs(self.workspace, self.book, orders, self.display, self.stops, at_most=at_most, waits=waits)
+            for place, run in found:
+                self.runs.append(run)
+                if at_most > 1:
+                    self._refresh_now_and_then()
+                    yield place, run
+                else:
+                    ended.append((place, run))
+            if self.guard is not None:
+                for order in orders:
+                    self.guard.check(order.command, is_setup=is_own)
         except BudgetSpent as error:
             if not self.runs:
                 raise
@@ -205,7 +193,8 @@ class RunSeries:
         """What precedes every run: the view, and before the first a word about a busy machine, and what to do."""
         self._refresh_now_and_then()
         if not self.runs and (busy := busy_text([order.command.contention_of(machine_now(self.workspace, self.book))])):
-            self.display.progress(f"warning: this machine is busy ({busy}): {self.advice}")
+            advice = _PAIRED if self.entry.comparison is not None else _ALONE
+            self.display.progress(f"warning: this machine is busy ({busy}): {advice}")
 
     # -- requests to stop, and the view -----------------------------------------------------------------
 
@@ -254,19 +243,3 @@ class RunSeries:
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""
         return f"stopped after {made} of {total} {what}{why}; to run the rest: {again}"
-
-
-def _lock(book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:
-    """Hold the lock of an entry, which one process at a time has, until the stack is left. Raises Locked."""
-    book.files.make(book.open_folder)
-    place = book.open_folder / f".{entry.id}.sweep.lock"
-    try:
-        stack.enter_context(book.files.lock(place, timeout_s=0))
-    except Locked as error:
-        # Nothing hangs in a second terminal: the runs are being made.
-        raise Locked(
-            f"{entry.id} is being run by {error.holder}",
-            holder=error.holder,
-            cause=f"{entry.title!r} is in progress there, and only one process at a time can run an entry",
-            hint=f"wait until it ends (progress: logbook show {entry.id}), or start another: {another}",
-        ) from error

@@ -7,14 +7,23 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+from logbook_agent.campaign.ab_sides import sides_of_runs
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, Pairs
-from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.series import RunSeries, begun
-from logbook_agent.campaign.sweep_entry import comparing, new_entry, sides_of, state_comparison
-from logbook_agent.campaign.sweep_pairs import pair_commands
-from logbook_agent.campaign.sweep_progress import Progress, with_failed_row
+from logbook_agent.campaign.sweep_entry import (
+    SweepResult,
+    comparing,
+    measured_text,
+    new_entry,
+    row_problems,
+    sides_of,
+    state_comparison,
+    with_failed_row,
+    write_csv,
+)
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, Tally
 from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
@@ -22,14 +31,13 @@ from logbook_agent.campaign.sweep_request import (
     prepare_sweep,
     prepared_run,
     request_of,
+    requested,
 )
-from logbook_agent.campaign.sweep_result import SweepResult, measured_text, row_problems, write_csv
-from logbook_agent.campaign.sweep_tally import Tally
 from logbook_agent.findings.advice import sweep_more
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import SETUP, TEARDOWN, has_failed
+from logbook_agent.model.record import COMPARISON, SETUP, TEARDOWN
 from logbook_agent.model.run import Run
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.executors.table import executor_named_by
@@ -38,39 +46,37 @@ from logbook_agent.running.prepare import prepare
 from logbook_agent.running.run_budget import check_budget
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.times import length
 
 
 def sweep(
     workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
 ) -> SweepResult:
-    """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
-    become warnings.
-    """
+    """Run the plan, or what is left of it. What is wrong with the plan, and does not keep it from being run, is passed
+    to `tell` before anything runs, or becomes a warning."""
     known = workspace.book(request.entry_id).names.ids
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
     request, progress = prepared.request, prepared.progress
-    workspace, book, chosen = progress.workspace, progress.book, progress.chosen
+    workspace, book, plan = progress.workspace, progress.book, progress.plan
     if book is None:  # `needs_logbook` has raised
         raise AssertionError("no logbook")
-    commands = check_commands(workspace, request, chosen)
-    for v in prepared.found:
-        (tell or workspace.warnings.append)(v.text)
+    commands = check_commands(workspace, request, plan)
+    for warning in prepared.warnings:
+        (tell or workspace.warnings.append)(warning)
     # Who named the entry sees what it starts.
     for command in commands if request.entry_id is not None and progress.left else ():
         display.progress(f"{request.entry_id}: {command.shown()}")
 
     def found() -> Entry:
-        return progress.entry or _found_or_new(workspace, book, request, chosen, known)
+        return progress.entry or _found_or_new(workspace, book, request, plan, known)
 
     again = onward(workspace, request, book, "--new")
     with begun(workspace, book, found, display, another=again) as series:
-        return _Sweep(series, chosen, request).carry_out()
+        return _Sweep(series, plan, request).carry_out()
 
 
 def _found_or_new(
-    workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen, known: Collection[str]
+    workspace: Workspace, book: Book, request: SweepRequest, plan: SweepPlan, known: Collection[str]
 ) -> Entry:
     """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
     with book.lock():
@@ -79,15 +85,15 @@ def _found_or_new(
             if found is not None:
                 return found
         check_budget(workspace, book)
-        return new_entry(workspace, book, request, chosen)
+        return new_entry(workspace, book, request, plan)
 
 
 class _Sweep:
     """The runs of a plan in one entry: setup, cases, the comparison of the best case, teardown."""
 
-    def __init__(self, series: RunSeries, chosen: Chosen, request: SweepRequest) -> None:
+    def __init__(self, series: RunSeries, plan: SweepPlan, request: SweepRequest) -> None:
         self._series, self._workspace, self._book = series, series.workspace, series.book
-        self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
+        self._plan, self._recipe = plan, plan.recipe
         self._request = request
         self._run = dataclasses.replace(request_of(self._recipe), entry_id=series.entry.id, keep=request.keep)
         # Why the comparison of the best case made no further pair, and what is wrong.
@@ -107,7 +113,6 @@ class _Sweep:
         if progress.is_finished:
             return self._result()
         check_budget(self._workspace, self._book)
-        failed = f"failed: logbook show {entry_id}"
         try:
             bad = self._series.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
             if not self._series.is_stopped():
@@ -118,15 +123,15 @@ class _Sweep:
         finally:
             # It comes whatever happened.
             if self._series.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
-                self._problems.append(f"{TEARDOWN} {failed}")
+                self._problems.append(f"{TEARDOWN} failed: logbook show {entry_id}")
             self._series.release()
         return self._result()
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
         entry = self._series.entry
-        runs = self._book.runs(entry.id)
-        return Progress(workspace=self._workspace, book=self._book, chosen=self._chosen, entry=entry, runs=runs)
+        begun = EarlierSweep(entry=entry, runs=self._book.runs(entry.id))
+        return Progress(workspace=self._workspace, book=self._book, plan=self._plan, begun=begun)
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
@@ -145,25 +150,17 @@ class _Sweep:
             self._compare(progress)
 
     def _planned_runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
-        """Runs of the plan as they end. One after another, the sides of a pair are a round of their own."""
-        rounds = (
-            [list(todo)] if self._request.parallel > 1 else [list(of) for _, of in itertools.groupby(todo, self._pin)]
-        )
+        """Runs of the plan as they end. One after another, the sides of a pair are a unit of their own."""
+        units = [todo] if self._request.parallel > 1 else [list(unit) for _, unit in itertools.groupby(todo, self._pin)]
+        orders = (map(self._order, unit) for unit in units)
         together = executor_named_by(self._workspace, self._request.on) is not None and self._plan.is_comparison
-        for of in rounds:
-            ended = 0
-            for place, run in self._series.each(
-                [map(self._order, of)], together=together, at_most=self._request.parallel
-            ):
-                ended += 1
-                yield of[place], run
-            if ended < len(of):
-                return
+        for place, run in self._series.each(orders, together=together, at_most=self._request.parallel):
+            yield todo[place], run
 
     def _pin(self, planned: PlannedRun) -> str:
         """What is compared is made on one machine: the sides of a pair, or each case once."""
         part = self._plan.part(planned.case, planned.repeat)
-        return f"round {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
+        return f"repeat {planned.repeat}" if part is None else f"pair {part.pair} {part.case}"
 
     def _compare(self, progress: Progress) -> None:
         """Pairs of the best case and its base, until they are settled."""
@@ -171,26 +168,32 @@ class _Sweep:
             return
         other, base = progress.contenders
         before = self._series.entry.comparison
-        axis, shared = sides_of(self._plan, base, other)
-        if len({redacted(value, self._workspace.redactor) for value in axis.values}) < 2:
-            self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
-            return
+        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
+        axis, shared = sides_of(self._plan, *planned)
         request = comparing(self._recipe, axis)
-        entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
-        self._series.entry = entry
+        entry = self._series.entry = state_comparison(self._workspace, self._book, self._series.entry, request, axis)
         self._series.display.progress(
             " ".join(filter(None, ("comparing", axis.values[1], "with", axis.values[0], shared)))
         )
         # A larger budget than before asks for more pairs.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
-        pairs, again = progress.to_compare // 2 if asked else None, sweep_more(entry.id)
-        request = dataclasses.replace(request, run=self._run, max_pairs=pairs, sweep=again)
-        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        with pair_commands(progress, self._request, planned, self._series.display) as there:
-            if there.cwd != self._workspace.cwd and not self._is_prepared(there.cwd):
+        request = dataclasses.replace(request, run=self._run, max_pairs=progress.to_compare // 2 if asked else None)
+        asked_of = (requested(self._recipe, one, self._request.on, COMPARISON) for one in planned)
+        runs = [dataclasses.replace(run, entry_id=entry.id) for run in asked_of]
+        recorded = next((run.code for run in progress.runs if run.label == COMPARISON and run.part is not None), None)
+        afresh = onward(self._workspace, self._request, self._book, "--new")
+        is_built = bool(self._recipe.setup)
+        with sides_of_runs(self._series, runs, recorded, afresh, is_built=is_built) as sides:
+            folder = sides.commands[0].cwd
+            if folder != self._workspace.cwd and not self._is_prepared(folder):
                 return
-            self._series.guard = there.guard
-            result = Pairs(self._series, request, axis, [AbCase(commands=there.commands, name=shared)]).carry_out()
+            self._series.guard = sides.guard
+            result = Pairs(
+                self._series,
+                request,
+                axis,
+                [AbCase(commands=sides.commands, sides=tuple(one.config for one in planned), name=shared)],
+            ).carry_out()
             self._series.guard = None
         if result.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._problems.append(f"the comparison stopped: {result.why}")
@@ -208,7 +211,7 @@ class _Sweep:
     def _order(self, planned: PlannedRun) -> RunPlan:
         """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
-        command = prepared_run(self._workspace, self._chosen, planned, self._request.on, planned.case.label)
+        command = prepared_run(self._workspace, self._plan, planned, self._request.on, planned.case.label)
         return dataclasses.replace(
             self._run.plan(command, self._series.entry.id),
             repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
@@ -247,7 +250,7 @@ class _Sweep:
         return "; ".join(parts)
 
     def _so_far(self, tally: Tally, left: int) -> SeriesProgress:
-        best, total = tally.best() if self._has_best else None, len(self._plan)
+        best, total = tally.best() if self._plan.confirm else None, len(self._plan)
         return SeriesProgress(
             made=total - left,
             total=total,
@@ -267,18 +270,10 @@ class _Sweep:
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
         return SweepResult(
             series=series,
-            planned=total,
-            left=left,
+            progress=progress,
             rows=rows,
-            failed=sum(map(has_failed, progress.judged.values())),
-            best=progress.tally.best() if self._has_best and not left else None,
             answer=read(self._workspace, self._book).comparisons.answer_with(self._book.record(entry_id)),
             stopped=self._stopped,
             csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
             problems=(*self._problems, *wrong, *progress.tally.problems()),
         )
-
-    @property
-    def _has_best(self) -> bool:
-        """Whether one case is to be chosen."""
-        return bool(self._recipe.confirm) and not self._plan.is_comparison

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan
-from logbook_agent.campaign.sweep_tally import Tally
-from logbook_agent.findings.measurements import baseline_cases
+from logbook_agent.campaign.recipes.expand import PlannedCase, PlannedRun, SweepPlan, describe
+from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of, value_in
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, RecipeUse
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.gates import gates_of, judged
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import (
     TEARDOWN,
     PlanKey,
     best_pairs,
+    ended_badly,
     has_failed,
     is_made,
     is_own,
     made_of_plan,
 )
-from logbook_agent.model.run import Failure, Row, Run, Scalar
-from logbook_agent.model.values import row_key
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import canonical, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-_NO_RESULT = (
-    "the command printed no result: no RESULT, METRIC or RESULT_JSON line, no `NAME: value` of a declared metric"
-)
-
-
-def with_failed_row(run: Run) -> Run:
-    """A run that ended without a row, with one that says why, so that its case is not lost."""
-    ended = run.exit
-    if run.rows or ended is None or ended.is_cut_off:
-        return run
-    tail = (run.output.error_tail or run.output.tail if run.output is not None else ())[-3:]
-    reason = "stalled" if ended.stalled else "timeout" if ended.timeout else ended.signal or f"exit code {ended.code}"
-    failure = Failure(reason=reason, message="\n".join(tail))
-    if ended.code == 0 and not ended.timeout:
-        failure = Failure(reason="no result", message=_NO_RESULT)
-    return dataclasses.replace(run, rows=(Row(config=dict(run.config), failed=failure),))
-
 
 # -- sweeps of a logbook -------------------------------------------------------------------------------
 
@@ -56,12 +36,17 @@ class EarlierSweep:
     """An entry that carries out a plan of a recipe."""
 
     entry: Entry
-    use: RecipeUse
     runs: tuple[Run, ...]
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         return made_of_plan(self.runs)
+
+    @property
+    def use(self) -> RecipeUse:
+        if self.entry.recipe is None:
+            raise AssertionError(f"{self.entry.id} is not a sweep")
+        return self.entry.recipe
 
     @property
     def is_complete(self) -> bool:
@@ -74,29 +59,10 @@ class EarlierSweep:
         return sum(has_failed(run) for runs in self.made.values() for run in runs)
 
 
-def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
-    """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
-    for entry_id in reversed(book.entry_ids()):
-        try:
-            if "\nrecipe:" not in book.entry_text(entry_id):
-                continue
-            entry = book.entry(entry_id)
-            if entry.recipe is not None:
-                yield EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry_id))
-        except StoreError:
-            continue  # another entry's damage is told elsewhere
-
-
-def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
-    """How long finished runs of a recipe's cases took at a scale."""
-    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
-    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
-
-
-def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
+def deciding(plan: SweepPlan, book: Book | None) -> Metric | None:
     """The metric that says which case is best: the recipe's first, else the logbook's."""
     declared = book.header.metrics if book is not None else ()
-    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
+    wanted = plan.recipe.metrics[0] if plan.recipe.metrics else None
     if wanted is None:
         return next((m for m in declared if m.primary), None)
     return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
@@ -107,24 +73,27 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the chosen plan is, with the `runs` of its `entry`; without one, nothing is made. `retries`: failed runs
+    """How far a plan is in the sweep that has `begun`; without one, nothing is made. `retries`: failed runs
     are to be made again."""
 
     workspace: Workspace
     book: Book | None
-    chosen: Chosen
-    entry: Entry | None = None
-    runs: tuple[Run, ...] = ()
+    plan: SweepPlan
+    begun: EarlierSweep | None = None
     retries: bool = False
 
     @property
-    def plan(self) -> SweepPlan:
-        return self.chosen.plan
+    def entry(self) -> Entry | None:
+        return self.begun.entry if self.begun is not None else None
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        return self.begun.runs if self.begun is not None else ()
 
     @cached_property
     def made(self) -> dict[PlanKey, list[Run]]:
         """The runs of cases that need not be made again."""
-        made = made_of_plan(self.runs)
+        made = self.begun.made if self.begun is not None else {}
         return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
 
     @cached_property
@@ -134,7 +103,7 @@ class Progress:
 
     def judge(self, runs: Sequence[Run]) -> tuple[Run, ...]:
         """Runs as the gates of the logbook and the recipe judge them."""
-        return judged(runs, gates_of(self.chosen.recipe.gates, self.book.header.gates if self.book is not None else ()))
+        return judged(runs, gates_of(self.plan.recipe.gates, self.book.header.gates if self.book is not None else ()))
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
         """What was made of a run of the plan: of its config as the record has it, and of that repeat."""
@@ -148,7 +117,7 @@ class Progress:
     @cached_property
     def tally(self) -> Tally:
         """The values of the runs of the plan."""
-        tally = Tally(self.plan, deciding(self.chosen, self.book))
+        tally = Tally(self.plan, deciding(self.plan, self.book))
         for planned in self.plan:
             for run in self.made_of(planned):
                 tally.add(planned.case, self.judged[run.run])
@@ -190,8 +159,8 @@ class Progress:
     def to_compare(self) -> int:
         """How many runs the comparison after a plan that explores may still take; none where there is nothing to
         compare, or the answer is settled."""
-        confirm = self.plan.recipe.confirm
-        if not confirm or self.plan.is_comparison:
+        confirm = self.plan.confirm
+        if not confirm:
             return 0
         if not self.todo and (self.contenders is None or self._is_settled):
             return 0
@@ -203,3 +172,116 @@ class Progress:
         last = self.runs[-1] if self.runs else None
         is_torn_down = last is not None and is_own(last, TEARDOWN) and is_made(last)
         return not self.left and (is_torn_down or not self.plan.recipe.teardown)
+
+
+# -- values -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best case by a metric: the median of its runs in the plan, of which `runs` have a value. That it is better
+    than another case only a comparison says."""
+
+    case: PlannedCase
+    label: str
+    metric: Metric
+    unit: str | None
+    value: float
+    runs: int
+
+    @property
+    def text(self) -> str:
+        return f"best so far {self.value:.6g} ({self.label})"
+
+
+class Tally:
+    """Values of the deciding metric by case, as the runs come in. Those in two units have no common scale."""
+
+    def __init__(self, plan: SweepPlan, metric: Metric | None) -> None:
+        self._plan, self.metric = plan, metric
+        self._values: dict[str | None, dict[str, list[float]]] = {}
+        # The best case of each unit that is not a control.
+        self._best: dict[str | None, str] = {}
+
+    def add(self, case: PlannedCase, run: Run) -> None:
+        """Count what a run of a case measured."""
+        for value, unit in self.measured(run):
+            values = self._values.setdefault(unit, {})
+            values.setdefault(case.key, []).append(value)
+            if case.is_control:
+                continue
+            able, best = [case.key], self._best.get(unit, case.key)
+            if best == case.key:  # its median may have fallen
+                able = [key for key in values if not self._plan.by_key[key].is_control]
+            self._best[unit] = max([best, *able], key=self._rank(unit))
+
+    def measured(self, run: Run) -> list[tuple[float, str | None]]:
+        """What each row of a run measured of the metric, the median of its samples, and its unit."""
+        if self.metric is None or ended_badly(run):
+            return []
+        return [found for row in run.rows if (found := value_in(row, self.metric)) is not None]
+
+    @property
+    def unit(self) -> str | None:
+        """The unit in which values are ranked: the metric's, else the only one there is."""
+        wanted = unit_of(self.metric) if self.metric is not None else None
+        return wanted if wanted in self._values or len(self._values) != 1 else next(iter(self._values))
+
+    def problems(self) -> list[str]:
+        """Values that cannot be ranked, in words."""
+        if len(self._values) < 2 or self.metric is None:
+            return []
+        units = " and ".join(unit or "no unit" for unit in self._values)
+        ranked = f"only values in {self.unit} are" if self.unit in self._values else "nothing is"
+        return [f"{self.metric.name} has values in {units}: {ranked} ranked"]
+
+    def best(self) -> Best | None:
+        """The best case that is not a control; None when the metric has no direction or nothing was measured."""
+        unit, metric = self.unit, self.metric
+        if metric is None or metric.direction is None or unit not in self._best:
+            return None
+        key = self._best[unit]
+        case, values = self._plan.by_key[key], self._values[unit][key]
+        label = describe(self._plan, case)
+        return Best(case=case, label=label, metric=metric, unit=unit, value=median(values), runs=len(values))
+
+    def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
+        """The case to compare and its base, after exploring: of those that are no base the one that is best against its
+        own, so that cases of several sizes are never ranked against each other; without a base the best and the
+        runner-up. None where two cases have no value."""
+        if self.best() is None:
+            return None
+        medians = {key: median(values) for key, values in self._values.get(self.unit, {}).items()}
+        bases = _bases(self._plan, baseline)
+        used = {bases[key].key for key in medians if key in bases}
+        able = [case for case in map(self._plan.by_key.__getitem__, medians) if not case.is_control]
+        able = [case for case in able if case.key not in used]
+        pairs = [(case, bases[case.key]) for case in able if case.key in bases and bases[case.key].key in medians]
+        if pairs:
+            return max(pairs, key=lambda pair: self._gain(*(medians[case.key] for case in pair)))
+        rank = self._rank(self.unit)
+        ranked = sorted(able, key=lambda case: rank(case.key), reverse=True)
+        return (ranked[0], ranked[1]) if len(ranked) > 1 else None
+
+    def _rank(self, unit: str | None) -> Callable[[str], float]:
+        sign = -1 if self.metric is not None and self.metric.direction == "min" else 1
+        return lambda key: sign * median(self._values[unit][key])
+
+    def _gain(self, value: float, base: float) -> float:
+        """How many times as good as its base a case is; of values that have no ratio, 1."""
+        ratio = value / base if value > 0 and base > 0 else 1.0
+        return 1 / ratio if self.metric is not None and self.metric.direction == "min" else ratio
+
+
+def _bases(plan: SweepPlan, baseline: Mapping[str, Scalar] | None) -> dict[str, PlannedCase]:
+    """The base of each case, by its key: what the recipe compares it with, its control, or the logbook's baseline (a
+    config). A base is its own."""
+    compare = plan.recipe.compare
+    if compare is not None:
+        base = canonical(compare.base)
+        of_groups = [(group, next((case for case in group if case.side == base), None)) for group in plan.groups]
+        found = {case.key: of_group for group, of_group in of_groups for case in group}
+    else:
+        default = next((case for case in plan.cases if is_case(case.values, baseline or {})), None)
+        found = {case.key: plan.by_key.get(case.controls[0]) if case.controls else default for case in plan.cases}
+    return {key: case for key, case in found.items() if case is not None}

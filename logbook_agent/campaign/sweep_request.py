@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
-from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
-from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation
+from logbook_agent.campaign.recipe_files import choose_recipe
+from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, case_key, estimate
 from logbook_agent.campaign.recipes.recipe import Recipe
-from logbook_agent.campaign.repeats import RunRequest, prepared
-from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress, durations_s, earlier_sweeps
+from logbook_agent.campaign.run_request import RunRequest, prepared
+from logbook_agent.campaign.sweep_progress import EarlierSweep, Progress
+from logbook_agent.findings.comparison.rule import fewest_pairs
 from logbook_agent.model.entry import is_withdrawn
-from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.model.record import is_own
+from logbook_agent.model.values import canonical
 from logbook_agent.running.executors.dispatch import check_parallel
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
-from logbook_agent.store.folder import is_inside
-from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, folder_of, naming
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import sweep_command
 
 
@@ -48,15 +48,14 @@ class SweepRequest:
 class Prepared:
     """A checked plan, ready to run.
 
-    `progress`: how far it is in the unfinished sweep that it resumes, and how many of the runs there have `failed`.
-    `found`: habits that the plan breaks.
+    `progress`: how far it is in the unfinished sweep that it resumes. `warnings`: what is wrong with the plan, and does
+    not keep it from being run.
     """
 
     request: SweepRequest
-    found: tuple[Violation, ...]
+    warnings: list[str]
     cost: Estimate
     progress: Progress
-    failed: int
 
     @property
     def is_complete(self) -> bool:
@@ -70,27 +69,40 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     resumed = _resumed(book, request.entry_id) if book is not None and request.entry_id is not None else None
     if resumed is not None:
         request, workspace = _as_begun(workspace, request, resumed), _where_begun(workspace, resumed)
-    chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    plan = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
-    found = habits(chosen, {sweep.use.name for sweep in earlier if sweep.is_complete} if book is not None else None)
+    check_controls(plan)
     if resumed is not None:
-        _check_unchanged(workspace, request, resumed, chosen)
-    cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
-    begun = resumed or _begun(workspace, request, chosen, earlier, book)
-    chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
-    if begun is not None:
-        # The plan of a sweep that has begun stays as it is.
-        found = tuple(v for v in found if v.rule != CAN_ANSWER)
-    failed = begun.failed if begun is not None else 0
-    entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
-    retries = request.retry_failed and failed > 0
-    return Prepared(
-        request=request,
-        found=found,
-        cost=cost,
-        progress=Progress(workspace=workspace, book=book, chosen=chosen, entry=entry, runs=runs, retries=retries),
-        failed=failed,
-    )
+        _check_unchanged(workspace, request, resumed, plan)
+    cost = estimate(plan, durations_s(earlier, plan.recipe.name, plan.scale))
+    begun = resumed or _begun(workspace, request, plan, earlier, book)
+    plan = _drawn(plan, begun, earlier)
+    # The plan of a sweep that has begun stays as it is.
+    warnings = can_answer(plan) if begun is None else []
+    if book is not None:
+        warnings += comes_first(plan, {sweep.use.name for sweep in earlier if sweep.is_complete})
+    retries = request.retry_failed and begun is not None and begun.failed > 0
+    progress = Progress(workspace=workspace, book=book, plan=plan, begun=begun, retries=retries)
+    return Prepared(request=request, warnings=warnings, cost=cost, progress=progress)
+
+
+def earlier_sweeps(book: Book) -> Iterator[EarlierSweep]:
+    """Sweeps of this logbook, the newest first. Only entries that name a recipe are read."""
+    for entry_id in reversed(book.entry_ids()):
+        try:
+            if "\nrecipe:" not in book.entry_text(entry_id):
+                continue
+            entry = book.entry(entry_id)
+            if entry.recipe is not None:
+                yield EarlierSweep(entry=entry, runs=book.runs(entry_id))
+        except StoreError:
+            continue  # another entry's damage is told elsewhere
+
+
+def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> list[float]:
+    """How long finished runs of a recipe's cases took at a scale."""
+    runs = [run for s in sweeps if (s.use.name, s.use.scale) == (name, scale) for run in s.runs if not is_own(run)]
+    return [run.duration_s for run in runs if run.duration_s is not None and run.exit is not None and not run.exit.code]
 
 
 def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
@@ -113,7 +125,7 @@ def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more
 def _begun(
     workspace: Workspace,
     request: SweepRequest,
-    chosen: Chosen,
+    plan: SweepPlan,
     earlier: Sequence[EarlierSweep],
     book: Book | None,
 ) -> EarlierSweep | None:
@@ -121,18 +133,18 @@ def _begun(
     runs. None: start a new one."""
     if request.new:
         return None
-    digest = chosen.plan.digest if earlier else ""
+    digest = plan.digest if earlier else ""
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
     same = [s for s in same if not is_withdrawn(s.entry.state)]
     retried = [s for s in same if s.failed] if request.retry_failed else []
     if request.retry_failed and not retried:
         raise UsageError(
-            f"no run of {chosen.recipe.name} has failed",
+            f"no run of {plan.recipe.name} has failed",
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
     for one in same if not retried else ():
-        if not Progress(workspace=workspace, book=book, chosen=chosen, entry=one.entry, runs=one.runs).is_finished:
+        if not Progress(workspace=workspace, book=book, plan=plan, begun=one).is_finished:
             return one
     return retried[0] if retried else None
 
@@ -153,13 +165,13 @@ def _resumed(book: Book, entry_id: str) -> EarlierSweep:
         raise UsageError(
             f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
         )
-    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
+    return EarlierSweep(entry=entry, runs=book.runs(entry.id))
 
 
 def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
     """The request, completed with recipe, scale, values and executor of the sweep that it resumes."""
     use = resumed.use
-    name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
+    name = request.recipe or (str(workspace.root.parent / use.file) if use.file else use.name)
     scale, on = request.scale or use.scale, request.on or use.on
     given = {text.partition("=")[0] for text in request.sets}
     sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
@@ -174,7 +186,7 @@ def _where_begun(workspace: Workspace, resumed: EarlierSweep) -> Workspace:
     return dataclasses.replace(workspace, cwd=folder_of(place, workspace), root_option=str(workspace.root))
 
 
-def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, plan: SweepPlan) -> None:
     """Raises UsageError when a resumed sweep would run on another machine, or with another plan."""
     use, entry_id = resumed.use, resumed.entry.id
     again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
@@ -184,7 +196,7 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
             cause="rows of two machines cannot be mixed",
             hint=f"leave --on out, or {again}",
         )
-    if chosen.plan.digest != use.digest:
+    if plan.digest != use.digest:
         raise UsageError(
             f"the plan of {use.name} has changed since {entry_id} was started",
             cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
@@ -192,46 +204,94 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
         )
 
 
-def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
-    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repositories of the
-    root and of the code: entries come with a branch that anybody may have written."""
-    place = repository_of(workspace.root)
-    bounds = place.top if place is not None else workspace.root.parent
-    path = workspace.root.parent / file
-    code = repository_of(workspace.cwd)
-    if "\0" not in file and (is_inside(path, bounds) or (code is not None and is_inside(path, code.top))):
-        return path
-    raise UsageError(
-        f"the recipe of {entry_id} is outside of {bounds}",
-        cause=f"the entry names {file!r}, and entries come with the repository",
-        hint=f"name it yourself: logbook sweep RECIPE --id {entry_id}",
-    )
-
-
-def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> list[Command]:
+def check_commands(workspace: Workspace, request: SweepRequest, plan: SweepPlan) -> list[Command]:
     """The commands of a sweep: of the cases the first of each program. Raises CommandNotFound for a program that does
     not exist, and that no setup may build, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
-    for planned in chosen.plan:
-        first.setdefault("/bin/sh" if chosen.recipe.shell else planned.argv[0], planned)
-    cases = [prepared_run(workspace, chosen, planned, request.on) for planned in first.values()]
+    for planned in plan:
+        first.setdefault("/bin/sh" if plan.recipe.shell else planned.argv[0], planned)
+    cases = [prepared_run(workspace, plan, planned, request.on) for planned in first.values()]
     check_parallel(workspace, request.on, request.parallel)
     on = executor_named_by(workspace, request.on)
     setup, teardown = (
         [prepare(workspace, command.argv, on=on, shell=command.shell) for command in commands]
-        for commands in (chosen.recipe.setup, chosen.recipe.teardown)
+        for commands in (plan.recipe.setup, plan.recipe.teardown)
     )
     return [*setup, *cases, *teardown]
 
 
 def prepared_run(
-    workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
+    workspace: Workspace, plan: SweepPlan, planned: PlannedRun, on: str | None, label: str | None = None
 ) -> Command:
     """The command of a run of the plan; the benchmark is this Python's own."""
-    request = dataclasses.replace(request_of(chosen.recipe), env=planned.env, on=on)
-    return prepared(workspace, request, planned.argv, label, is_built=bool(chosen.recipe.setup))
+    request = requested(plan.recipe, planned, on, label)
+    return prepared(workspace, request, is_built=bool(plan.recipe.setup))
+
+
+def requested(recipe: Recipe, planned: PlannedRun, on: str | None, label: str | None) -> RunRequest:
+    """A run of the plan, as it is asked for."""
+    return dataclasses.replace(request_of(recipe), argv=planned.argv, label=label, env=planned.env, on=on)
 
 
 def request_of(recipe: Recipe) -> RunRequest:
     """What the runs of a recipe have in common."""
     return RunRequest(shell=recipe.shell, timeout_s=recipe.timeout_s, stall_s=recipe.stall_s, read=recipe.read)
+
+
+# -- rules --------------------------------------------------------------------------------------------
+
+
+_QUANT, _TWIN = "quant_mode", "none"
+
+
+def check_controls(plan: SweepPlan) -> None:
+    """Raises UsageError for a case of the benchmark that is quantised, and has no case beside it which differs in that
+    alone."""
+    rest = [name for name in plan.varied if name != _QUANT]
+    twins = {case_key(case.values, rest) for case in plan.cases if case.values.get(_QUANT) == _TWIN}
+    for case in plan.cases:
+        if case.values.get(_QUANT) not in (None, _TWIN) and case_key(case.values, rest) not in twins:
+            raise UsageError(
+                f"{plan.recipe.name} breaks the rule identical-controls: the case {case.key} has no case with"
+                f" {_QUANT}={_TWIN} beside it",
+                cause="the effect of quantisation is known only against the same shape without it",
+                hint=f"add to the recipe: controls: [{{{_QUANT}: {_TWIN}}}]",
+            )
+
+
+def can_answer(plan: SweepPlan) -> list[str]:
+    """Why neither the plan's own runs, nor the pairs of the best case that follow them, can settle what it compares."""
+    recipe, comparisons = plan.recipe, _comparisons(plan)
+    if not comparisons or plan.confirm:
+        return []
+    sets, reasons, needed = [], [], fewest_pairs(comparisons)
+    if recipe.repeats < needed:
+        sets.append(f"--set repeats={needed}")
+        reasons.append("with so few, chance alone could give any result")
+    if recipe.order == "as-listed":
+        sets.append("--set order=interleaved")
+        reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
+    runs, more = f"{counted(recipe.repeats, 'pair')} in the order {recipe.order}", " ".join(sets)
+    text = f"{runs} settle nothing: {more}"
+    if comparisons > 1:
+        text = f"{runs} cannot settle any of {comparisons:,} comparisons: {more} can"
+    return [f"can-answer: {text}; {', and '.join(reasons)}"] if sets else []
+
+
+def _comparisons(plan: SweepPlan) -> int:
+    """How many cases the recipe compares with a base."""
+    if plan.recipe.compare is None:
+        return 0
+    base = canonical(plan.recipe.compare.base)
+    groups = [[case.side for case in group] for group in plan.groups]
+    return sum(len(sides) - sides.count(base) for sides in groups if base in sides)
+
+
+def comes_first(plan: SweepPlan, done: Collection[str]) -> list[str]:
+    """Which recipes should be run before this one, of which `done` have a finished sweep in this logbook."""
+    return [
+        f"recipe-before: {plan.recipe.name} should run after {name}, but this logbook has no finished sweep of that; it"
+        f" is cheaper and tells whether this one is worth its time: logbook sweep {name}"
+        for name in plan.recipe.after
+        if name not in done
+    ]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from logbook_agent.campaign.ab import ab, plan_ab
+from logbook_agent.campaign.ab_axis import parse_axis
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.displays import series_display
@@ -23,7 +24,11 @@ from logbook_agent.model.errors import exclusive
 class AbOptions:
     """What is compared, and for how long: an `AbRequest`."""
 
-    axis = option("--axis NAME=V,V", "What to test, the base first: a config key, or env:NAME for a variable.", "")
+    axis = option(
+        "--axis NAME=V,V",
+        "What to test, the base first: a config key, or env:NAME for a variable.",
+        read=parse_axis,
+    )
     codes = option(
         "--code BASE OTHER", "Test two commits, or a commit and WORK, the working tree.", kind=tuple[str, str]
     )
@@ -91,7 +96,7 @@ def ab_command(
     Example: logbook ab --id MOE-003 --max-pairs 10
     """
     exclusive(
-        {"--axis": asked.axis or None, "--code": asked.codes},
+        {"--axis": asked.axis, "--code": asked.codes},
         cause="an A/B has one axis: a config key, a variable, or the code",
     )
     for name, given in (("--id", how.entry_id), ("--detach", detach)):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
-from logbook_agent.campaign.noise import NoiseResult
-from logbook_agent.campaign.noise import noise as noise_of_runs
-from logbook_agent.campaign.repeats import RunData, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import RunResult, run
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import DETACH, Common, Words, duration, typed_pairs
 from logbook_agent.cli.output import LineDisplay, say
 from logbook_agent.entries.drafts import Prose
-from logbook_agent.findings.case_repeats import noise_lines
+from logbook_agent.findings.case_repeats import Noise, noise_lines
 from logbook_agent.findings.queries import BriefRow
+from logbook_agent.model.codec import encode
 from logbook_agent.model.gates import WITHHELD
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
@@ -97,12 +97,12 @@ def run_command(
 
     def carry_out(display: LineDisplay) -> int:
         with _placed(space, here, display) as placed:
-            if request.noise:
-                noise = noise_of_runs(space, placed, display)
-                common.emit("noise", noise.data(), lambda: _noise_text(noise))
-                return noise.made.exit_status
             result = run(space, placed, display, tell=None if common.as_json else say)
-        if common.as_json:
+        if request.noise:
+            found = result.noise
+            data = {**result.data(), "noise": [encode(one) for one in found]}
+            common.emit("noise", data, lambda: _noise_text(result, found))
+        elif common.as_json:
             common.emit("run", result.data())
         else:
             # The command's own output has stdout; what we say of it goes to stderr.
@@ -124,11 +124,10 @@ def _placed(space: Workspace, request: RunRequest, display: Display) -> Abstract
     return frozen(space, request, display)
 
 
-def _noise_text(result: NoiseResult) -> str:
-    entry, count = result.made.entry, len(result.made.runs)
-    nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
-    lines = noise_lines(result.found) or [nothing]
-    return "\n".join([f"{entry.id}: {counted(count, 'run')}", *lines])
+def _noise_text(result: RunResult, found: Sequence[Noise]) -> str:
+    entry_id = result.entry.id
+    nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry_id}"
+    return "\n".join([f"{entry_id}: {counted(len(result.runs), 'run')}", *(noise_lines(found) or [nothing])])
 
 
 def _submitted(space: Workspace, request: RunRequest, common: Common) -> int:
@@ -142,7 +141,7 @@ def _submitted(space: Workspace, request: RunRequest, common: Common) -> int:
     return result.exit_status
 
 
-def _summary(result: RunResult, data: RunData) -> list[str]:
+def _summary(result: RunResult, data: Mapping[str, Any]) -> list[str]:
     """What was recorded, a line per run and row."""
     lines = []
     for run_data in data["runs"]:

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import replace
 
-from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
+from logbook_agent.campaign.detached_runs import FollowedLog, chosen_run, last_lines, log_data
 from logbook_agent.cli.declared import argument, flag, number
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, write_bytes

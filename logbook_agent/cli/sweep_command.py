@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from logbook_agent.campaign.recipe_files import Chosen, list_recipes
+from logbook_agent.campaign.recipe_files import list_recipes
+from logbook_agent.campaign.recipes.expand import SweepPlan
 from logbook_agent.campaign.sweep import sweep
+from logbook_agent.campaign.sweep_entry import SweepResult
 from logbook_agent.campaign.sweep_request import SweepRequest, prepare_sweep
-from logbook_agent.campaign.sweep_result import SweepResult
 from logbook_agent.cli.declared import argument, flag, number, option, repeated
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import DETACH, Common, Text
@@ -68,7 +69,7 @@ def sweep_command(
     request = replace(options, recipe=recipe)
     if dry_run:
         prepared = prepare_sweep(space, request, needs_logbook=False)
-        space.warnings += [habit.text for habit in prepared.found]
+        space.warnings += prepared.warnings
         common.emit("sweep", plan_data(prepared), lambda: plan_text(prepared))
         return 0
 
@@ -89,21 +90,21 @@ def _warn(text: str) -> None:
 
 def _emit_list(common: Common) -> None:
     found = [*list_recipes(common.space())]
-    rows = [(one.recipe.name, f"{len(one.plan.cases)} cases", one.recipe.question) for one in found]
+    rows = [(one.recipe.name, f"{len(one.cases)} cases", one.recipe.question) for one in found]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
     common.emit("sweep", {"recipes": [*map(_listed_data, found)]}, text)
 
 
-def _listed_data(chosen: Chosen) -> dict[str, object]:
-    recipe, plan = chosen.recipe, chosen.plan
+def _listed_data(plan: SweepPlan) -> dict[str, object]:
+    recipe = plan.recipe
     return {
         "name": recipe.name,
         "question": recipe.question,
         "cases": len(plan.cases),
         "runs": len(plan),
-        "scales": list(recipe.scales),
-        "file": str(chosen.file.path),
-        "own": chosen.file.own,
+        "scales": list(recipe.scale),
+        "file": plan.file,
+        "own": plan.own,
     }
 
 

@@ -13,17 +13,17 @@ _SHOWN_RUNS = 5
 
 
 def plan_data(prepared: Prepared) -> dict[str, object]:
-    plan, cost = prepared.progress.chosen.plan, prepared.cost
+    plan, cost = prepared.progress.plan, prepared.cost
     first, last = plan.ends(_SHOWN_RUNS)
     return {
         "recipe": plan.recipe.name,
         "question": plan.recipe.question,
-        "scale": prepared.progress.chosen.scale,
+        "scale": prepared.progress.plan.scale,
         "cases": len(plan.cases),
         "controls": sum(case.is_control for case in plan.cases),
         "runs": len(plan),
         "compares": plan.is_comparison,
-        "confirm": 0 if plan.is_comparison else plan.recipe.confirm,
+        "confirm": plan.confirm,
         "order": plan.recipe.order,
         "seed": plan.seed if plan.is_drawn else None,
         "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
@@ -51,13 +51,13 @@ def _run_data(run: PlannedRun) -> dict[str, object]:
 
 def plan_text(prepared: Prepared) -> str:
     """The plan in at most a screen: counts, cost, one command in full, the first and last runs."""
-    plan, recipe = prepared.progress.chosen.plan, prepared.progress.chosen.recipe
+    plan, recipe = prepared.progress.plan, prepared.progress.plan.recipe
     controls = sum(case.is_control for case in plan.cases)
     first, last = plan.ends(_SHOWN_RUNS)
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
     counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
-    if recipe.confirm and not plan.is_comparison:
-        counts += f"; then up to {recipe.confirm} pairs of the case that gains most and its base"
+    if plan.confirm:
+        counts += f"; then up to {plan.confirm} pairs of the case that gains most and its base"
     lines = [
         f"{recipe.name}: {recipe.question}",
         f"  {counts}; order {recipe.order}" + (f", by seed {plan.seed}" if plan.is_drawn else ""),
@@ -79,11 +79,12 @@ def plan_text(prepared: Prepared) -> str:
 
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
-    failed = counted(prepared.failed, "failed run")
+    count = prepared.progress.begun.failed if prepared.progress.begun is not None else 0
+    failed = counted(count, "failed run")
     if prepared.progress.retries:
         return f"resumes {entry_id}, and retries its {failed}"
     if prepared.is_complete:
-        return f"finished as {entry_id}" + (f", with {failed}" if prepared.failed else "")
+        return f"finished as {entry_id}" + (f", with {failed}" if count else "")
     return f"resumes {entry_id}, which is unfinished"
 
 

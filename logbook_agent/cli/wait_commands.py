@@ -5,8 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from logbook_agent.campaign.detached_runs import Waited, WaitedFor, cancel, cancelled, collect_ended, wait
-from logbook_agent.campaign.run_logs import FollowedLog, chosen_run, last_lines, log_data
+from logbook_agent.campaign.detached_runs import (
+    FollowedLog,
+    Waited,
+    WaitedFor,
+    cancel,
+    cancelled,
+    chosen_run,
+    collect_ended,
+    last_lines,
+    log_data,
+    wait,
+)
 from logbook_agent.cli.declared import argument, arguments, flag
 from logbook_agent.cli.options import Common, duration
 from logbook_agent.cli.output import say, write_bytes

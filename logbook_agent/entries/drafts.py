@@ -85,6 +85,16 @@ def with_relations(book: Book, prose: Prose, own_id: str | None = None) -> Prose
     return dataclasses.replace(prose, **targets)
 
 
+def check_no_prose(entry_id: str, prose: Prose) -> None:
+    """Raises UsageError for a text beside the runs that are added to an entry."""
+    if prose != Prose():
+        raise UsageError(
+            f"--title, --hypothesis and the like cannot be used with --id {entry_id}",
+            cause="--id adds runs to an entry, whose text is there already",
+            hint=f"logbook edit {entry_id} --hypothesis '...'",
+        )
+
+
 def check_required(workspace: Workspace, prose: Prose, label: str | None) -> None:
     """Raises UsageError when the project demands something that was not given."""
     given = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.api import Logbook
 from logbook_agent.campaign.ab_request import AbRequest
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.stderr_display import ProgressDisplay
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.exports import frames

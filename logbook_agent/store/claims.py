@@ -1,22 +1,23 @@
-"""Claims of planned entries: which process executes a plan, for all worktrees of a clone.
+"""Claims of entries: which process makes the runs of one, for all worktrees of a clone.
 
 A claim is a file beside the reserved IDs. Its process holds a lock; it ends with that, or when somebody releases it.
-What was executed of a plan stays noted in that file: the runs are in one worktree, and the others do not have them
-until they merge it. Another clone sees neither.
+How many runs of the entry came to their end stays noted in that file: they are in one worktree, and the others do not
+have them until they merge it. Another clone sees neither.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PlannedCommand, sorted_ids
+from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import Locked, StoreError
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.record import Record, is_made
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.ids import Reservations
 from logbook_agent.store.layout import SETTINGS_BYTES
@@ -28,7 +29,7 @@ _FOLDER, _LOCK = "claims", ".lock"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanClaim:
-    """Who executes a planned entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
+    """Who makes the runs of an entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
 
     entry: str
     host: str
@@ -53,7 +54,7 @@ class PlanClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedAt:
-    """Where and when a command of a plan was executed."""
+    """Where and when the runs of an entry were made."""
 
     root: str
     at: str
@@ -66,7 +67,7 @@ class ExecutedAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanState:
-    """The last claim of a plan (None: it has ended), and what was executed of it, by the digest of each command."""
+    """The last claim of an entry (None: it has ended), and where it had how many runs, by their number as text."""
 
     claim: PlanClaim | None = None
     executed: dict[str, ExecutedAt] = field(default_factory=dict)
@@ -89,14 +90,15 @@ class Claims:
         return claim.host != this_host() or self._files.is_locked(claim.lock)
 
     @contextlib.contextmanager
-    def taken(self, claim: PlanClaim) -> Iterator[None]:
-        """Hold a claim until the block is left. Raises Locked where another process that lives holds one."""
+    def taken(self, claim: PlanClaim, another: str) -> Iterator[None]:
+        """Hold a claim until the block is left. Raises Locked where another process that lives holds one; `another`
+        makes runs of another entry."""
         with contextlib.ExitStack() as stack:
             with self._locked():
                 before = self.of(claim.entry)
                 if before.claim is not None:
                     if self.is_held(before.claim):
-                        raise refused(before.claim)
+                        raise refused(before.claim, claim.root, another)
                     self._files.remove(before.claim.lock)
                 stack.enter_context(self._files.lock(claim.lock))
                 self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
@@ -110,11 +112,11 @@ class Claims:
                         self._write(claim.entry, PlanState(executed=now.executed))
                     self._files.remove(claim.lock)
 
-    def note(self, claim: PlanClaim, command: str, at: str) -> None:
-        """Note that a command of a plan was executed by who holds a claim."""
+    def note(self, claim: PlanClaim, runs: int, at: str) -> None:
+        """Note how many runs an entry has, by who holds its claim."""
         with self._locked():
             now = self.of(claim.entry)
-            executed = {**now.executed, command: ExecutedAt(root=claim.root, at=at)}
+            executed = {**now.executed, str(runs): ExecutedAt(root=claim.root, at=at)} if runs else now.executed
             self._write(claim.entry, PlanState(claim=now.claim, executed=executed))
 
     def release(self, entry_id: str) -> PlanState:
@@ -126,15 +128,9 @@ class Claims:
             return before
 
     def elsewhere(self, record: Record) -> ExecutedAt | None:
-        """Where and when a plan was executed last, or pairs of an A/B were made, whose runs are not here; None where
-        something is left to do here."""
-        noted, entry = self.of(record.id).executed, record.entry
-        if entry.comparison is not None and not entry.commands:
-            missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > len(record.runs)]
-        else:
-            pending = [noted.get(command_key(command)) for command in record.pending_commands]
-            missing = [one for one in pending if one is not None]
-            missing = missing if len(missing) == len(pending) else []
+        """Where and when an entry got more runs than it has here; None where it did not."""
+        noted, here = self.of(record.id).executed, sum(is_made(status.run) for status in record.runs)
+        missing = [one for runs, one in noted.items() if runs.isdecimal() and int(runs) > here]
         return max(missing, key=lambda one: one.at, default=None)
 
     @property
@@ -168,16 +164,15 @@ class Claims:
         self._files.write(entry_id, json.dumps(encode(state)), durable=bool(state.executed))
 
 
-def command_key(command: PlannedCommand) -> str:
-    """What the execution of a planned command is noted under."""
-    return digest(encode(command))
-
-
-def refused(claim: PlanClaim, *, why: str = "") -> Locked:
-    """The error for who wants to execute what another process has claimed."""
+def refused(claim: PlanClaim, root: str, another: str, *, why: str = "") -> Locked:
+    """The error for who wants to make runs of an entry, in a `root`, that another process has claimed."""
+    there = f" --root {shlex.quote(claim.root)}" if claim.root != root else ""
+    wait = f"wait until it ends: logbook wait {claim.entry}{there}"
+    if claim.host != this_host():
+        wait = f"if that process is gone: logbook note --plan --release {claim.entry}"
     return Locked(
         f"{claim.entry} is claimed by {claim.text}",
         holder=claim.text,
-        cause=why or "one process at a time executes a plan; the claim ends with that process",
-        hint=f"take another entry: logbook next; if that process is gone: logbook note --plan --release {claim.entry}",
+        cause=why or "one process at a time makes the runs of an entry; the claim ends with that process",
+        hint=f"{wait}; for another entry: {another}",
     )

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from logbook_agent.campaign.recipes.axes import MOST_CASES
-from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.campaign.recipes.recipe import MOST_CASES, Recipe
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import FEWEST_PAIRS, Design, Part, drawn
 from logbook_agent.model.stats import median
@@ -28,13 +27,16 @@ _canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCase:
     """One configuration. `values` is its whole config, `controls` the keys of the cases that are run beside it;
-    `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
+    `is_control`: it is here for another's sake alone. `label` names its shapes, else None. It is compared with the
+    other cases of its `group`, as one `side`."""
 
     key: str
     label: str | None
     values: Mapping[str, Scalar]
     controls: tuple[str, ...] = ()
     is_control: bool = False
+    side: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +54,17 @@ class PlannedRun:
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
     """The runs of a recipe in order. Iterating puts each command together again. `varied` are the keys that an axis or
-    a control sets. `seed` draws the order, where one is drawn."""
+    a control sets. `seed` draws the order, where one is drawn. `file` has the recipe, which is the project's `own` or
+    comes with the tool; it was asked for at a `scale`, with values `sets`."""
 
     recipe: Recipe
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
     seed: int = 0
+    file: str = ""
+    own: bool = False
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
 
     @property
     def is_drawn(self) -> bool:
@@ -69,49 +76,42 @@ class SweepPlan:
     def is_comparison(self) -> bool:
         """Whether the runs answer what the recipe compares: in pairs that chance orders, enough to settle a question,
         with one case for each value. A plan with fewer explores."""
-        parts, base = [*self._parts.values()], self.values[0]
-        is_whole = self.recipe.compare is not None and len({*parts}) == len(parts)
+        parts, base = {(case.side, case.group) for case in self.cases}, self.values[0]
+        is_whole = self.recipe.compare is not None and len(parts) == len(self.cases)
         has_base = any(side == base for side, _ in parts)
         return self.is_drawn and self.recipe.repeats >= FEWEST_PAIRS and is_whole and has_base
+
+    @property
+    def confirm(self) -> int:
+        """How many pairs of the best case and its base may follow; none where the plan is the comparison."""
+        return 0 if self.is_comparison else self.recipe.confirm
 
     @property
     def values(self) -> tuple[str, ...]:
         """The sides of the comparison, the base first."""
         compare = self.recipe.compare
         base = canonical(compare.base) if compare is not None else ""
-        return tuple(dict.fromkeys((base, *(side for side, _ in self._parts.values()))))
+        return tuple(dict.fromkeys((base, *(case.side for case in self.cases))))
 
     @cached_property
-    def groups(self) -> list[list[int]]:
-        """Indices of the cases that are compared with each other."""
-        found: dict[str, list[int]] = {}
-        for index, (_, shared) in enumerate(self._parts.values()):
-            found.setdefault(shared, []).append(index)
+    def groups(self) -> list[list[PlannedCase]]:
+        """The cases that are compared with each other."""
+        found: dict[str, list[PlannedCase]] = {}
+        for case in self.cases:
+            found.setdefault(case.group, []).append(case)
         return list(found.values())
 
     def part(self, case: PlannedCase, repeat: int) -> Part | None:
         """The part of a run in the comparison; None in a plan that explores."""
-        if not self.is_comparison:
-            return None
-        side, shared = self._parts[case.key]
-        return Part(pair=repeat, side=side, case=shared if len(self.groups) > 1 else "")
-
-    @cached_property
-    def _parts(self) -> dict[str, tuple[str, str]]:
-        """Of each case the value of the compared key, and what it shares with those that it is compared with: every key
-        but that one and those that it implies; without one, its control; without those, all are compared."""
-        recipe, compare = self.recipe, self.recipe.compare
-        if compare is not None:
-            shared = [key for key in self.varied if key not in (compare.axis, *recipe.implied)]
-            return {c.key: (canonical(c.values.get(compare.axis)), case_key(c.values, shared)) for c in self.cases}
-        return {c.key: ("", (*c.controls, c.key)[0] if recipe.controls else "") for c in self.cases}
+        group = case.group if len(self.groups) > 1 else ""
+        return Part(pair=repeat, side=case.side, case=group) if self.is_comparison else None
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
 
     def __iter__(self) -> Iterator[PlannedRun]:
-        for place, (index, repeat) in enumerate(self._order, start=1):
-            yield self.run(self.cases[index], repeat=repeat, place=place)
+        for place, (case, repeat) in enumerate(self._order, start=1):
+            yield self.run(case, repeat=repeat, place=place)
 
     def ends(self, count: int) -> tuple[list[PlannedRun], list[PlannedRun]]:
         """The first and the last `count` runs; where these are all there are, the second list is empty."""
@@ -119,14 +119,10 @@ class SweepPlan:
         return (runs, []) if len(runs) <= 2 * count else (runs[:count], runs[-count:])
 
     def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
-        config = self.config(case)
+        config, argv = case.values, self.recipe.argv(case.values)
         env = {name: word.fill(config) for name, word in self.recipe.env.items()}
-        argv = self.recipe.argv(config)
         plain = {key: float(value) if isinstance(value, float) else value for key, value in config.items()}
         return PlannedRun(place=place, case=case, repeat=repeat, config=plain, argv=argv, env=env)
-
-    def config(self, case: PlannedCase) -> Mapping[str, Scalar]:
-        return case.values
 
     @cached_property
     def by_key(self) -> dict[str, PlannedCase]:
@@ -148,21 +144,21 @@ class SweepPlan:
         return found.hexdigest()[:32]
 
     @cached_property
-    def _order(self) -> Sequence[tuple[int, int]]:
-        """Index of the case and number of the repeat, for every run."""
-        repeats, cases = range(1, self.recipe.repeats + 1), self.cases
+    def _order(self) -> Sequence[tuple[PlannedCase, int]]:
+        """Case and number of the repeat, for every run."""
+        repeats = range(1, self.recipe.repeats + 1)
         if self.recipe.order == "interleaved":
-            return [(i, r) for group in self.groups for r in repeats for i in self._in_pair(group, r)]
-        listed = [(i, r) for i in range(len(cases)) for r in repeats]
+            return [(case, r) for group in self.groups for r in repeats for case in self._in_pair(group, r)]
+        listed = [(case, r) for case in self.cases for r in repeats]
         if self.recipe.order == "as-listed":
             return listed
         # Depends on the seed and the cases alone, whatever Python it is.
-        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
+        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {place[0].key}"))
 
-    def _in_pair(self, group: Sequence[int], repeat: int) -> list[int]:
+    def _in_pair(self, group: Sequence[PlannedCase], repeat: int) -> list[PlannedCase]:
         """The cases of a group in the order of a pair."""
         design = Design(seed=self.seed, budget_pairs=self.recipe.repeats, fixed=True)
-        return [group[at] for at in design.order_of(repeat, len(group), self.cases[group[0]].key)]
+        return [group[at] for at in design.order_of(repeat, len(group), group[0].key)]
 
 
 def expand(recipe: Recipe) -> SweepPlan:
@@ -182,7 +178,7 @@ def expand(recipe: Recipe) -> SweepPlan:
         if key in found:
             raise CodecError(f"cases {[*found].index(key) + 1} and {number} are the same: {key}", ".axes")
         found[key] = PlannedCase(key=key, label=label, values=values)
-    cases = tuple(_with_controls(recipe, varied, found).values())
+    cases = tuple(_compared(recipe, varied, case) for case in _with_controls(recipe, varied, found).values())
     plan = SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
     _check_values(plan)
     return plan
@@ -191,9 +187,8 @@ def expand(recipe: Recipe) -> SweepPlan:
 def _check_values(plan: SweepPlan) -> None:
     needed = {key for word in (*plan.recipe.command, *plan.recipe.env.values()) for key in word.placeholders}
     for case in plan.cases if needed else ():
-        config = plan.config(case)
         for key in needed:
-            if config[key] is None:
+            if case.values[key] is None:
                 text = f"{key} is null, and only {{flags: [{key}]}} can leave out a key without a value"
                 raise CodecError(text, *plan.recipe.places()[key])
 
@@ -220,9 +215,14 @@ def _with_controls(
     return cases
 
 
-def compared_groups(plan: SweepPlan) -> list[list[int]]:
-    """Indices of the cases that are compared with each other."""
-    return plan.groups
+def _compared(recipe: Recipe, varied: Sequence[str], case: PlannedCase) -> PlannedCase:
+    """The case with the value of the compared key, and with what it shares with those that it is compared with: every
+    key but that one and those that it implies; without one, its control; without those, all are compared."""
+    compare = recipe.compare
+    if compare is None:
+        return replace(case, group=(*case.controls, case.key)[0] if recipe.controls else "")
+    shared = [key for key in varied if key not in (compare.axis, *recipe.implied)]
+    return replace(case, side=canonical(case.values.get(compare.axis)), group=case_key(case.values, shared))
 
 
 def describe(plan: SweepPlan, case: PlannedCase) -> str:
@@ -230,8 +230,7 @@ def describe(plan: SweepPlan, case: PlannedCase) -> str:
     recipe = plan.recipe
     named = {key for axis in recipe.axes.values() if any(p.name is not None for p in axis.points) for key in axis.keys}
     named -= {key for control in recipe.controls for key in control.values}
-    config = plan.config(case)
-    pairs = [f"{key}={spelt(config[key])}" for key in plan.varied if key not in named]
+    pairs = [f"{key}={spelt(case.values[key])}" for key in plan.varied if key not in named]
     return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
 
 
@@ -256,7 +255,7 @@ class Estimate:
 def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     """From the durations of earlier runs of this plan where there are any, else from what the recipe states."""
     recipe = plan.recipe
-    runs = len(plan) + (0 if plan.is_comparison else 2 * recipe.confirm)
+    runs = len(plan) + 2 * plan.confirm
     seconds, basis = None, "the recipe does not say how long a run takes"
     if measured_s:
         seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"

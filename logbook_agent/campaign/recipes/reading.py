@@ -1,4 +1,5 @@
-"""The data of a recipe's file to a `Recipe`: decoded, its axes complete, and every key of use to the command."""
+"""The data of a recipe to a `Recipe`: what it extends, its scales and values that were set put together, then decoded,
+its axes complete, and every key of use to the command."""
 
 from __future__ import annotations
 
@@ -6,14 +7,134 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.axes import Axis
-from logbook_agent.campaign.recipes.overrides import at_scale, pair_of, with_values
-from logbook_agent.campaign.recipes.recipe import CASES, Recipe
+from logbook_agent.campaign.recipes.recipe import CASES, Axis, Recipe, Value
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import metric_named
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, Spelt, canonical, parse_pair, parse_scalar
+from logbook_agent.text.lists import parse_list
+
+# Parts that are put together by key; of the others the later one holds.
+_BY_KEY = ("fixed", "axes", "env", "scale")
+# Parts of the recipe itself that can be set like a key, unless a key has that name.
+SETTABLE = ("repeats", "order", "confirm", "timeout_s", "stall_s", "read")
+
+
+def merged(base: Any, more: Any) -> Any:
+    """`more` over `base`, as an extension lies over what it extends and a scale over a recipe."""
+    if not (isinstance(base, dict) and isinstance(more, dict)):
+        return more
+    found = {**base, **more}
+    for key in _BY_KEY:
+        old, new = base.get(key), more.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            both = {name: merged(old[name], new[name]) for name in old if name in new} if key == "scale" else {}
+            found[key] = {**old, **new, **both}
+    return found
+
+
+def scales_asked(data: Mapping[str, Any], scale: str | None) -> list[str]:
+    """The scales that `tiny,ep` asks for, in order: `tiny`, `ep`, and after them what is stated for both together."""
+    names = dict.fromkeys(scale.split(",")) if scale else {}
+    return [*names, *(name for name in _scales(data) if "," in name and {*name.split(",")} <= {*names})]
+
+
+def _scales(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stated for each scale, as far as it can be read."""
+    stated = data.get("scale")
+    return {name: part for name, part in stated.items() if isinstance(name, str)} if isinstance(stated, dict) else {}
+
+
+def at_scale(data: Mapping[str, Any], scale: str | None) -> Any:
+    """The data with what the scale says in place. Raises CodecError for one that the recipe does not have."""
+    scales, found = _scales(data), data
+    for name in scales_asked(data, scale):
+        if name not in scales:
+            raise CodecError(f"unknown scale {name!r}", ".scale", given=name, choices=scales)
+        found = merged(found, scales[name])
+    return found
+
+
+def config_keys(data: Mapping[str, Any]) -> set[str]:
+    """The keys that a file states under `fixed`, at any scale."""
+    parts = [data, *_scales(data).values()]
+    found = [part.get("fixed") for part in parts if isinstance(part, dict)]
+    return {key for fixed in found if isinstance(fixed, dict) for key in fixed}
+
+
+# -- values that were set ----------------------------------------------------------------------------
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """Key and value of a `--set K=V`. Raises UsageError."""
+    return parse_pair(text, "--set")
+
+
+def with_values(data: Any, sets: Sequence[str]) -> Any:
+    """The data with every `K=V` in place: `topk=2,4` makes an axis of a key, or names points of one (in quotation marks
+    those values that have a comma). Raises CodecError for a key that the recipe does not have, and for a value of
+    another kind than it had."""
+    for text in sets:
+        key, value = pair_of(text)
+        try:
+            data = _with_value(data, key, value)
+        except ValueError as error:
+            given, choices = getattr(error, "given", ""), getattr(error, "choices", ())
+            raise CodecError(f"--set {text}: {error}", given=given, choices=choices) from None
+    return data
+
+
+def _with_value(data: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+    axes, fixed = data.get("axes", {}), data.get("fixed", {})
+    words = parse_list(text)
+    if key in axes:
+        return {**data, "axes": {**axes, key: _values(axes[key], words)}}
+    shapes = {name: axis for name, axis in [*axes.items(), ("", data.get("cases"))] if isinstance(axis, list)}
+    inside = [name for name, points in shapes.items() if any(key in point for point in points if _is_shape(point))]
+    if key in fixed and len(words) > 1 and not inside:
+        return {**data, "axes": {**axes, key: [_value(word, fixed[key]) for word in words]}}
+    if key in fixed:
+        data = {**data, "fixed": {**fixed, key: _value(text, fixed[key])}}
+    for name in inside:
+        points = [{**p, key: _value(text, p[key])} if _is_shape(p) and key in p else p for p in shapes[name]]
+        data = {**data, "axes": {**data["axes"], name: points}} if name else {**data, "cases": points}
+    if key not in fixed and not inside:
+        if key not in SETTABLE:
+            known = [str(k) for points in shapes.values() for point in points if _is_shape(point) for k in point]
+            raise CodecError("unknown key", given=key, choices=dict.fromkeys([*axes, *fixed, *known, *SETTABLE]))
+        return {**data, key: _value(text, None)}
+    return data
+
+
+def _is_shape(point: object) -> bool:
+    return isinstance(point, dict)
+
+
+def _values(axis: Any, words: Sequence[str]) -> list[Any]:
+    """Other values for an axis, or some of its named points."""
+    points = axis if isinstance(axis, list) else [*axis.values()] if isinstance(axis, dict) else [axis]
+    named = {str(point["name"]): point for point in points if _is_shape(point) and "name" in point}
+    if not named:
+        return [_value(word, points[0] if points else None) for word in words]
+    for word in words:
+        if word not in named:
+            raise CodecError(f"unknown point {word!r}", given=word, choices=named)
+    return [named[word] for word in words]
+
+
+def _value(text: str, old: Any) -> Scalar:
+    """The value that `text` is, of the kind that the key had; a key that was null takes any."""
+    if isinstance(old, str):
+        return text
+    value = parse_scalar(text)
+    is_switch = isinstance(old, bool)
+    if old is not None and (isinstance(value, str | None) or isinstance(value, bool) is not is_switch):
+        raise CodecError(f"expected {'true or false' if is_switch else 'a number'}")
+    return Spelt(text) if isinstance(value, float) else value
+
+
+# -- decoded and checked -------------------------------------------------------------------------------
 
 
 def parse_recipe(
@@ -29,7 +150,7 @@ def parse_recipe(
     recipe = dataclasses.replace(
         recipe,
         fixed=fixed,
-        axes={name: axis.filled(name, fixed, path) for name, axis, path in _axes(recipe)},
+        axes={name: _filled(axis, name, fixed, path) for name, axis, path in _axes(recipe)},
         cases=None,
         metrics=tuple(metric_named(metric.name, recipe.metrics) for metric in recipe.metrics),
     )
@@ -43,6 +164,23 @@ def _axes(recipe: Recipe) -> list[tuple[str, Axis, tuple[str, ...]]]:
     """The axes with their paths; explicit cases are the first one."""
     cases = [(CASES, Axis(points=recipe.cases), (f".{CASES}",))] if recipe.cases is not None else []
     return [*cases, *((name, axis, (".axes", f".{name}")) for name, axis in recipe.axes.items())]
+
+
+def _filled(axis: Axis, name: str, fixed: Mapping[str, Value], path: tuple[str, ...]) -> Axis:
+    """The axis with a value for every key in every point: its own, else the fixed one; a plain value is one of the key
+    that the axis is named by. Raises CodecError."""
+    if not axis.points:
+        raise CodecError("no values, so there is no case to run", *path)
+    points = []
+    keys = dict.fromkeys(key or name for key in axis.keys)
+    for number, point in enumerate(axis.points):
+        own = {key or name: value for key, value in point.extra.items()}
+        lacking = [key for key in keys if key not in own and key not in fixed]
+        if lacking:
+            raise CodecError(f"no value for {lacking[0]}: add it here, or under fixed", *path, f"[{number}]")
+        values = {key: own[key] if key in own else fixed[key] for key in keys}
+        points.append(dataclasses.replace(point, extra=values))
+    return Axis(points=tuple(points))
 
 
 def _check_keys(recipe: Recipe) -> None:

@@ -7,16 +7,16 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from string import Formatter
-from typing import Literal
+from typing import Any, Literal
 
-from logbook_agent.campaign.recipes.axes import Axis, Point, Value
 from logbook_agent.model.codec import CodecError, converter
 from logbook_agent.model.comparison import BUDGET_PAIRS
 from logbook_agent.model.entry import PlannedCommand, parse_plot
 from logbook_agent.model.gates import parse_gate
 from logbook_agent.model.header import Criterion, Metric
-from logbook_agent.model.values import Scalar, as_written
+from logbook_agent.model.values import Scalar, Spelt, as_written
 
 # In which order the runs are made. `as-listed`: case by case, repeats together. `interleaved`: cases that are compared
 # stand side by side, each repeat in an order of its own that is drawn by a seed, so that nothing the machine does meets
@@ -225,10 +225,6 @@ class Recipe:
                 "expected a list of words, such as [bench-core, hillclimb, {flags: [topk]}], or shell: true", ".command"
             )
 
-    @property
-    def scales(self) -> tuple[str, ...]:
-        return tuple(self.scale)
-
     def argv(self, config: Mapping[str, Scalar]) -> tuple[str, ...]:
         """The command of one case."""
         return tuple(word for part in self.command for word in part.words(config, quoted=self.shell))
@@ -242,3 +238,59 @@ class Recipe:
             for key in (*word.flags, *word.placeholders):
                 found.setdefault(key, place)
         return found
+
+
+# A value that reaches the command as it was written.
+Value = str | int | float | bool | Spelt | None
+# A plan with more is a slip: it is refused.
+MOST_CASES = 10_000
+
+_VALUE, _NUMBERS = converter(Value), converter(Mapping[str, int | float])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One place on an axis: the config that it sets, and its name where it is a shape of several keys."""
+
+    name: str | None = None
+    extra: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """A plain value is one of the key that the axis is named by."""
+        return data if isinstance(data, Mapping) else cls(extra={"": _VALUE(data)})
+
+
+_POINTS = converter(tuple[Point, ...])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """What is varied, and how: in a `Recipe` each point has a value for each of the keys."""
+
+    points: tuple[Point, ...]
+
+    @classmethod
+    def natural(cls, data: object) -> object:
+        """A list of values or of shapes, or a range."""
+        return cls(points=_POINTS(_range(data) if isinstance(data, Mapping) else data))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for point in self.points for key in point.extra))
+
+
+def _range(data: Mapping[str, Any]) -> list[int | float]:
+    """Both ends included. Decimal arithmetic, so that the third of 0.1 to 0.9 by 0.1 is 0.3."""
+    numbers = _NUMBERS(data)
+    if {*numbers} not in ({"from", "to", "step"}, {"from", "to", "count"}):
+        raise CodecError("expected a list of values, {from, to, step} or {from, to, count}")
+    first, last, by = (Decimal(repr(numbers[key])) for key in ("from", "to", "count" if "count" in numbers else "step"))
+    if "count" in numbers:
+        count, step = int(by), (last - first) / (by - 1) if by > 1 else Decimal(0)
+    else:
+        count, step = int((last - first) / by) + 1 if by and (last - first) / by >= 0 else 0, by
+    if not 0 < count <= MOST_CASES:
+        raise CodecError(f"from {first} to {last} there are {count if count > 0 else 'no'} values")
+    is_whole = all(type(numbers[key]) is int for key in ("from", "to")) and step == step.to_integral_value()
+    return [(int if is_whole else float)(first + at * step) for at in range(count)]

@@ -18,8 +18,14 @@ from types import TracebackType
 from typing import TextIO
 
 from logbook_agent import INSIDE, result_line
-from logbook_agent.campaign.repeats import check_no_prose
-from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.drafts import (
+    Prose,
+    check_no_prose,
+    check_required,
+    create_entry,
+    draft_entry,
+    with_relations,
+)
 from logbook_agent.exports.scripting.own_process import Tee, cell, here, outcome_of
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError

@@ -71,7 +71,7 @@ def ab_functions(
 ) -> FunctionsResult:
     """Compare functions in pairs of runs, the first the base. `request` says the rest; its axis is set here."""
     _check(functions)
-    request = dataclasses.replace(request, axis=f"{AXIS}={','.join(functions)}")
+    request = dataclasses.replace(request, axis=AbAxis(name=AXIS, values=tuple(functions)))
     places = {name: place_of(function) for name, function in functions.items()}
     apart = {name: place for name, place in places.items() if place is not None}
     if len(apart) == len(functions):

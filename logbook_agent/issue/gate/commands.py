@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from logbook_agent.campaign.repeats import check_count
+from logbook_agent.campaign.run_request import check_count
 from logbook_agent.cli.declared import arguments, flag, number, option, repeated
 from logbook_agent.cli.options import Common, duration, minimum_effect_of
 from logbook_agent.cli.output import LineDisplay

@@ -11,7 +11,7 @@ from typing import Any
 from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -111,8 +111,8 @@ def _of_command(request: CiRequest) -> GateJob:
 
 
 def _of_recipe(workspace: Workspace, request: CiRequest) -> GateJob:
-    chosen = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
-    plan, recipe, cases = chosen.plan, chosen.recipe, {}
+    plan = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
+    recipe, cases = plan.recipe, {}
     for planned in plan.cases:
         run = plan.run(planned, repeat=1, place=1)
         named = describe(plan, planned) if len(plan.cases) > 1 else ""

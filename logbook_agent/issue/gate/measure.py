@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.campaign.ab import LOAD_ADVICE
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import comparison_of
 from logbook_agent.campaign.ab_request import AbRequest
@@ -15,7 +14,7 @@ from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.code_guard import CodeChanged, CodeGuard
 from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.campaign.pairs import AbCase, AbResult, Pairs
-from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.run_request import RunRequest
 from logbook_agent.campaign.series import RunSeries, begun
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
@@ -79,7 +78,7 @@ class Measuring:
 
     def carry_out(self) -> GateMeasured:
         found = None
-        with begun(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+        with begun(self._space, self._book, self._entry, self._display) as made:
             made.guard = self._guard()
             try:
                 cases = self._able(made) if self._set_up(made) else {}
@@ -192,7 +191,7 @@ class Measuring:
     def _request(self) -> AbRequest:
         first = next(iter(self._job.cases.values()))
         return AbRequest(
-            axis=_AXIS.option,
+            axis=_AXIS,
             run=RunRequest(timeout_s=first.timeout_s),
             max_pairs=self._asked.max_pairs,
             max_time_s=self._asked.max_time_s,

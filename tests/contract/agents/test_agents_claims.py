@@ -87,6 +87,9 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     for named in (str(agent.pid), os.uname().nodename, f"{first}/logbooks"):
         assert named in message
 
+    hint = within(second, *execution, "--json").error["hint"]
+    assert hint.startswith(f"wait until it ends: logbook wait MOE-000 --root {first}/logbooks; ")
+
     # The process is killed and its command lives on: nobody else starts it.
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
@@ -182,3 +185,44 @@ def test_what_a_removed_worktree_executed_is_left_to_do(trees: tuple[Path, Path]
     [step] = within(first, "next", "--json").data["steps"]
     assert (step.get("command"), "executed" in step) == ("logbook run --id MOE-000", False)
     assert within(first, "run", "--id", "MOE-000").code == 0
+
+
+RECIPE = """\
+name: two
+question: Does it matter?
+command: [bash, bench.sh, "{size}"]
+axes:
+  size: [1, 2]
+metrics: [a]
+confirm: 0
+"""
+
+
+def test_a_sweep_that_another_worktree_went_on_with_is_not_gone_on_with_here(
+    cli: Cli, within: In, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    within(tmp_path, "start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes/two.yaml").write_text(RECIPE)
+    stop = "[ $1 = 2 ] && [ ! -e again ] && { touch again; kill -INT $PPID; sleep 5; }\n"
+    (tmp_path / "bench.sh").write_text(stop + "echo METRIC a=$1\n")
+    assert within(tmp_path, "sweep", "two").code == 130
+    git(tmp_path, "add", "bench.sh", "recipes", "logbooks")
+    git(tmp_path, "commit", "-q", "-m", "sweep")
+    other = tmp_path / "other"
+    git(tmp_path, "worktree", "add", "-q", "-b", "other", str(other))
+    (other / "again").touch()
+    assert within(tmp_path, "sweep", "--id", "MOE-000").code == 0
+    refused = within(other, "sweep", "--id", "MOE-000", "--json")
+    assert (refused.code, f"in {tmp_path}/logbooks" in refused.error["message"]) == (3, True)
+    assert within(other, "note", "--plan", "--release", "MOE-000").code == 0
+    assert within(other, "sweep", "--id", "MOE-000").code == 0
+
+
+def test_what_was_cut_off_in_one_worktree_is_left_to_do_in_another(trees: tuple[Path, Path], within: In) -> None:
+    first, second = trees
+    (first / "job.py").write_text("import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(5)\n")
+    assert within(first, "run", "--id", "MOE-000").code == 130
+    (first / "job.py").write_text("print('METRIC a=1')\n")
+    assert within(second, "run", "--id", "MOE-000").code == 0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe, expand
-from logbook_agent.campaign.recipes.habits import violations
 from logbook_agent.campaign.recipes.reading import parse_recipe
+from logbook_agent.campaign.sweep_request import check_controls
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.errors import UsageError
 
 BASE: dict[str, Any] = {
     "name": "demo",
@@ -230,30 +232,19 @@ def test_a_value_that_cannot_be_set(text: str, message: str) -> None:
 # -- cost and rules ----------------------------------------------------------------------------------
 
 
-KEYS = ["quant_mode", "queue_mode", "bench_pass", "routing_pack_strategy", "stage_timing", "topk"]
-FIXED = {"quant_mode": "none", "queue_mode": "full", "bench_pass": "forward_backward", "topk": 2}
-FIXED |= {"routing_pack_strategy": "argsort", "stage_timing": False}
-
-
-def broken(fixed: dict[str, Any] | None = None, done: set[str] | None = None, **changes: Any) -> list[tuple[str, str]]:
-    fixed = FIXED | (fixed or {})
-    plan = plan_of(command=["bench", {"flags": KEYS}], fixed=fixed, **changes)
-    return [(v.rule, "error" if v.is_error else "warning") for v in violations(plan, done=done)]
-
-
-def test_rules() -> None:
-    forward = {"bench_pass": "forward"}
-    assert broken() == []
-    assert broken({"routing_pack_strategy": "tuple_sort"}) == [("argsort-unless-compared", "warning")]
-    assert broken(axes={"routing_pack_strategy": ["argsort", "tuple_sort"]}) == []
-    assert broken({"quant_mode": "int8"}) == [("identical-controls", "error")]
-    assert broken({"quant_mode": "int8"}, controls=[{"quant_mode": "none"}]) == []
-    # The control must be identical: one at another top-k is none.
-    pairs = [{"quant_mode": "none", "topk": 1}, {"quant_mode": "int8", "topk": 2}]
-    assert broken(cases=pairs) == [("identical-controls", "error")]
-    assert broken({"queue_mode": "prequeue"}) == [("prequeue-needs-forward", "error"), ("both-queues", "warning")]
-    assert broken({"queue_mode": "both"}) == [("prequeue-needs-forward", "error")]
-    assert broken(forward, axes={"queue_mode": ["full", "prequeue"]}) == []
-    assert broken({**forward, "queue_mode": "prequeue"}) == [("both-queues", "warning")]
-    assert broken(forward) == [("train-like-pass", "warning")]
-    assert broken({**forward, "stage_timing": True}) == []
+@pytest.mark.parametrize(
+    ("changes", "is_controlled"),
+    [
+        ({}, True),
+        ({"fixed": {"topk": 2, "quant_mode": "int8"}}, False),
+        ({"fixed": {"topk": 2, "quant_mode": "int8"}, "controls": [{"quant_mode": "none"}]}, True),
+        # The control must be identical: one at another top-k is none.
+        ({"cases": [{"quant_mode": "none", "topk": 1}, {"quant_mode": "int8", "topk": 2}]}, False),
+    ],
+)
+def test_what_is_quantised_needs_an_identical_control(changes: dict[str, Any], is_controlled: bool) -> None:
+    refused = (
+        nullcontext() if is_controlled else pytest.raises(UsageError, match="the rule identical-controls: the case ")
+    )
+    with refused:
+        check_controls(plan_of(**changes))
