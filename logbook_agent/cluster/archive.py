@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from logbook_agent.cluster.far import FETCHED, FOLDERS
-from logbook_agent.cluster.session import MOST_BYTES
+from logbook_agent.cluster.questions import MOST_BYTES
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.spool import FINAL, Spool
 

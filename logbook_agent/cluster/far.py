@@ -1,8 +1,8 @@
-"""What a client asks of another machine: it sends this file to `python3 -IS` there, with a call of `serve` behind it.
+"""What a client asks of another machine: it starts `python3 -IS` there, with the code of workers that lies beside this
+file, for each request.
 
-Each request is a line of JSON, and stands for itself. Its answer is a line of JSON, and whatever bytes stand behind it,
-of a log or of an archive, in pieces. Only the standard library is used. A run is a folder, its worker's spool
-(`store/spool.py`).
+A request is a line of JSON on standard input. Its answer is a line of JSON, and whatever bytes stand behind it, of a
+log or of an archive. Only the standard library is used. A run is a folder, its worker's spool (`store/spool.py`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
 KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
-# A client that asks nothing for so long has forgotten this program.
-IDLE_S = 20
 # The pauses between two looks while somebody waits for news: the first, and the longest, which grows with many runs.
 SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 # What a command prints within so long is told together.
@@ -48,49 +46,21 @@ OVER = ("ended", "lost", "never-started")
 Answer = tuple[dict[str, Any], "bytes | dict[str, Path]"]
 
 
-def serve() -> None:
-    """Answer requests, `[VERB, {NAME: VALUE}]`, one after another, until no more come."""
-    out = Pieces(sys.stdout.buffer)
-    while True:
-        signal.alarm(IDLE_S)
-        line = sys.stdin.buffer.readline()
-        signal.alarm(0)
-        if not line:
-            return
-        verb, request = json.loads(line)
-        try:
-            head, rest = VERBS[verb](**request)
-        except OSError as error:
-            said = error.strerror or str(error)
-            head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
-        out.file.write(json.dumps(head).encode() + b"\n")
-        if isinstance(rest, bytes):
-            out.write(rest)
-        else:
-            pack(rest, out)
-        out.end()
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-
-
-class Pieces:
-    """Writes bytes of an unknown length, each piece behind its own; an empty one ends them."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-
-    def write(self, data: bytes) -> int:
-        if data:
-            self.file.write(b"%d\n" % len(data) + data)
-        return len(data)
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def end(self) -> None:
-        self.file.write(b"0\n")
-        self.file.flush()
+def answer(line: bytes) -> None:
+    """Answer a request, `[VERB, {NAME: VALUE}]`."""
+    verb, request = json.loads(line)
+    try:
+        head, rest = VERBS[verb](**request)
+    except OSError as error:
+        said = error.strerror or str(error)
+        head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
+    out = sys.stdout.buffer
+    out.write(json.dumps(head).encode() + b"\n")
+    if isinstance(rest, bytes):
+        out.write(rest)
+    else:
+        pack(rest, out)
+    out.flush()
 
 
 # -- what may be asked -----------------------------------------------------------------------------------
@@ -101,9 +71,8 @@ def has(folder: str) -> Answer:
     return {"has": path_of(folder).is_dir()}, b""
 
 
-def hello(code: str) -> Answer:
+def hello() -> Answer:
     """Facts of this machine, as the worker's code there finds them."""
-    sys.path.insert(0, str(path_of(code)))
     from logbook_agent.model.codec import encode
     from logbook_agent.running.executors import local
 

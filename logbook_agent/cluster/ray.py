@@ -23,8 +23,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from logbook_agent import __version__
+from logbook_agent.cluster import far
 from logbook_agent.cluster.archive import bring
-from logbook_agent.cluster.questions import far_source
 from logbook_agent.cluster.ray_api import jobs_at
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents, log_of
 from logbook_agent.cluster.remote import UNPACK, Remote
@@ -133,13 +133,13 @@ class Ray(Remote):
         for _, sent in items:
             self._told(sent)
         with nothing_sent():
-            self.provide(self.code_folder, worker_code())
-            folders = {self.code_folder, *(item.work.tree for item, _ in items if item.work.tree)}
+            self.provide(self.questions.code_folder, worker_code())
+            folders = {self.questions.code_folder, *(item.work.tree for item, _ in items if item.work.tree)}
             packages = {folder: self._packages[folder] for folder in sorted(folders)}
             plan = json.dumps(self._plan(job, items, at_most, packages)).encode()
             driver = {
                 _DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(),
-                "far.py": far_source().encode(),
+                "far.py": Path(far.__file__).read_bytes(),
                 "plan.json": plan,
             }
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
@@ -164,7 +164,7 @@ class Ray(Remote):
             "prefix": PREFIX,
             "spools": f"{self.settings.folder}/spools",
             "stops": self._stops(job),
-            "code": self.code_folder,
+            "code": self.questions.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
             "unpack": UNPACK,

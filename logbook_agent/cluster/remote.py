@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
 from logbook_agent.cluster.archive import bring, members
 from logbook_agent.cluster.questions import Questions
-from logbook_agent.cluster.sent_code import Files, Places, carried, worker_code
+from logbook_agent.cluster.sent_code import Files, Places, carried
 from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
@@ -61,7 +61,7 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        self.questions = Questions(shell, places.python)
+        self.questions = Questions(shell, places)
         self.ask = self.questions.ask
         # What was told of runs last, by their folders; those that were not yet followed since.
         self.looked: dict[str, Any] = {}
@@ -83,8 +83,7 @@ class Remote:
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        self.provide(self.code_folder, worker_code())
-        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {"code": self.code_folder})[0])
+        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {})[0])
         if found is None:
             raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
         return found
@@ -217,10 +216,8 @@ class Remote:
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """Have workers started there. Raises as `Batch.start_all`."""
-        with nothing_sent():
-            self.provide(self.code_folder, worker_code())
         for item, sent in items:
-            request = {"folder": sent.folder, "work": encode(item.work), "code": self.code_folder}
+            request = {"folder": sent.folder, "work": encode(item.work), "code": self.questions.code_folder}
             self.ask("start", {**request, "secrets": {**self.secrets, **item.secrets}})
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
@@ -256,7 +253,6 @@ class Remote:
                 archive.seek(0)
             else:
                 self.ask("fetch", {"folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
-                archive.seek(0)
             try:
                 bring(spool, members(archive))
             except StoreError as error:
@@ -289,17 +285,11 @@ class Remote:
         if folder in self._provided or self.ask("has", {"folder": folder})[0].get("has"):
             self._provided.add(folder)
             return
-        # Python keeps bytecode beside code.
         mode = "a-w" if is_read_only else "u+w"
         answer = self.shell.run(["sh", "-c", UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
             raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
         self._provided.add(folder)
-
-    @property
-    def code_folder(self) -> str:
-        """Where the worker's code lies there."""
-        return f"{self.places.folder}/code/{worker_code().digest}"
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None

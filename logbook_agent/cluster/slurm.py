@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from logbook_agent.cluster.answers import stage_named
 from logbook_agent.cluster.remote import Remote, new_name
-from logbook_agent.cluster.sent_code import Places, check_places, worker_code
+from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
@@ -160,7 +160,6 @@ class Slurm(Remote):
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
         works = {sent.folder: encode(item.work) for item, sent in items}
         with nothing_sent():
-            self.provide(self.code_folder, worker_code())
             made, _ = self.ask("put", {"works": works})
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
@@ -241,7 +240,7 @@ class Slurm(Remote):
         ]
 
     def _script(self, array: PurePosixPath, python: str) -> str:
-        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        code = array.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
         return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
 
     def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:
