@@ -34,11 +34,8 @@ PIECE_BYTES = 1 << 20
 INLINE_BYTES = 48 << 10
 LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
 # What is fetched of a run, beside the files in these folders.
-FOLDERS = ("code", "artifacts")
-FETCHED = (
-    *("began.json", "output.log", "curves.points", "curves.large.points", "curves.part"),
-    *("worker.err", "final.json"),
-)
+FOLDERS = ("code", "artifacts", "read", "result.json")
+FETCHED = ("began.json", "output.log", "result.json", "worker.err", "final.json")
 
 OVER = ("ended", "lost", "never-started")
 
@@ -313,7 +310,7 @@ def made(place: Path, work: dict[str, Any]) -> bool:
 
 def left_by(place: Path) -> dict[str, Path]:
     """The files that a run has left, by their names in an archive."""
-    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).iterdir())]
+    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).rglob("*"))]
     paths = [path for path in (*(place / name for name in FETCHED), *kept) if path.is_file()]
     return {path.relative_to(place).as_posix(): path for path in paths}
 

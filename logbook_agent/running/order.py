@@ -67,7 +67,7 @@ class RunPlan:
 
 def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s: float | None = None) -> Work:
     """What a worker needs to know to make this run, for which the budget leaves `left_s` seconds (None: any)."""
-    command, header, config = plan.command, book.header, workspace.config
+    command, config = plan.command, workspace.config
     return Work(
         entry=plan.entry_id,
         run=number,
@@ -82,16 +82,13 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         timeout_s=plan.timeout_s,
         stall_s=plan.stall_s,
         left_s=left_s,
-        read=command.read,
+        read=hook_module("reads").awaited(command.read) if command.read is not None else None,
         log_bytes=config.log_bytes,
         root=str(book.root),
         env_patterns=config.env,
         packages=config.packages,
         keep=(*plan.keep, *_pictured(book, plan.entry_id)),
         inputs=plan.inputs,
-        metrics=header.metrics,
-        case_keys=header.case_keys,
-        config=plan.config,
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
@@ -161,7 +158,7 @@ def with_facts(run: Run, facts: Began) -> Run:
 
 
 def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended and what it measured."""
+    """The record with how the command ended."""
     return dataclasses.replace(
         run,
         ended=end.ended,
@@ -170,9 +167,7 @@ def with_end(run: Run, end: End) -> Run:
         peak_memory_bytes=end.peak_memory_bytes,
         contention=_with_runs_of(run, end.contention),
         output=end.output,
-        rows=end.rows,
         artifacts=end.artifacts,
-        curves=end.curves,
         problems=(*run.problems, *(problem for problem in end.problems if problem not in run.problems)),
     )
 

@@ -104,8 +104,14 @@ def folded(kind: str, body: str, line: str, width: int) -> str:
         return line
     reader = ResultReader(lambda text: text)
     reader.feed(line)
+    words = [
+        f"{name}={value}"
+        for row in reader.finish().rows[:1]
+        if kind == "RESULT_JSON"
+        for name, value in (*row.config.items(), *((name, m.samples[-1]) for name, m in row.metrics.items()))
+    ]
     end = f" … ({size_text(len(line.encode('utf-8', 'replace')))})"
-    head = f"{kind} {reader.last or body}"
+    head = f"{kind} {' '.join(words[:6]) or body}"
     return (head if len(head) + len(end) <= width else head[: max(8, width - len(end))].rstrip("… ")) + end
 
 
