@@ -63,9 +63,15 @@ def answer(line: bytes) -> None:
 # -- what may be asked -----------------------------------------------------------------------------------
 
 
-def has(folder: str) -> Answer:
-    """Whether a folder is there."""
-    return {"has": path_of(folder).is_dir()}, b""
+def has(path: str) -> Answer:
+    """Whether a file is there."""
+    return {"has": path_of(path).is_file()}, b""
+
+
+def take(path: str) -> Answer:
+    """Write a file with what follows on standard input."""
+    store(path_of(path), sys.stdin.buffer.read())
+    return {}, b""
 
 
 def hello() -> Answer:
@@ -196,8 +202,7 @@ def drop(folder: str) -> Answer:
     place = path_of(folder)
     if place.is_dir() and place.parent.name == "spools":
         for path in place.iterdir():
-            # What the command wrote in its tree is nowhere else.
-            if path.name not in ("closed", "tree"):
+            if path.name != "closed":
                 remove(path)
         # Last: on a full disk there is space for it by now.
         (place / "closed").touch()
@@ -205,7 +210,7 @@ def drop(folder: str) -> Answer:
 
 
 VERBS: dict[str, Callable[..., Answer]] = {
-    one.__name__: one for one in (has, hello, put, start, look, close, stop, fetch, drop)
+    one.__name__: one for one in (has, take, hello, put, start, look, close, stop, fetch, drop)
 }
 
 
@@ -293,9 +298,9 @@ def made(place: Path, work: dict[str, Any]) -> bool:
     for name in ("cwd", "root", "tree"):
         work[name] = os.path.expanduser(work.get(name, ""))  # noqa: PTH111
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if work["tree"]:
+    for tree in (work["tree"], f"{work['tree']}.tar.gz") if work["tree"] else ():
         with contextlib.suppress(OSError):
-            os.utime(work["tree"])
+            os.utime(tree)
     try:
         place.mkdir(mode=0o700)
     except FileExistsError:
@@ -357,6 +362,28 @@ def plain(path: Path) -> Any:
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def store(path: Path, data: bytes) -> None:
+    """Write a file. Under another name first: nobody meets half of it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    part.write_bytes(data)
+    part.replace(path)
+
+
+def unpack(folder: Path, archive: bytes) -> None:
+    """Unpack an archive into a folder, unless somebody else has done so. Under another name first, too."""
+    import tarfile
+
+    part = folder.with_name(f".{folder.name}.{os.urandom(6).hex()}")
+    part.mkdir(mode=0o700, parents=True)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(part)  # noqa: S202 - it was sent by logbook
+    try:
+        part.rename(folder)
+    except OSError:
+        remove(part)
 
 
 def remove(path: Path) -> None:

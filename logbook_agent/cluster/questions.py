@@ -26,7 +26,7 @@ _BOOT = f"""import os, sys
 folder, line = os.path.expanduser(sys.argv[1]), sys.stdin.buffer.readline()
 if not os.path.isdir(folder):
     import io, shutil, tarfile
-    if not (code := sys.stdin.buffer.read()):
+    if not (code := sys.stdin.buffer.read(int(sys.argv[2]))):
         sys.exit({_NO_CODE})
     part = folder + "." + os.urandom(6).hex()
     os.makedirs(part, 0o700)
@@ -56,15 +56,22 @@ class Questions:
         return f"{self._places.folder}/code/{worker_code().digest}"
 
     def ask(
-        self, verb: str, request: Mapping[str, object], *, timeout_s: float = 60.0, into: IO[bytes] | None = None
+        self,
+        verb: str,
+        request: Mapping[str, object],
+        *,
+        data: bytes = b"",
+        timeout_s: float = 60.0,
+        into: IO[bytes] | None = None,
     ) -> tuple[dict[str, Any], bytes]:
         """The line of JSON of an answer, and the bytes behind it, which are to be read from a file where there is one.
-        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
+        `data` follows the request. Raises ToolError; NoAnswer where it was cut off: what was asked may have been
+        done."""
         if self._silence is not None and time.monotonic() < self._silence[0]:
             with nothing_sent():
                 raise self._silence[1]
         try:
-            head, rest = self._answer(json.dumps([verb, request]).encode() + b"\n", timeout_s, into)
+            head, rest = self._answer(json.dumps([verb, request]).encode() + b"\n", data, timeout_s, into)
         except (NoAnswer, Unavailable) as error:
             self.silence(error)
             raise
@@ -77,13 +84,19 @@ class Questions:
         """Ask nothing for a while: each question fails with this error."""
         self._silence = time.monotonic() + _SILENCE_S, error
 
-    def _answer(self, request: bytes, timeout_s: float, into: IO[bytes] | None) -> tuple[dict[str, Any], bytes]:
+    def _answer(
+        self, request: bytes, data: bytes, timeout_s: float, into: IO[bytes] | None
+    ) -> tuple[dict[str, Any], bytes]:
         words = [self._places.python, "-IS", "-c", _BOOT, self.code_folder]
         most = MOST_ANSWER_BYTES if into is None else MOST_BYTES
-        found = self._shell.run(words, stdin=request, timeout_s=timeout_s, into=into, most_bytes=most)
+
+        def run(code: bytes) -> ShellAnswer:
+            stdin, size = request + code + data, str(len(code))
+            return self._shell.run([*words, size], stdin=stdin, timeout_s=timeout_s, into=into, most_bytes=most)
+
+        found = run(b"")
         if found.code == _NO_CODE:
-            stdin = request + worker_code().archive()
-            found = self._shell.run(words, stdin=stdin, timeout_s=timeout_s, into=into, most_bytes=most)
+            found = run(worker_code().archive())
         self._check(found)
         line, _, rest = found.out.partition(b"\n")
         if into is not None:

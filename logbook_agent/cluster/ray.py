@@ -27,7 +27,7 @@ from logbook_agent.cluster import far
 from logbook_agent.cluster.archive import bring
 from logbook_agent.cluster.ray_api import jobs_at
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents, log_of
-from logbook_agent.cluster.remote import UNPACK, Remote
+from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Files, Places, worker_code
 from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.codec import encode
@@ -42,6 +42,7 @@ from logbook_agent.running.executors.contract import (
     nothing_sent,
 )
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
@@ -89,7 +90,7 @@ class Ray(Remote):
         self.settings = settings
         self.jobs = jobs_at(settings.address)
         # Where packages lie on the cluster, with the mode of their files, by the folders where nodes unpack them.
-        self._packages: dict[str, tuple[str, str]] = {}
+        self._packages: dict[str, str] = {}
         # The spools whose runs were named to the logs of their Jobs.
         self._named: set[Path] = set()
 
@@ -134,8 +135,8 @@ class Ray(Remote):
             self._told(sent)
         with nothing_sent():
             self.provide(self.questions.code_folder, worker_code())
-            folders = {self.questions.code_folder, *(item.work.tree for item, _ in items if item.work.tree)}
-            packages = {folder: self._packages[folder] for folder in sorted(folders)}
+            trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
+            packages = {path: self._packages[path] for path in sorted({self.questions.code_folder, *trees})}
             plan = json.dumps(self._plan(job, items, at_most, packages)).encode()
             driver = {
                 _DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(),
@@ -143,7 +144,7 @@ class Ray(Remote):
                 "plan.json": plan,
             }
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
-        environment = {"working_dir": address, "py_modules": [address for address, _ in packages.values()]}
+        environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)
         write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
 
@@ -152,7 +153,7 @@ class Ray(Remote):
         job: str,
         items: Sequence[tuple[Submission, Sent]],
         at_most: int,
-        packages: Mapping[str, tuple[str, str]],
+        packages: Mapping[str, str],
     ) -> dict[str, Any]:
         """The plan of the driver: the units of runs, and how to start them."""
         units: dict[str, list[dict[str, Any]]] = {}
@@ -167,20 +168,18 @@ class Ray(Remote):
             "code": self.questions.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
-            "unpack": UNPACK,
-            "packages": {folder: mode for folder, (_, mode) in packages.items()},
+            "packages": [*packages],
             "at_most": at_most,
             "units": list(units.values()),
         }
 
-    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """As `Remote.provide`; the nodes unpack it."""
+    def provide(self, path: str, files: Files) -> None:
+        """As `Remote.provide`; the nodes write the archive, and unpack that of the code."""
 
         def content() -> bytes:
-            return _zip({f"{files.digest}.tar.gz": files.archive()})
+            return _zip({f"{files.digest}{ARCHIVE}": files.archive()})
 
-        address = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
-        self._packages[folder] = address, "a-w" if is_read_only else "u+w"
+        self._packages[path] = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """As `Remote.has_arrived`; a Job that has not begun may still do so."""

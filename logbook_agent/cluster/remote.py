@@ -32,15 +32,11 @@ from logbook_agent.running.executors.contract import (
     nothing_sent,
 )
 from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
-# Under another name first: nobody meets half of it.
-UNPACK = (
-    'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
-    ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
-)
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
@@ -66,7 +62,7 @@ class Remote:
         # What was told of runs last, by their folders; those that were not yet followed since.
         self.looked: dict[str, Any] = {}
         self._fresh: set[str] = set()
-        # Folders that are there.
+        # Archives that are there.
         self._provided: set[str] = set()
 
     @property
@@ -277,19 +273,14 @@ class Remote:
         where that is not possible."""
         work, tree = carried(spool, work, self.places, self.environ)
         if tree is not None:
-            self.provide(work.tree, tree, is_read_only=True)
+            self.provide(f"{work.tree}{ARCHIVE}", tree)
         return work
 
-    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """Copy these files there unless the folder, whose name is their digest, exists."""
-        if folder in self._provided or self.ask("has", {"folder": folder})[0].get("has"):
-            self._provided.add(folder)
-            return
-        mode = "a-w" if is_read_only else "u+w"
-        answer = self.shell.run(["sh", "-c", UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
-        if answer.code != 0:
-            raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
-        self._provided.add(folder)
+    def provide(self, path: str, files: Files) -> None:
+        """Bring the archive of these files there, unless the file, whose name is their digest, exists."""
+        if path not in self._provided and not self.ask("has", {"path": path})[0].get("has"):
+            self.ask("take", {"path": path}, data=files.archive(), timeout_s=_FETCH_S)
+        self._provided.add(path)
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None

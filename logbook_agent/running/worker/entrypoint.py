@@ -28,7 +28,7 @@ from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
-from logbook_agent.running.worker.tree import OwnTree, own_tree
+from logbook_agent.running.worker.tree import slot
 from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
@@ -110,14 +110,14 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
         files=spool.files,
     )
     watch = SpoolWatch(spool, lambda group: name_holder(held, os.getpid(), group, work.mark), place.now)
-    tree, patience_s = OwnTree(work), _PATIENCE_S
+    patience_s = _PATIENCE_S
     try:
-        with turn(work, environ, stops, watch.waits) as found:
-            place = replace(place, turn=found)
+        with turn(work, environ, stops, watch.waits) as found, slot(work) as own:
+            held_on = (own.descriptor,) if own.descriptor is not None else ()
+            place = replace(place, turn=replace(found, keeps=(*found.keeps, *held_on)))
             spool.files.write(ROOM, os.urandom(_ROOM_BYTES), durable=False)
-            tree = own_tree(work, Path(os.path.realpath(spool.folder)))
-            end = perform(tree.work, place, watch, stops)
-            end = replace(end, problems=(*end.problems, *noted(*tree.problems())))
+            end = perform(own.work, place, watch, stops)
+            end = replace(end, problems=(*end.problems, *noted(*own.problems())))
     except (LogbookError, OSError) as error:
         if spool.has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
@@ -125,8 +125,6 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=noted(said))
     write_end(spool, end, patience_s=patience_s)
-    # After the end stands: what takes long loses nothing.
-    tree.remove()
 
 
 def write_end(
