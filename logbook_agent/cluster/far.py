@@ -94,11 +94,12 @@ def put(works: dict[str, Any]) -> Answer:
     return {"made": folders, "python": sys.executable}, b""
 
 
-def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str) -> Answer:
-    """Make a spool, and start a worker that outlives this process; neither where the spool is there already."""
+def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str, wait_s: float) -> Answer:
+    """Make a spool, and start a worker that outlives this process; neither where the spool is there already. The state
+    of the run, which may be over within `wait_s`."""
     place = path_of(folder)
     if not made(place, work):
-        return {}, b""
+        return look({folder: (False, None, None)}, 0.0)
     import subprocess
 
     lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -122,7 +123,10 @@ def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str)
     # What becomes of a worker that is gone already, its spool tells.
     with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(json.dumps(work).encode())
-    return {}, b""
+    deadline = time.monotonic() + wait_s
+    while stage_of(place) not in OVER and waited(deadline, SOON_S):
+        pass
+    return look({folder: (False, None, None)}, 0.0)
 
 
 def look(runs: dict[str, Any], wait_s: float) -> Answer:

@@ -81,6 +81,7 @@ class RaySettings(Places):
 class Ray(Remote):
     """Speaks to the cluster by HTTP. What `far.py` answers on another machine is answered from there."""
 
+    is_batch = True
     pace_s = 1.0
     hands_over = False
     devices = None
@@ -117,10 +118,6 @@ class Ray(Remote):
         return MachineFacts(host=Host(name=name), python=self.settings.python or None, version=__version__)
 
     # -- submitting ----------------------------------------------------------------------------------
-
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`."""
-        self.submit(items, at_most)
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
         """Those of one Job: its id, and the number of the work."""
@@ -193,8 +190,8 @@ class Ray(Remote):
             raise NoAnswer(f"the job {log.job} has not started yet", cause=f"its state in Ray is {log.status}")
         return log.has_begun
 
-    def stop_all(self, spools: Sequence[Spool]) -> None:
-        """As `Batch.stop_all`, by a small Job beside the driver of each Job: it leaves files that the driver looks
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`, by a small Job beside the driver of each Job: it leaves files that the driver looks
         for."""
         stops: dict[str, list[str]] = {}
         for spool in spools:

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
@@ -29,6 +29,7 @@ from logbook_agent.running.executors.contract import (
     NoAnswer,
     Stage,
     Submission,
+    for_each,
     nothing_sent,
 )
 from logbook_agent.running.executors.local import log_from
@@ -40,6 +41,8 @@ from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent,
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
+# A start waits for the end of a run that is over so soon.
+_AT_ONCE_S = 0.6
 # Whoever can wait for news asks again after so long.
 _NEWS_S = 2.0
 
@@ -48,6 +51,8 @@ class Remote:
     """Starts workers on the machine that `shell` leads to. Engines that start them in their own way override `folders`,
     `launch`, `has_arrived`, `end` and `judged`."""
 
+    is_batch: ClassVar[bool] = False
+    is_single: ClassVar[bool] = False
     # Questions wait for news by themselves.
     pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
@@ -84,12 +89,8 @@ class Remote:
             raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
         return found
 
-    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+    def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
-        self.submit([Submission(spool=spool, claim=claim, work=work, secrets=secrets)], 1)
-
-    def submit(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`."""
         new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
         if not new:
             return
@@ -169,26 +170,18 @@ class Remote:
         seen = {folder: told.get("seen") if isinstance(told, dict) else None for folder, told in known.items()}
         runs = {folder: [close, seen[folder], offset] for folder, close in folders.items()}
         answer, output = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+        self._take_states(folders, answer)
+        return output
+
+    def _take_states(self, folders: Collection[str], answer: Mapping[str, Any]) -> None:
         found = answer.get("runs")
         self.looked |= {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
         self._fresh = set(folders)
-        return output
 
-    def stop(self, spool: Spool) -> None:
-        """As `Executor.stop`. Raises ToolError when the machine does not answer."""
-        self.stop_all([spool])
-
-    def stop_all(self, spools: Sequence[Spool]) -> None:
-        """As `Batch.stop_all`."""
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`."""
         sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.get(Sent)) is not None]
-        troubles = []
-        for one in sent:
-            try:
-                self.end(one)
-            except ToolError as error:
-                troubles.append(error)
-        if troubles and len(troubles) == len(sent):
-            raise troubles[0]
+        for_each(self.end, sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
@@ -211,10 +204,13 @@ class Remote:
         return [f"{item.work.entry}.{item.work.run:02d}-{new_name()}" for item in items]
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
-        """Have workers started there. Raises as `Batch.start_all`."""
+        """Have workers started there. Raises as `Executor.start`."""
         for item, sent in items:
-            request = {"folder": sent.folder, "work": encode(item.work), "code": self.questions.code_folder}
-            self.ask("start", {**request, "secrets": {**self.secrets, **item.secrets}})
+            # One that is over at once costs no further question; others that are to run beside it do not wait.
+            request = {"folder": sent.folder, "work": encode(item.work), "wait_s": _AT_ONCE_S if at_most == 1 else 0.0}
+            secrets = {**self.secrets, **item.secrets}
+            answer, _ = self.ask("start", {**request, "code": self.questions.code_folder, "secrets": secrets})
+            self._take_states([sent.folder], answer)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
@@ -232,7 +228,10 @@ class Remote:
     def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
         """What its far spool tells of a run, and its log from this byte on. Raises ToolError."""
         output = b""
-        if offset is not None or sent.folder not in self._fresh:
+        told = self.looked.get(sent.folder)
+        is_over = isinstance(told, dict) and stage_named(told.get("stage")) in OVER
+        # What it printed is shown from its log, once that is here.
+        if sent.folder not in self._fresh or (offset is not None and not is_over):
             output = self._ask_states({sent.folder: not spool.is_held()}, wait_s, offset)
         self._fresh.discard(sent.folder)
         return self.looked[sent.folder], output

@@ -112,6 +112,7 @@ class SlurmJob:
 class Slurm(Remote):
     """Starts workers by `sbatch`."""
 
+    is_batch: ClassVar[bool] = True
     hands_over: ClassVar[bool] = False
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
@@ -151,10 +152,6 @@ class Slurm(Remote):
         """Those of one array: the name of the job, and the number of the element."""
         name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
         return [f"{name}.{number}" for number in range(len(items))]
-
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
-        self.submit(items, at_most)
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""

@@ -105,10 +105,8 @@ def read_left(
             left = None if left is None else max(0, left - len(data))
         excerpt.feed(safe.finish())
         written = stamp(datetime.fromtimestamp(log.check(LOG).stat().st_mtime, UTC))
-    if excerpt.digest != raw.hexdigest():
+    if log.path == work.path and excerpt.digest != raw.hexdigest():
         work.write(SAFE_LOG, redacted_pieces(log.pieces(LOG), redactor), durable=False, private=True)
-    else:
-        work.remove(SAFE_LOG)
     for line in (*splitter.finish(), *(end.unlogged if end is not None else ())):
         reader.feed(line)
     # A program that writes TensorBoard's files may do so there.

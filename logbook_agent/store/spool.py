@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.record import Life
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import ARTIFACTS, CODE, LOG, PROSE_BYTES, RUN_BYTES
@@ -45,6 +44,7 @@ from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
+    from logbook_agent.model.record import Life
     from logbook_agent.store.book_runs import BookRuns
 
 T = TypeVar("T")

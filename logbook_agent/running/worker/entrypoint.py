@@ -6,7 +6,6 @@ input; secrets are variables. Its exit code is 0 when an end stands in the spool
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import os
@@ -46,23 +45,19 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Make the run that the arguments name. Trouble is printed in one line on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m logbook_agent.worker", description="Make one run in a folder.")
-    parser.add_argument("folder", type=Path, help="the spool: where its files are written")
-    parser.add_argument("--lock", type=int, metavar="FD", help="the descriptor of the lock, where it is inherited")
-    parser.add_argument(
-        "--with-parent", action="store_true", help="stop the command when the process that started this one dies"
-    )
-    options = parser.parse_args(args)
+    """Make the run in the spool FOLDER. `--lock FD`: its lock is inherited; `--with-parent`: the command is stopped
+    when the process that started this one dies. Trouble is printed in one line on stderr."""
+    folder, *options = sys.argv[1:] if args is None else args
+    lock = int(options[options.index("--lock") + 1]) if "--lock" in options else None
     own_session()
     adopt()
-    if options.with_parent:
+    if "--with-parent" in options:
         stop_with_parent()
     # Whoever moves the repository meanwhile takes this folder along.
-    os.chdir(options.folder)
+    os.chdir(folder)
     spool = Spool(files=Folder(Path("/proc/self/cwd") if HAS_PROC else Path.cwd()))
     try:
-        return _work(spool, options.lock)
+        return _work(spool, lock)
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
