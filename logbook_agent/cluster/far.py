@@ -135,21 +135,15 @@ def look(runs: dict[str, Any], wait_s: float) -> Answer:
     state, a run that is over, or output, which is gathered for a moment."""
     deadline, pause_s = time.monotonic() + wait_s, SOON_S
     places = {text: path_of(text) for text in runs}
-    states: dict[str, dict[str, Any]] = {}
-    signs: dict[str, object] = {}
+    read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
     while True:
-        for text, (close, _, _) in runs.items():
-            now = signs_of(places[text])
-            # The command of an orphan ends without a sign, and other machines give theirs late.
-            if text not in states or now != signs[text] or states[text]["stage"] in ("orphaned", "elsewhere"):
-                states[text], signs[text] = state_of(places[text], close=close), now
-        read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
+        states = {text: state_of(places[text], close=close) for text, (close, _, _) in runs.items()}
         has_news = any(states[text]["seen"] != seen for text, (_, seen, _) in runs.items())
         has_news |= any(states[text]["stage"] in OVER for text in read)
-        grown = [size_of(places[text]) - offset for text, offset in read.items()]
-        if max(grown, default=0) > 0:
+        grown = max((size_of(places[text]) - offset for text, offset in read.items()), default=0)
+        if grown > 0:
             deadline = min(deadline, time.monotonic() + GATHER_S)
-        if has_news or max(grown, default=0) >= PIECE_BYTES or not waited(deadline, pause_s):
+        if has_news or grown >= PIECE_BYTES or not waited(deadline, pause_s):
             break
         pause_s = min(pause_s * 2, max(LOOK_S, LOOK_OF_EACH_S * len(runs)))
     for text, state in states.items():
@@ -242,14 +236,6 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
             found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
             found["files"] = inline(left_by(place))
     return found
-
-
-def signs_of(place: Path) -> tuple[object, ...]:
-    """What changes when the state of a run does: its files, whether it is held, and whether its disk is full."""
-    try:
-        return place.stat().st_mtime_ns, is_held(place / "worker.lock"), os.statvfs(place).f_bavail > 0
-    except OSError:
-        return ()
 
 
 def life_of(place: Path) -> dict[str, Any]:
