@@ -114,7 +114,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
         end = perform(work, place, Shown(display), stops)
-        found = read_left(run, book.header, space.redactor, place.files, place.files, place.files, end)
+        found = read_left(run, book.header, space.redactor, place.files, place.files, end)
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
     return dataclasses.replace(run, exit=end.exit, rows=found.rows)

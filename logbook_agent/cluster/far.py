@@ -357,7 +357,7 @@ def plain(path: Path) -> Any:
 def store(path: Path, data: bytes) -> None:
     """Write a file. Under another name first: nobody meets half of it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    part = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
     part.write_bytes(data)
     part.replace(path)
 
@@ -366,7 +366,7 @@ def unpack(folder: Path, archive: bytes) -> None:
     """Unpack an archive into a folder, unless somebody else has done so. Under another name first, too."""
     import tarfile
 
-    part = folder.with_name(f".{folder.name}.{os.urandom(6).hex()}")
+    part = folder.with_name(f"{folder.name}.{os.urandom(6).hex()}")
     part.mkdir(mode=0o700, parents=True)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(part)  # noqa: S202 - it was sent by logbook

@@ -55,9 +55,10 @@ class WrittenFacts:
 class End:
     """How a command ended, what it printed and left as files. What it measured is read when the run is taken in, also
     from the `unlogged` lines, which the log could not hold (then it has whole lines up to `whole_bytes`), and from the
-    file of a benchmark tool (`read`). `problems` are all of the worker's, those of its facts first. `contention` covers
-    the time from the facts to the end. `output` is None where no command was started. `duration_s` is None where only a
-    launcher saw the end, and does not say."""
+    file of a benchmark tool (`read`). At `breaks`, in bytes of the log, a line of one stream was broken off by the
+    other. `problems` are all of the worker's, those of its facts first. `contention` covers the time from the facts to
+    the end. `output` is None where no command was started. `duration_s` is None where only a launcher saw the end, and
+    does not say."""
 
     format: int = 1
     ended: str
@@ -66,6 +67,7 @@ class End:
     peak_memory_bytes: int | None = None
     contention: Contention | None = None
     output: Output | None = None
+    breaks: tuple[int, ...] = ()
     whole_bytes: int | None = None
     unlogged: tuple[str, ...] = ()
     read: WrittenFacts | None = None

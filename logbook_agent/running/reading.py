@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,11 +49,11 @@ class RunResults:
 
 
 def read_run(workspace: Workspace, book: Book, run: Run, end: End | None = None) -> RunResults:
-    """What a run has left; `end` is what its worker says. The points of its curves are written beside its record."""
-    points = book.files.below(book.run_folder(run.entry, run.run))
+    """What a run has left; `end` is what its worker says. The points of its curves are written beside its log."""
     work = book.spool(run).files
     # A log that is beside the record already was read before, by a command that was cut off.
-    return read_left(run, book.header, workspace.redactor, work if work.has(LOG) else points, work, points, end)
+    log = work if work.has(LOG) else book.files.below(book.run_folder(run.entry, run.run))
+    return read_left(run, book.header, workspace.redactor, log, work, end)
 
 
 def ended(run: Run, end: End, found: RunResults) -> Run:
@@ -87,26 +88,25 @@ def known_keys(header: Header, run: Run) -> KnownKeys:
 
 
 def read_left(
-    run: Run, header: Header, redactor: Redactor, log: Folder, work: Folder, points: Folder, end: End | None = None
+    run: Run, header: Header, redactor: Redactor, log: Folder, work: Folder, end: End | None = None
 ) -> RunResults:
     """What a run has left: its log in the folder `log`, the other files in `work`. The points of its curves are written
-    to the folder `points`."""
+    beside the log."""
     clean = functools.partial(redacted, redactor=redactor)
-    reader = ResultReader(clean, known_keys(header, run), lambda: point_sink(points))
+    reader = ResultReader(clean, known_keys(header, run), lambda: point_sink(log))
     splitter, excerpt = LineSplitter(), LogExcerpt(redactor.text)
-    safe, raw, left = StreamRedactor(redactor), hashlib.sha256(), end.whole_bytes if end is not None else None
-    written = None
+    safe, raw, at, written = StreamRedactor(redactor), hashlib.sha256(), 0, None
     with contextlib.suppress(StoreError, OSError):  # it is missing
         for data in log.pieces(LOG):
             raw.update(data)
             excerpt.feed(safe.feed(data))
-            for line in splitter.feed(data[:left]):
+            for line in splitter.feed(data if end is None else _whole_lines(data, at, end)):
                 reader.feed(line)
-            left = None if left is None else max(0, left - len(data))
+            at += len(data)
         excerpt.feed(safe.finish())
         written = stamp(datetime.fromtimestamp(log.check(LOG).stat().st_mtime, UTC))
     if log.path == work.path and excerpt.digest != raw.hexdigest():
-        work.write(SAFE_LOG, redacted_pieces(log.pieces(LOG), redactor), durable=False, private=True)
+        work.write(SAFE_LOG, redacted_pieces(log.pieces(LOG), redactor), durable=False)
     for line in (*splitter.finish(), *(end.unlogged if end is not None else ())):
         reader.feed(line)
     # A program that writes TensorBoard's files may do so there.
@@ -131,6 +131,15 @@ def read_left(
         problems=(*noted(*problems), *unread, *found.problems),
         written=written,
     )
+
+
+def _whole_lines(data: bytes, at: int, end: End) -> bytes:
+    """What stands at this byte of the log, up to where it ends within a line; one of one stream ends where the other
+    broke it off."""
+    if end.whole_bytes is not None:
+        data = data[: max(0, end.whole_bytes - at)]
+    breaks = [place - at for place in end.breaks if at <= place < at + len(data)]
+    return b"\n".join(data[a:b] for a, b in itertools.pairwise((0, *breaks, len(data))))
 
 
 def _written_results(files: Folder) -> tuple[str | None, list[str]]:

@@ -36,7 +36,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import ARTIFACTS, CODE, LOG, PROSE_BYTES, RUN_BYTES
+from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import group_lives, this_host
@@ -60,7 +60,7 @@ _LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _HOLDER_BYTES = 1000
-_KEPT = CODE, ARTIFACTS
+_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

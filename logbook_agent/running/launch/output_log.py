@@ -26,6 +26,7 @@ _TAIL_BYTES = 64 * 1024
 # Lines of results that the log does not hold are kept beside it, up to so many characters.
 _RESULT, _UNLOGGED_CHARS = re.compile(rb"(?:RESULT|METRIC)(?:_JSON)?:?[ \t]+([^\r\n]+)"), 1 << 20
 _LAST_CHARACTERS = 120
+_MOST_BREAKS = 10_000
 Redact = Callable[[str], str]
 
 
@@ -33,8 +34,8 @@ class OutputLog:
     """The log of a run, which takes both streams as they were read. Its new file stays below `files`.
 
     What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
-    line that is not complete may be held back, up to the next `idle`. A line of one stream is not broken off by the
-    other. A disk that fails does not end the run: the log stops there, and `problems` says so.
+    line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run: the log
+    stops there, and `problems` says so.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class OutputLog:
         self._within: Stream | None = None
         self._tail, self._errors, self._last = b"", b"", b""
         self._unlogged, self._room = list[str](), _UNLOGGED_CHARS
+        # Where a line of one stream is broken off by the other, in bytes of the log.
+        self.breaks = list[int]()
         # Where the log ends within a line, because it is full or the disk is: up to where it has whole ones.
         self.whole_bytes: int | None = None
         self.bytes = 0
@@ -106,10 +109,11 @@ class OutputLog:
     def _take(self, stream: Stream, safe: bytes) -> None:
         if not safe:
             return
-        data = safe if self._within in (None, stream) else b"\n" + safe
         before = self._file.written
-        if (taken := self._file.write(data)) < len(data):
-            self._keep_rest(data, taken, before)
+        if self._within not in (None, stream) and len(self.breaks) < _MOST_BREAKS:
+            self.breaks.append(before)
+        if (taken := self._file.write(safe)) < len(safe):
+            self._keep_rest(safe, taken, before)
         self._within = None if safe.endswith(b"\n") else stream
         self._tail = (self._tail + safe)[-_TAIL_BYTES:]
         if stream == "stderr":

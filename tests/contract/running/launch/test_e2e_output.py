@@ -62,7 +62,7 @@ def test_a_result_behind_an_open_line_of_the_other_stream(started: Cli, folder: 
     run = at(folder / "logbooks/moe/runs/MOE-000/01")
     [row] = json.loads((run / "run.json").read_text())["rows"]
     assert row["metrics"]["tflops"]["samples"] == [1.5]
-    assert (run / "output.log").read_text() == " 50%|##\nRESULT tflops=1.5\n##|\n"
+    assert (run / "output.log").read_text() == " 50%|##RESULT tflops=1.5\n##|\n"
 
 
 @pytest.mark.parametrize("limit", [30, 40, 50])

@@ -91,14 +91,15 @@ def test_results_that_the_log_cannot_hold_are_kept_beside_it(tmp_path: Path) -> 
     assert log.unlogged == ("RESULT tflops=1", "RESULT tflops=2")
 
 
-def test_a_line_is_not_broken_off_by_the_other_stream(tmp_path: Path) -> None:
+def test_where_a_line_is_broken_off_by_the_other_stream(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     log.feed("stderr", b"50% ")
     log.idle()
     log.feed("stdout", b"RESULT tflops=1\n")
     log.feed("stderr", b"100%\n")
     log.finish()
-    assert (tmp_path / "output.log").read_bytes() == b"50% \nRESULT tflops=1\n100%\n"
+    assert (tmp_path / "output.log").read_bytes() == b"50% RESULT tflops=1\n100%\n"
+    assert log.breaks == [4]
 
 
 def test_full_disk_is_a_problem_not_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
