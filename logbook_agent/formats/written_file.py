@@ -15,7 +15,7 @@ from logbook_agent.model.run import Grade, Problem, Row, Run
 from logbook_agent.model.worker_report import WrittenFacts
 from logbook_agent.running.results.json_rows import rows_from_json
 from logbook_agent.running.worker.work import Awaited
-from logbook_agent.running.worker.written import BESIDE, FILE, MOST_BYTES
+from logbook_agent.running.worker.written import BESIDE, FILE, MOST_BYTES, NAMES
 from logbook_agent.store.folder import Folder
 
 __all__ = ["awaited", "check", "rows_of"]
@@ -50,9 +50,10 @@ def rows_of(
     # Where the command itself leads, nobody knows.
     leads_away = bool({Path(word).name for text in run.argv for word in text.split()} & _ELSEWHERE)
     host = None if leads_away else run.own_host.name
-    hosts = (host, *facts.hosts) if host else ()
+    names = _plain(files, NAMES)
+    hosts = (host, *(names if isinstance(names, dict) else ())) if host else ()
     commit = run.code.commit if run.code is not None else None
-    beside = _plain(files)
+    beside = _plain(files, BESIDE)
     occasion = Occasion(began=facts.began, problem=problem, hosts=hosts, commit=commit, beside=beside)
     found = rows_from_json(text, problem, clean, lambda data: _translated(name, data, occasion))
     return [row for row, _ in found], [*problems.values()]
@@ -83,10 +84,10 @@ def _text_of(spec: str, facts: WrittenFacts, files: Folder, problem: Callable[[s
     return data.decode("utf-8-sig", "replace")
 
 
-def _plain(files: Folder) -> Any:
-    """The data of the file that explains it; None where there is none."""
+def _plain(files: Folder, name: str) -> Any:
+    """The data of a file that explains it; None where there is none."""
     try:
-        return json.loads(files.read(BESIDE, limit=MOST_BYTES)) if files.has(BESIDE) else None
+        return json.loads(files.read(name, limit=MOST_BYTES)) if files.has(name) else None
     except (StoreError, ValueError, RecursionError):
         return None
 

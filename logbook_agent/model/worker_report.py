@@ -39,8 +39,8 @@ class Began:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFacts:
     """The file that a benchmark tool writes, after its command: when that `began` (seconds since the epoch), how many
-    such files were `found` and `written` by it, and of the last one the `name`, whether its time is older, why it could
-    not be copied, and the names that the tool gives to its host."""
+    such files were `found` and `written` by it, and of the last one the `name`, whether its time is older, and why it
+    could not be copied."""
 
     began: float
     found: int = 0
@@ -48,7 +48,6 @@ class WrittenFacts:
     name: str = ""
     is_old: bool = False
     error: str | None = None
-    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

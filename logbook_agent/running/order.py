@@ -14,7 +14,7 @@ from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
@@ -152,23 +152,8 @@ def with_facts(run: Run, facts: Began) -> Run:
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=_with_runs_of(run, facts.contention, facts.apart),
+        contention=with_runs_of(run, facts.contention, facts.apart),
         problems=(*run.problems, *facts.problems),
-    )
-
-
-def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended."""
-    return dataclasses.replace(
-        run,
-        ended=end.ended,
-        duration_s=end.duration_s,
-        exit=end.exit,
-        peak_memory_bytes=end.peak_memory_bytes,
-        contention=_with_runs_of(run, end.contention),
-        output=end.output,
-        artifacts=end.artifacts,
-        problems=(*run.problems, *(problem for problem in end.problems if problem not in run.problems)),
     )
 
 
@@ -180,7 +165,7 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     return dataclasses.replace(run, contention=with_runs(Contention(), beside) if beside else None)
 
 
-def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
+def with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
     """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
     one."""
     known = [name for name in (run.contention.runs if run.contention is not None else ()) if name not in apart]

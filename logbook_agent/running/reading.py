@@ -16,7 +16,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Curve, Exit, Output, Problem, Row, Run, noted
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.order import with_end
+from logbook_agent.running.order import with_runs_of
 from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.log_excerpt import LogExcerpt
@@ -58,13 +58,18 @@ def read_run(workspace: Workspace, book: Book, run: Run, end: End | None = None)
 
 def ended(run: Run, end: End, found: RunResults) -> Run:
     """The record of a run with its end, and with what it measured."""
-    run = with_end(run, end)
     return dataclasses.replace(
         run,
-        output=run.output and found.output,
+        ended=end.ended,
+        duration_s=end.duration_s,
+        exit=end.exit,
+        peak_memory_bytes=end.peak_memory_bytes,
+        contention=with_runs_of(run, end.contention),
+        output=end.output and found.output,
+        artifacts=end.artifacts,
         rows=found.rows,
         curves=found.curves,
-        problems=(*run.problems, *(problem for problem in found.problems if problem not in run.problems)),
+        problems=tuple(dict.fromkeys((*run.problems, *end.problems, *found.problems))),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import json
 import os
 import shlex
 import stat
@@ -22,7 +21,7 @@ from logbook_agent.store.opening import read_named
 from logbook_agent.store.spool import READ
 
 # In a command, the file that logbook provides. What the copies are called.
-PLACE, FILE, BESIDE = "{file}", "file", "beside"
+PLACE, FILE, BESIDE, NAMES = "{file}", "file", "beside", "names"
 MOST_BYTES = 128 * 2**20
 # Clocks of file servers differ.
 _SLACK_S = 60.0
@@ -52,32 +51,26 @@ class WrittenFile:
         return dataclasses.replace(work, argv=tuple(words), env=env)
 
     def copied(self) -> WrittenFacts:
-        """What the command wrote, after the file that it wrote last was copied, with the one that explains it."""
+        """What the command wrote, after the file that it wrote last was copied, with those that explain it."""
         now = self._stamps()
         written = [path for path, at in now.items() if self._before.get(path) != at]
         facts = WrittenFacts(began=self._began, found=len(now), written=len(written))
         if not written:
             return facts
         newest = Path(max(written, key=lambda path: now[path]))
-        facts = dataclasses.replace(
-            facts,
-            name=newest.name,
-            is_old=now[str(newest)][0] / 1e9 < self._began - _SLACK_S,
-            hosts=self._names(),
-        )
-        try:
-            self._copy(newest, FILE)
-        except StoreError as error:
-            return dataclasses.replace(facts, error=error.message)
-        if self._awaited.beside and (beside := Path(os.path.normpath(newest.parent / self._awaited.beside))).is_file():
+        copies = {FILE: str(newest)}
+        if self._awaited.beside:
+            copies[BESIDE] = os.path.normpath(newest.parent / self._awaited.beside)
+        if self._awaited.names:
+            copies[NAMES] = os.path.expanduser(self._awaited.names)  # noqa: PTH111 - `~` may stand for no home
+        errors = {}
+        for name, path in copies.items():
             try:
-                self._copy(beside, BESIDE)
-            except StoreError:
-                return facts
-        return facts
-
-    def _copy(self, path: Path, name: str) -> None:
-        self._files.write(name, read_named(path, limit=MOST_BYTES), durable=False)
+                self._files.write(name, read_named(Path(path), limit=MOST_BYTES), durable=False)
+            except StoreError as error:
+                errors[name] = error.message
+        is_old = now[str(newest)][0] / 1e9 < self._began - _SLACK_S
+        return dataclasses.replace(facts, name=newest.name, is_old=is_old, error=errors.get(FILE))
 
     def _stamps(self) -> dict[str, _Stamp]:
         """The files that there are now, each with what changes when it is written."""
@@ -90,12 +83,3 @@ class WrittenFile:
             if stat.S_ISREG(at.st_mode):
                 found[path] = (at.st_mtime_ns, at.st_size, at.st_ino)
         return found
-
-    def _names(self) -> tuple[str, ...]:
-        """The names that the tool knows this machine by, which its user may choose."""
-        if not self._awaited.names:
-            return ()
-        try:
-            return tuple(map(str, json.loads(read_named(Path(self._awaited.names).expanduser(), limit=MOST_BYTES))))
-        except (StoreError, ValueError, TypeError, RuntimeError):
-            return ()
