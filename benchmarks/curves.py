@@ -29,8 +29,9 @@ sys.path[:0] = [str(HERE.parent)]
 
 from logbook_agent.curves.chart import ChartLine  # noqa: E402
 from logbook_agent.curves.followed import FollowedCurves  # noqa: E402
-from logbook_agent.curves.point_file import FIRST_LINE, Series, point_lines, read_series, series_line  # noqa: E402
+from logbook_agent.curves.point_file import Series, packed, read_series  # noqa: E402
 from logbook_agent.running.point_files import point_sink  # noqa: E402
+from logbook_agent.running.results.curve_points import KnownKeys  # noqa: E402
 from logbook_agent.running.results.reader import ResultReader  # noqa: E402
 from logbook_agent.store.folder import Folder  # noqa: E402
 
@@ -80,16 +81,17 @@ def drawing(path: Path) -> float:
 
 
 def following(path: Path) -> float:
-    """The share of a core that following takes."""
-    followed = FollowedCurves(path, Folder(path.parent))
-    followed.look()
+    """The share of a core that following a log takes."""
+    path.write_text("".join(f"METRIC loss={step}.5 step={step}\n" for step in range(COUNT)))
+    followed = FollowedCurves(path, Folder(path.parent), KnownKeys(), lambda plain: plain)
+    while followed.last()[-1:] == [] or followed.last()[-1]["step"] != COUNT - 1:
+        followed.look()
     followed.charts("run")
     spent, began, step = 0.0, time.monotonic(), COUNT
     while time.monotonic() - began < _FOLLOWED_S:
         if (due := COUNT + int(1_000 * (time.monotonic() - began)) - 1_000) > step:
-            steps = array("d", range(step, step + 1_000))
-            with path.open("ab") as file:
-                file.write(point_lines(0, steps, array("d", [1.0]) * 1_000))
+            with path.open("a") as file:
+                file.writelines(f"METRIC loss=1.5 step={at}\n" for at in range(step, step + 1_000))
             step = due if due > step + 1_000 else step + 1_000
         at = time.process_time()
         followed.look()
@@ -109,10 +111,11 @@ def main() -> None:
     series = Series(name="loss", over="step", config={})
     values = array("d", [numbers.random() for _ in range(COUNT)])
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "curves.part"
-        path.write_bytes(FIRST_LINE + series_line(series) + point_lines(0, array("d", range(COUNT)), values))
+        path = Path(folder) / "curves.points"
+        series.steps, series.values = array("d", range(COUNT)), values
+        path.write_bytes(packed([series]))
         found["drawing_s"] = [drawing(path) for _ in range(options.rounds)]
-        found["following_of_a_core"] = following(path)
+        found["following_of_a_core"] = following(Path(folder) / "output.log")
     for name, samples in found["read_and_finish_s"].items():  # type: ignore[attr-defined]
         read, finish = (statistics.median(column) for column in zip(*samples, strict=True))
         print(f"{name}: read {read:.2f} s, finish {finish:.2f} s of a million, {found['bytes'][name]:,} bytes")  # type: ignore[index]

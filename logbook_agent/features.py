@@ -38,7 +38,7 @@ class Feature:
     # figures    `named(findings, entry)`: the figures that an entry, or without one the header, names
     # collects   `collect(...)` takes the files that a command left, for a worker; `patterns_in(texts)`
     # artifacts  shows those files
-    # reads      `check(spec, words, elsewhere=...)` and `WrittenFile`, for the option --read
+    # reads      `check(spec, words, elsewhere=...)`, `awaited(spec)` and `rows_of(...)`, for the option --read
     # cites      `shown(findings, text, plain=...)` puts numbers for citations, `restored(text)` takes them out, and
     #            `check(workspace, texts)` refuses a citation that names no number
     # notebook   `status` and `show`: what a notebook displays of a logbook and of an entry

@@ -26,12 +26,12 @@ from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
-from logbook_agent.model.worker_report import End
 from logbook_agent.running.execution import Shown
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, work_of
 from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.running.provenance.worktrees import Checkout, bring, checkout_of
+from logbook_agent.running.reading import read_left
 from logbook_agent.running.worker.perform import code_now, facts_now, perform
 from logbook_agent.running.worker.work import Workplace
 from logbook_agent.store.book import Book
@@ -59,10 +59,9 @@ def reproduce(workspace: Workspace, reference: str, display: Display) -> Reprodu
             hint=f"logbook wait {record.id}",
         )
     try:
-        end = _made_again(workspace, book, run, _setup_of(record, run), display)
+        made = _made_again(workspace, book, run, _setup_of(record, run), display)
     except _Missing as missing:
         return Reproduction(id=run.entry, run=run.run, outcome="cannot", missing=missing.args)
-    made = dataclasses.replace(run, exit=end.exit, rows=end.rows)
     primary = [metric.name for metric in book.header.metrics]
     return held_against(record, run, made, primary=primary, alone=bool(number))
 
@@ -73,8 +72,8 @@ def _setup_of(record: Record, run: Run) -> str | None:
     return stated.run.setup if stated is not None and stated.run is not None and run.part is not None else None
 
 
-def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, display: Display) -> End:
-    """How the command of a run ended when it was executed again, in a checkout of its code, after its setup. Raises
+def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, display: Display) -> Run:
+    """The run as it ended when its command was executed again, in a checkout of its code, after its setup. Raises
     _Missing."""
     missing, code = [*lacking(run, workspace.environ)], run.code
     if missing or code is None:
@@ -114,9 +113,10 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
         changed = {name: value for name, value in values.items() if workspace.environ.get(name) != value}
         display.progress(f"repeating {run.entry}/{run.run}: {command.shown(changed)}")
         end = perform(work, place, Shown(display), stops)
+        found = read_left(run, book.header, space.redactor, place.files, place.files, end)
     if end.exit.is_cut_off:
         raise _Missing("an end: it was interrupted")
-    return end
+    return dataclasses.replace(run, exit=end.exit, rows=found.rows)
 
 
 def _variables(workspace: Workspace, run: Run) -> dict[str, str]:

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from logbook_agent.cluster.far import FETCHED, FOLDERS
-from logbook_agent.cluster.session import MOST_BYTES
+from logbook_agent.cluster.questions import MOST_BYTES
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.spool import FINAL, Spool
 
 _PIECE_BYTES = 2**20
 # What is brought lies here until it is whole.
 _ARRIVING = ".arriving"
+# Of the path of a file.
+_MOST_PARTS = 10
 
 
 def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
@@ -37,9 +39,9 @@ def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether this is a file of the code or of the command that was kept with the run."""
-    place = Path(name)
-    return len(place.parts) == 2 and place.parts[0] in FOLDERS and place.name not in ("", "..")
+    """Whether this is a file of the code or of the command."""
+    parts = Path(name).parts
+    return 1 < len(parts) < _MOST_PARTS and parts[0] in FOLDERS and ".." not in parts
 
 
 def members(archive: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -1,8 +1,8 @@
-"""What a client asks of another machine: it sends this file to `python3 -IS` there, with a call of `serve` behind it.
+"""What a client asks of another machine: it starts `python3 -IS` there, with the code of workers that lies beside this
+file, for each request.
 
-Each request is a line of JSON, and stands for itself. Its answer is a line of JSON, and whatever bytes stand behind it,
-of a log or of an archive, in pieces. Only the standard library is used. A run is a folder, its worker's spool
-(`store/spool.py`).
+A request is a line of JSON on standard input. Its answer is a line of JSON, and whatever bytes stand behind it, of a
+log or of an archive. Only the standard library is used. A run is a folder, its worker's spool (`store/spool.py`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
 KEPT_S = {"trees": 14 * DAY_S, "spools": 90 * DAY_S}
-# A client that asks nothing for so long has forgotten this program.
-IDLE_S = 20
 # The pauses between two looks while somebody waits for news: the first, and the longest, which grows with many runs.
 SOON_S, LOOK_S, LOOK_OF_EACH_S = 0.05, 0.4, 0.01
 # What a command prints within so long is told together.
@@ -36,11 +34,8 @@ PIECE_BYTES = 1 << 20
 INLINE_BYTES = 48 << 10
 LADDER = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0))
 # What is fetched of a run, beside the files in these folders.
-FOLDERS = ("code", "artifacts")
-FETCHED = (
-    *("began.json", "output.log", "curves.points", "curves.large.points", "curves.part"),
-    *("worker.err", "final.json"),
-)
+FOLDERS = ("code", "artifacts", "read", "result.json")
+FETCHED = ("began.json", "output.log", "result.json", "worker.err", "final.json")
 
 OVER = ("ended", "lost", "never-started")
 
@@ -48,62 +43,39 @@ OVER = ("ended", "lost", "never-started")
 Answer = tuple[dict[str, Any], "bytes | dict[str, Path]"]
 
 
-def serve() -> None:
-    """Answer requests, `[VERB, {NAME: VALUE}]`, one after another, until no more come."""
-    out = Pieces(sys.stdout.buffer)
-    while True:
-        signal.alarm(IDLE_S)
-        line = sys.stdin.buffer.readline()
-        signal.alarm(0)
-        if not line:
-            return
-        verb, request = json.loads(line)
-        try:
-            head, rest = VERBS[verb](**request)
-        except OSError as error:
-            said = error.strerror or str(error)
-            head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
-        out.file.write(json.dumps(head).encode() + b"\n")
-        if isinstance(rest, bytes):
-            out.write(rest)
-        else:
-            pack(rest, out)
-        out.end()
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-
-
-class Pieces:
-    """Writes bytes of an unknown length, each piece behind its own; an empty one ends them."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-
-    def write(self, data: bytes) -> int:
-        if data:
-            self.file.write(b"%d\n" % len(data) + data)
-        return len(data)
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def end(self) -> None:
-        self.file.write(b"0\n")
-        self.file.flush()
+def answer(line: bytes) -> None:
+    """Answer a request, `[VERB, {NAME: VALUE}]`."""
+    verb, request = json.loads(line)
+    try:
+        head, rest = VERBS[verb](**request)
+    except OSError as error:
+        said = error.strerror or str(error)
+        head, rest = {"error": f"{said}: {error.filename}" if error.filename else said}, b""
+    out = sys.stdout.buffer
+    out.write(json.dumps(head).encode() + b"\n")
+    if isinstance(rest, bytes):
+        out.write(rest)
+    else:
+        pack(rest, out)
+    out.flush()
 
 
 # -- what may be asked -----------------------------------------------------------------------------------
 
 
-def has(folder: str) -> Answer:
-    """Whether a folder is there."""
-    return {"has": path_of(folder).is_dir()}, b""
+def has(path: str) -> Answer:
+    """Whether a file is there."""
+    return {"has": path_of(path).is_file()}, b""
 
 
-def hello(code: str) -> Answer:
+def take(path: str) -> Answer:
+    """Write a file with what follows on standard input."""
+    store(path_of(path), sys.stdin.buffer.read())
+    return {}, b""
+
+
+def hello() -> Answer:
     """Facts of this machine, as the worker's code there finds them."""
-    sys.path.insert(0, str(path_of(code)))
     from logbook_agent.model.codec import encode
     from logbook_agent.running.executors import local
 
@@ -122,11 +94,12 @@ def put(works: dict[str, Any]) -> Answer:
     return {"made": folders, "python": sys.executable}, b""
 
 
-def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str) -> Answer:
-    """Make a spool, and start a worker that outlives this process; neither where the spool is there already."""
+def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str, wait_s: float) -> Answer:
+    """Make a spool, and start a worker that outlives this process; neither where the spool is there already. The state
+    of the run, which may be over within `wait_s`."""
     place = path_of(folder)
     if not made(place, work):
-        return {}, b""
+        return look({folder: (False, None, None)}, 0.0)
     import subprocess
 
     lock = os.open(place / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -150,7 +123,10 @@ def start(folder: str, work: dict[str, Any], secrets: dict[str, str], code: str)
     # What becomes of a worker that is gone already, its spool tells.
     with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(json.dumps(work).encode())
-    return {}, b""
+    deadline = time.monotonic() + wait_s
+    while stage_of(place) not in OVER and waited(deadline, SOON_S):
+        pass
+    return look({folder: (False, None, None)}, 0.0)
 
 
 def look(runs: dict[str, Any], wait_s: float) -> Answer:
@@ -159,21 +135,15 @@ def look(runs: dict[str, Any], wait_s: float) -> Answer:
     state, a run that is over, or output, which is gathered for a moment."""
     deadline, pause_s = time.monotonic() + wait_s, SOON_S
     places = {text: path_of(text) for text in runs}
-    states: dict[str, dict[str, Any]] = {}
-    signs: dict[str, object] = {}
+    read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
     while True:
-        for text, (close, _, _) in runs.items():
-            now = signs_of(places[text])
-            # The command of an orphan ends without a sign, and other machines give theirs late.
-            if text not in states or now != signs[text] or states[text]["stage"] in ("orphaned", "elsewhere"):
-                states[text], signs[text] = state_of(places[text], close=close), now
-        read = {text: offset for text, (_, _, offset) in runs.items() if offset is not None}
+        states = {text: state_of(places[text], close=close) for text, (close, _, _) in runs.items()}
         has_news = any(states[text]["seen"] != seen for text, (_, seen, _) in runs.items())
         has_news |= any(states[text]["stage"] in OVER for text in read)
-        grown = [size_of(places[text]) - offset for text, offset in read.items()]
-        if max(grown, default=0) > 0:
+        grown = max((size_of(places[text]) - offset for text, offset in read.items()), default=0)
+        if grown > 0:
             deadline = min(deadline, time.monotonic() + GATHER_S)
-        if has_news or max(grown, default=0) >= PIECE_BYTES or not waited(deadline, pause_s):
+        if has_news or grown >= PIECE_BYTES or not waited(deadline, pause_s):
             break
         pause_s = min(pause_s * 2, max(LOOK_S, LOOK_OF_EACH_S * len(runs)))
     for text, state in states.items():
@@ -230,8 +200,7 @@ def drop(folder: str) -> Answer:
     place = path_of(folder)
     if place.is_dir() and place.parent.name == "spools":
         for path in place.iterdir():
-            # What the command wrote in its tree is nowhere else.
-            if path.name not in ("closed", "tree"):
+            if path.name != "closed":
                 remove(path)
         # Last: on a full disk there is space for it by now.
         (place / "closed").touch()
@@ -239,7 +208,7 @@ def drop(folder: str) -> Answer:
 
 
 VERBS: dict[str, Callable[..., Answer]] = {
-    one.__name__: one for one in (has, hello, put, start, look, close, stop, fetch, drop)
+    one.__name__: one for one in (has, take, hello, put, start, look, close, stop, fetch, drop)
 }
 
 
@@ -267,14 +236,6 @@ def state_of(place: Path, *, close: bool) -> dict[str, Any]:
             found["complaint"] = (place / "worker.err").read_text(errors="replace")[-PIECE_BYTES:]
             found["files"] = inline(left_by(place))
     return found
-
-
-def signs_of(place: Path) -> tuple[object, ...]:
-    """What changes when the state of a run does: its files, whether it is held, and whether its disk is full."""
-    try:
-        return place.stat().st_mtime_ns, is_held(place / "worker.lock"), os.statvfs(place).f_bavail > 0
-    except OSError:
-        return ()
 
 
 def life_of(place: Path) -> dict[str, Any]:
@@ -327,9 +288,9 @@ def made(place: Path, work: dict[str, Any]) -> bool:
     for name in ("cwd", "root", "tree"):
         work[name] = os.path.expanduser(work.get(name, ""))  # noqa: PTH111
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if work["tree"]:
+    for tree in (work["tree"], f"{work['tree']}.tar.gz") if work["tree"] else ():
         with contextlib.suppress(OSError):
-            os.utime(work["tree"])
+            os.utime(tree)
     try:
         place.mkdir(mode=0o700)
     except FileExistsError:
@@ -344,7 +305,7 @@ def made(place: Path, work: dict[str, Any]) -> bool:
 
 def left_by(place: Path) -> dict[str, Path]:
     """The files that a run has left, by their names in an archive."""
-    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).iterdir())]
+    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).rglob("*"))]
     paths = [path for path in (*(place / name for name in FETCHED), *kept) if path.is_file()]
     return {path.relative_to(place).as_posix(): path for path in paths}
 
@@ -391,6 +352,28 @@ def plain(path: Path) -> Any:
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def store(path: Path, data: bytes) -> None:
+    """Write a file. Under another name first: nobody meets half of it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
+    part.write_bytes(data)
+    part.replace(path)
+
+
+def unpack(folder: Path, archive: bytes) -> None:
+    """Unpack an archive into a folder, unless somebody else has done so. Under another name first, too."""
+    import tarfile
+
+    part = folder.with_name(f"{folder.name}.{os.urandom(6).hex()}")
+    part.mkdir(mode=0o700, parents=True)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(part)  # noqa: S202 - it was sent by logbook
+    try:
+        part.rename(folder)
+    except OSError:
+        remove(part)
 
 
 def remove(path: Path) -> None:

@@ -16,9 +16,8 @@ from typing import Any, Literal, get_args
 
 from logbook_agent.model.run import Exit, Problem, noted, withheld
 from logbook_agent.model.worker_report import End
-from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.recovery import read_log
-from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.log_excerpt import LogExcerpt
+from logbook_agent.running.worker.perform import named_files
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import HiddenValue, Spool
@@ -168,29 +167,24 @@ def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
 
 
 def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[Problem]) -> End:
-    """The end of a job as its launcher tells it, with the rows of its log. It ended before this moment; when, nobody
-    says."""
-    known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
-    reader, output, _ = read_log(
-        spool.folder / LOG, spool.files, spool.redactor(), known, lambda: point_sink(spool.files)
-    )
-    reading = reader.finish(succeeded=job.fate == "succeeded" and not job.exit_code)
+    """The end of a job as its launcher tells it. It ended before this moment; when, nobody says."""
     said = []
-    if work.keep or reader.artifacts:
+    if work.keep or named_files(spool.files):
         said.append("no file was kept: a launcher that submits returns the log alone")
     code = job.exit_code
     if job.fate == "failed" and not code:
         code = 1
         said.append(f"the launcher reported no exit code; 1 stands for {job.said}")
+    excerpt = LogExcerpt(spool.redactor().text)
+    for piece in spool.files.pieces(LOG) if spool.has(LOG) else ():
+        excerpt.feed(piece)
     return End(
         ended=stamp(datetime.now(UTC)),
         duration_s=job.duration_s,
         exit=Exit(code=code or 0, interrupted=job.fate == "killed"),
         peak_memory_bytes=job.peak_memory_bytes,
-        output=output,
-        rows=reading.rows,
-        curves=reading.curves,
-        problems=(*noted(*said), *problems, *reading.problems),
+        output=excerpt.output(None),
+        problems=(*noted(*said), *problems),
     )
 
 

@@ -23,11 +23,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from logbook_agent import __version__
+from logbook_agent.cluster import far
 from logbook_agent.cluster.archive import bring
-from logbook_agent.cluster.questions import far_source
 from logbook_agent.cluster.ray_api import jobs_at
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents, log_of
-from logbook_agent.cluster.remote import UNPACK, Remote
+from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Files, Places, worker_code
 from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.codec import encode
@@ -42,6 +42,7 @@ from logbook_agent.running.executors.contract import (
     nothing_sent,
 )
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
@@ -80,6 +81,7 @@ class RaySettings(Places):
 class Ray(Remote):
     """Speaks to the cluster by HTTP. What `far.py` answers on another machine is answered from there."""
 
+    is_batch = True
     pace_s = 1.0
     hands_over = False
     devices = None
@@ -89,7 +91,7 @@ class Ray(Remote):
         self.settings = settings
         self.jobs = jobs_at(settings.address)
         # Where packages lie on the cluster, with the mode of their files, by the folders where nodes unpack them.
-        self._packages: dict[str, tuple[str, str]] = {}
+        self._packages: dict[str, str] = {}
         # The spools whose runs were named to the logs of their Jobs.
         self._named: set[Path] = set()
 
@@ -117,10 +119,6 @@ class Ray(Remote):
 
     # -- submitting ----------------------------------------------------------------------------------
 
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`."""
-        self.submit(items, at_most)
-
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
         """Those of one Job: its id, and the number of the work."""
         job = f"logbook-{uuid.uuid4().hex}"
@@ -133,17 +131,17 @@ class Ray(Remote):
         for _, sent in items:
             self._told(sent)
         with nothing_sent():
-            self.provide(self.code_folder, worker_code())
-            folders = {self.code_folder, *(item.work.tree for item, _ in items if item.work.tree)}
-            packages = {folder: self._packages[folder] for folder in sorted(folders)}
+            self.provide(self.questions.code_folder, worker_code())
+            trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
+            packages = {path: self._packages[path] for path in sorted({self.questions.code_folder, *trees})}
             plan = json.dumps(self._plan(job, items, at_most, packages)).encode()
             driver = {
                 _DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(),
-                "far.py": far_source().encode(),
+                "far.py": Path(far.__file__).read_bytes(),
                 "plan.json": plan,
             }
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
-        environment = {"working_dir": address, "py_modules": [address for address, _ in packages.values()]}
+        environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)
         write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
 
@@ -152,7 +150,7 @@ class Ray(Remote):
         job: str,
         items: Sequence[tuple[Submission, Sent]],
         at_most: int,
-        packages: Mapping[str, tuple[str, str]],
+        packages: Mapping[str, str],
     ) -> dict[str, Any]:
         """The plan of the driver: the units of runs, and how to start them."""
         units: dict[str, list[dict[str, Any]]] = {}
@@ -164,23 +162,21 @@ class Ray(Remote):
             "prefix": PREFIX,
             "spools": f"{self.settings.folder}/spools",
             "stops": self._stops(job),
-            "code": self.code_folder,
+            "code": self.questions.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
-            "unpack": UNPACK,
-            "packages": {folder: mode for folder, (_, mode) in packages.items()},
+            "packages": [*packages],
             "at_most": at_most,
             "units": list(units.values()),
         }
 
-    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """As `Remote.provide`; the nodes unpack it."""
+    def provide(self, path: str, files: Files) -> None:
+        """As `Remote.provide`; the nodes write the archive, and unpack that of the code."""
 
         def content() -> bytes:
-            return _zip({f"{files.digest}.tar.gz": files.archive()})
+            return _zip({f"{files.digest}{ARCHIVE}": files.archive()})
 
-        address = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
-        self._packages[folder] = address, "a-w" if is_read_only else "u+w"
+        self._packages[path] = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """As `Remote.has_arrived`; a Job that has not begun may still do so."""
@@ -194,8 +190,8 @@ class Ray(Remote):
             raise NoAnswer(f"the job {log.job} has not started yet", cause=f"its state in Ray is {log.status}")
         return log.has_begun
 
-    def stop_all(self, spools: Sequence[Spool]) -> None:
-        """As `Batch.stop_all`, by a small Job beside the driver of each Job: it leaves files that the driver looks
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`, by a small Job beside the driver of each Job: it leaves files that the driver looks
         for."""
         stops: dict[str, list[str]] = {}
         for spool in spools:

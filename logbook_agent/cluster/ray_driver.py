@@ -52,14 +52,16 @@ _STOPPED: Event = {"head": {"stage": "never-started", "said": "stopped before it
 # -- on the node of a run -------------------------------------------------------------------------------
 
 
-def unit(plan: Plan, works: list[dict[str, Any]], packages: list[tuple[str, str, Any]]) -> Iterator[Event]:
+def unit(plan: Plan, works: list[dict[str, Any]], packages: list[tuple[str, Any]]) -> Iterator[Event]:
     """Make these runs, one after another, and yield what becomes of them. Ray runs it as a task."""
-    for folder, mode, content in packages:
-        if not (path := far.path_of(folder)).is_dir():
-            subprocess.run(["sh", "-c", plan["unpack"], str(path), mode], input=ray.get(content), check=True)
-            if folder == plan["code"]:
-                # Else every worker compiles it where Python keeps no bytecode.
-                subprocess.run([python_of(plan), "-m", "compileall", "-q", str(path)], check=False)
+    for name, content in packages:
+        if not (path := far.path_of(name)).exists():
+            if name != plan["code"]:
+                far.store(path, ray.get(content))
+                continue
+            far.unpack(path, ray.get(content))
+            # Else every worker compiles it where Python keeps no bytecode.
+            subprocess.run([python_of(plan), "-m", "compileall", "-q", str(path)], check=False)
     yield {"node": ray.get_runtime_context().get_node_id()}
     for given in works:
         for event in run(plan, far.path_of(plan["spools"]) / given["key"], given["work"]):
@@ -165,7 +167,7 @@ class Driver:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = {name: value for name, value in plan.items() if name not in ("units", "packages")}
-        self._packages = [(name, mode, ray.put(needed(name))) for name, mode in plan["packages"].items()]
+        self._packages = [(name, ray.put(needed(name))) for name in plan["packages"]]
         self._unit = ray.remote(max_retries=0, **plan["options"])(unit)
         self._end = ray.remote(max_retries=0, num_cpus=0)(end)
         self._waiting = deque(Unit({work["key"]: work for work in works}) for works in plan["units"])
@@ -256,8 +258,8 @@ class Driver:
 
 
 def needed(name: str) -> bytes:
-    """The archive of this folder, which lies in a package of the Job."""
-    found = (Path(folder) / f"{Path(name).name}.tar.gz" for folder in sys.path)
+    """This archive, or that of this folder, which lies in a package of the Job."""
+    found = (Path(folder) / f"{Path(name).name.removesuffix('.tar.gz')}.tar.gz" for folder in sys.path)
     return next(path for path in found if path.is_file()).read_bytes()
 
 

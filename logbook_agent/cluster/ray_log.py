@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from logbook_agent.cluster.questions import MOST_BYTES
 from logbook_agent.cluster.ray_api import Jobs, jobs_at
-from logbook_agent.cluster.session import MOST_BYTES
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES
 
 # How the events begin in the log of the Job.

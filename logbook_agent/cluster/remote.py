@@ -11,13 +11,13 @@ import contextlib
 import dataclasses
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from logbook_agent.cluster.answers import files_of, record_of, sound, stage_named
 from logbook_agent.cluster.archive import bring, members
 from logbook_agent.cluster.questions import Questions
-from logbook_agent.cluster.sent_code import Files, Places, carried, worker_code
+from logbook_agent.cluster.sent_code import Files, Places, carried
 from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
@@ -29,21 +29,20 @@ from logbook_agent.running.executors.contract import (
     NoAnswer,
     Stage,
     Submission,
+    for_each,
     nothing_sent,
 )
 from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
-# Under another name first: nobody meets half of it.
-UNPACK = (
-    'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
-    ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
-)
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
+# A start waits for the end of a run that is over so soon.
+_AT_ONCE_S = 0.6
 # Whoever can wait for news asks again after so long.
 _NEWS_S = 2.0
 
@@ -52,6 +51,8 @@ class Remote:
     """Starts workers on the machine that `shell` leads to. Engines that start them in their own way override `folders`,
     `launch`, `has_arrived`, `end` and `judged`."""
 
+    is_batch: ClassVar[bool] = False
+    is_single: ClassVar[bool] = False
     # Questions wait for news by themselves.
     pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
@@ -61,12 +62,12 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        self.questions = Questions(shell, places.python)
+        self.questions = Questions(shell, places)
         self.ask = self.questions.ask
         # What was told of runs last, by their folders; those that were not yet followed since.
         self.looked: dict[str, Any] = {}
         self._fresh: set[str] = set()
-        # Folders that are there.
+        # Archives that are there.
         self._provided: set[str] = set()
 
     @property
@@ -83,18 +84,13 @@ class Remote:
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        self.provide(self.code_folder, worker_code())
-        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {"code": self.code_folder})[0])
+        found: MachineFacts | None = record_of(MachineFacts, self.ask("hello", {})[0])
         if found is None:
             raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
         return found
 
-    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+    def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
-        self.submit([Submission(spool=spool, claim=claim, work=work, secrets=secrets)], 1)
-
-    def submit(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`."""
         new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
         if not new:
             return
@@ -174,26 +170,18 @@ class Remote:
         seen = {folder: told.get("seen") if isinstance(told, dict) else None for folder, told in known.items()}
         runs = {folder: [close, seen[folder], offset] for folder, close in folders.items()}
         answer, output = self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+        self._take_states(folders, answer)
+        return output
+
+    def _take_states(self, folders: Collection[str], answer: Mapping[str, Any]) -> None:
         found = answer.get("runs")
         self.looked |= {folder: found.get(folder) if isinstance(found, dict) else None for folder in folders}
         self._fresh = set(folders)
-        return output
 
-    def stop(self, spool: Spool) -> None:
-        """As `Executor.stop`. Raises ToolError when the machine does not answer."""
-        self.stop_all([spool])
-
-    def stop_all(self, spools: Sequence[Spool]) -> None:
-        """As `Batch.stop_all`."""
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`."""
         sent = [sent for spool in spools if not spool.has(FINAL) and (sent := spool.get(Sent)) is not None]
-        troubles = []
-        for one in sent:
-            try:
-                self.end(one)
-            except ToolError as error:
-                troubles.append(error)
-        if troubles and len(troubles) == len(sent):
-            raise troubles[0]
+        for_each(self.end, sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
@@ -216,12 +204,13 @@ class Remote:
         return [f"{item.work.entry}.{item.work.run:02d}-{new_name()}" for item in items]
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
-        """Have workers started there. Raises as `Batch.start_all`."""
-        with nothing_sent():
-            self.provide(self.code_folder, worker_code())
+        """Have workers started there. Raises as `Executor.start`."""
         for item, sent in items:
-            request = {"folder": sent.folder, "work": encode(item.work), "code": self.code_folder}
-            self.ask("start", {**request, "secrets": {**self.secrets, **item.secrets}})
+            # One that is over at once costs no further question; others that are to run beside it do not wait.
+            request = {"folder": sent.folder, "work": encode(item.work), "wait_s": _AT_ONCE_S if at_most == 1 else 0.0}
+            secrets = {**self.secrets, **item.secrets}
+            answer, _ = self.ask("start", {**request, "code": self.questions.code_folder, "secrets": secrets})
+            self._take_states([sent.folder], answer)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
@@ -239,7 +228,10 @@ class Remote:
     def state(self, spool: Spool, sent: Sent, offset: int | None, wait_s: float) -> tuple[object, bytes]:
         """What its far spool tells of a run, and its log from this byte on. Raises ToolError."""
         output = b""
-        if offset is not None or sent.folder not in self._fresh:
+        told = self.looked.get(sent.folder)
+        is_over = isinstance(told, dict) and stage_named(told.get("stage")) in OVER
+        # What it printed is shown from its log, once that is here.
+        if sent.folder not in self._fresh or (offset is not None and not is_over):
             output = self._ask_states({sent.folder: not spool.is_held()}, wait_s, offset)
         self._fresh.discard(sent.folder)
         return self.looked[sent.folder], output
@@ -256,7 +248,6 @@ class Remote:
                 archive.seek(0)
             else:
                 self.ask("fetch", {"folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
-                archive.seek(0)
             try:
                 bring(spool, members(archive))
             except StoreError as error:
@@ -281,25 +272,14 @@ class Remote:
         where that is not possible."""
         work, tree = carried(spool, work, self.places, self.environ)
         if tree is not None:
-            self.provide(work.tree, tree, is_read_only=True)
+            self.provide(f"{work.tree}{ARCHIVE}", tree)
         return work
 
-    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """Copy these files there unless the folder, whose name is their digest, exists."""
-        if folder in self._provided or self.ask("has", {"folder": folder})[0].get("has"):
-            self._provided.add(folder)
-            return
-        # Python keeps bytecode beside code.
-        mode = "a-w" if is_read_only else "u+w"
-        answer = self.shell.run(["sh", "-c", UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
-        if answer.code != 0:
-            raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
-        self._provided.add(folder)
-
-    @property
-    def code_folder(self) -> str:
-        """Where the worker's code lies there."""
-        return f"{self.places.folder}/code/{worker_code().digest}"
+    def provide(self, path: str, files: Files) -> None:
+        """Bring the archive of these files there, unless the file, whose name is their digest, exists."""
+        if path not in self._provided and not self.ask("has", {"path": path})[0].get("has"):
+            self.ask("take", {"path": path}, data=files.archive(), timeout_s=_FETCH_S)
+        self._provided.add(path)
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None

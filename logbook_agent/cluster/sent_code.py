@@ -4,6 +4,7 @@ tree, each under a digest of its content.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import gzip
@@ -22,16 +23,18 @@ from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.provenance.git import CodeLook
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
-from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.folder import is_inside
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import Spool
 
-# The rooms that a worker uses, with the features that read results, keep files and keep points; what starts it.
-_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts", "curves")
-_TOP = ("__init__.py", "worker.py", "features.py")
+# The modules that are called there; they go with those that they import.
+_FIRST = (
+    *("logbook_agent.cluster.far", "logbook_agent.cluster.far_worker", "logbook_agent.running.executors.local"),
+    "logbook_agent.artifacts.collecting",
+)
 _MAIN = b"from logbook_agent.cluster.far_worker import main\n\nmain()\n"
+_DIGEST_CHARS = 16
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
 
@@ -89,20 +92,30 @@ class Files:
 
 
 def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Mapping[str, str]) -> Files:
-    manifest = {
-        place: f"{'x' if place in executable else 'f'} {hashlib.sha256(content).hexdigest()}"
-        for place, content in contents.items()
-    }
-    manifest |= {place: f"l {target}" for place, target in links.items()}
-    return Files(digest=digest_of(manifest), contents=contents, executable=executable, links=dict(links))
+    whole = hashlib.sha256()
+    found = [(place, place in executable, hashlib.sha256(content).hexdigest()) for place, content in contents.items()]
+    for one in (*sorted(found), *sorted(links.items())):
+        whole.update(os.fsencode("\0".join(map(str, one)) + "\n"))
+    digest = whole.hexdigest()[:_DIGEST_CHARS]
+    return Files(digest=digest, contents=contents, executable=executable, links=dict(links))
 
 
 @functools.cache
 def worker_code() -> Files:
-    """The part of this package that a worker needs, with a `__main__.py` to start it: the client's own version."""
+    """What a worker needs of this package, with a `__main__.py` to start it: the client's own version."""
     top = Path(logbook_agent.__file__).parent
-    rooms = [*(top / name for name in _TOP), *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
-    contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
+    found: dict[Path, bytes] = {}
+    todo = list(_FIRST)
+    while todo:
+        place = top.parent / todo.pop().replace(".", "/")
+        for path in (place.with_suffix(".py"), *(above / "__init__.py" for above in (place, *place.parents))):
+            if path in found or not path.is_relative_to(top) or not path.is_file():
+                continue
+            found[path] = path.read_bytes()
+            for node in ast.parse(found[path]).body:
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(top.name):
+                    todo += [str(node.module), *(f"{node.module}.{one.name}" for one in node.names)]
+    contents = {path.relative_to(top.parent).as_posix(): content for path, content in found.items()}
     return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
 
 

@@ -22,6 +22,8 @@ _KEPT_CHARS, _SAID_CHARS = 500, 300
 # Of what a program answers, no more is taken.
 MOST_ANSWER_BYTES = 32 * 2**20
 _ERROR_BYTES = 1 << 16
+# A program that has begun to answer pauses no longer than this.
+_STALL_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +59,28 @@ class Shell:
         was lost."""
         return answer
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        """Run a program to its end. Raises as `checked`, and NoAnswer when it does not answer in time, or answers too
-        much."""
-        words = self.words(argv)
-        return self.checked(run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host))
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout_s: float = 60.0,
+        into: IO[bytes] | None = None,
+        most_bytes: int = MOST_ANSWER_BYTES,
+    ) -> ShellAnswer:
+        """Run a program to its end; what it prints goes into a file where there is one. Raises as `checked`, and
+        NoAnswer when it does not answer in time, or answers too much."""
+        return self.checked(
+            run_program(
+                self.words(argv),
+                self.environ,
+                stdin=stdin,
+                timeout_s=timeout_s,
+                host=self.host,
+                into=into,
+                most_bytes=most_bytes,
+            )
+        )
 
 
 def run_program(
@@ -72,63 +91,48 @@ def run_program(
     timeout_s: float,
     cwd: str | None = None,
     host: str | None = None,
+    into: IO[bytes] | None = None,
     most_bytes: int = MOST_ANSWER_BYTES,
 ) -> ShellAnswer:
     """Run a program of this machine to its end; one without a folder is looked for in absolute folders of PATH alone.
-    Raises NoAnswer when it takes too long or prints too much; it is ended then, with what it started. `host`: the
-    machine that it speaks to, for errors."""
+    Raises NoAnswer when it takes too long, pauses for long or prints too much; it is ended then, with what it started.
+    `host`: the machine that it speaks to, for errors; `into`: takes what it prints."""
+    program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
+    if program is None:
+        return ShellAnswer(code=127, err=f"{argv[0]}: not found")
     # What it starts in the background may hold its stderr open for long: a file ends with nobody.
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        process = started(argv, environ, stdin=given, errors=errors, cwd=cwd)
-        if isinstance(process, ShellAnswer):
-            return process
+        try:
+            process = subprocess.Popen(
+                [program, *argv[1:]],
+                env=environ,
+                cwd=cwd,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                process_group=0,
+            )
+        except OSError as error:
+            code = 127 if isinstance(error, FileNotFoundError) else 126
+            return ShellAnswer(code=code, err=f"{argv[0]}: {error.strerror or error}")
         name = Path(argv[0]).name if host is None else host
         try:
-            out = collect(process, timeout_s=timeout_s, most_bytes=most_bytes).out
+            out = collect(process, timeout_s=timeout_s, most_bytes=most_bytes, into=into, stall_s=_STALL_S).out
         except subprocess.TimeoutExpired as error:
-            raise too_late(name, error.timeout) from None
+            raise NoAnswer(
+                f"{name} did not answer within {error.timeout:g} s", cause="the answer is incomplete"
+            ) from None
         except TooMuchOutput:
-            raise too_much(name, most_bytes) from None
+            raise NoAnswer(
+                f"{name} answered with more than {most_bytes >> 20} MiB", cause="logbook expects a shorter answer"
+            ) from None
         finally:
             kill_group(process)
-        return ShellAnswer(code=process.returncode, out=out, err=said_in(errors))
-
-
-def started(
-    argv: Sequence[str], environ: Mapping[str, str], *, stdin: IO[bytes] | int, errors: IO[bytes], cwd: str | None
-) -> subprocess.Popen[bytes] | ShellAnswer:
-    """A program that was started, in a process group of its own; else how a shell would end."""
-    program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
-    if program is None:
-        return ShellAnswer(code=127, err=f"{argv[0]}: not found")
-    try:
-        return subprocess.Popen(
-            [program, *argv[1:]],
-            env=environ,
-            cwd=cwd,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            process_group=0,
-        )
-    except OSError as error:
-        code = 127 if isinstance(error, FileNotFoundError) else 126
-        return ShellAnswer(code=code, err=f"{argv[0]}: {error.strerror or error}")
-
-
-def said_in(errors: IO[bytes]) -> str:
-    """What a program printed as its errors, from the beginning; whoever writes there goes on undisturbed."""
-    return os.pread(errors.fileno(), _ERROR_BYTES, 0).decode("utf-8", "replace")
-
-
-def too_late(name: str, after_s: float) -> NoAnswer:
-    return NoAnswer(f"{name} did not answer within {after_s:g} s", cause="the answer is incomplete")
-
-
-def too_much(name: str, most_bytes: int) -> NoAnswer:
-    return NoAnswer(f"{name} answered with more than {most_bytes >> 20} MiB", cause="logbook expects a shorter answer")
+        # Whoever writes there goes on undisturbed.
+        said = os.pread(errors.fileno(), _ERROR_BYTES, 0).decode("utf-8", "replace")
+        return ShellAnswer(code=process.returncode, out=out, err=said)
 
 
 def as_text(argv: Sequence[str]) -> str:

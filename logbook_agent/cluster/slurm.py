@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from logbook_agent.cluster.answers import stage_named
 from logbook_agent.cluster.remote import Remote, new_name
-from logbook_agent.cluster.sent_code import Places, check_places, worker_code
+from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
@@ -112,6 +112,7 @@ class SlurmJob:
 class Slurm(Remote):
     """Starts workers by `sbatch`."""
 
+    is_batch: ClassVar[bool] = True
     hands_over: ClassVar[bool] = False
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
@@ -152,15 +153,10 @@ class Slurm(Remote):
         name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
         return [f"{name}.{number}" for number in range(len(items))]
 
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
-        self.submit(items, at_most)
-
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
         works = {sent.folder: encode(item.work) for item, sent in items}
         with nothing_sent():
-            self.provide(self.code_folder, worker_code())
             made, _ = self.ask("put", {"works": works})
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
@@ -241,7 +237,7 @@ class Slurm(Remote):
         ]
 
     def _script(self, array: PurePosixPath, python: str) -> str:
-        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        code = array.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
         return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
 
     def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:

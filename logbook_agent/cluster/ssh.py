@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places, check_places
@@ -97,7 +98,7 @@ def private_folder(environ: Mapping[str, str]) -> Path:
 class Detached(Remote):
     """Workers that are started there at once."""
 
-    is_single = True
+    is_single: ClassVar[bool] = True
 
 
 def ssh(workspace: Workspace, declared: Declared) -> Detached:

@@ -27,7 +27,7 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, LogGrows, MachineFacts, Stage, Submission, for_each
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
@@ -70,8 +70,14 @@ class Submitter:
 
     # -- the contract --------------------------------------------------------------------------------
 
-    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+    is_batch, is_single = False, False
+
+    def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
+        for item in items:
+            self._start(item.spool, item.work, item.secrets)
+
+    def _start(self, spool: Spool, work: Work, secrets: Mapping[str, str]) -> None:
         if spool.has(FINAL) or spool.has(SENT):
             return
         if (limit_s := work.timeout_s or work.stall_s) is not None:
@@ -118,8 +124,11 @@ class Submitter:
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: a launcher tells of one job at a time."""
 
-    def stop(self, spool: Spool) -> None:
-        """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`."""
+        for_each(self._stop, spools)
+
+    def _stop(self, spool: Spool) -> None:
         sent = spool.get(Sent)
         if sent is None or spool.has(FINAL):
             return

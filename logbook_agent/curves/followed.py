@@ -1,4 +1,4 @@
-"""The curves of a run that goes on, read as its file of points grows."""
+"""The curves of a run that goes on, read as its log grows."""
 
 from __future__ import annotations
 
@@ -6,28 +6,42 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.curves.chart import ChartLine, chart_of
-from logbook_agent.curves.point_file import PointReader
+from logbook_agent.curves.point_sink import RunPoints
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.values import canonical, finite
+from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.reader import ResultReader
+from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.folder import Folder
 
 # Points of a line, and lines of a run.
 _POINTS, _LINES = 500, 24
-_READ_BYTES = 1 << 24
+_READ_BYTES = 1 << 22
 # The part of a processor that drawing may take, and the shortest pause between two pictures (s).
 _PART, _LEAST_S = 0.02, 1.0
 
 
 class FollowedCurves:
-    """The file at `path`, read again and again. A picture is made at most once a second, and less often of many
-    points."""
+    """The log at `path`, read again and again; `clean` takes the secrets out of plain data. A picture is made at most
+    once a second, and less often of many points."""
 
-    def __init__(self, path: Path, files: Folder, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        path: Path,
+        files: Folder,
+        known: KnownKeys,
+        clean: Callable[[Any], Any],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._path, self._files, self._clock = path, files, clock
-        self._reader = PointReader()
+        self._points = RunPoints(files)
+        self._reader, self._lines = ResultReader(clean, known, lambda: self._points), LineSplitter()
+        self._read_bytes = 0
         self._due = float("-inf")
         self._drawn_bytes = 0
         self._charts: list[dict[str, object]] = []
@@ -35,25 +49,28 @@ class FollowedCurves:
     def look(self) -> None:
         """Read what was added since the last look."""
         with contextlib.suppress(StoreError, OSError), self._files.open(self._path) as file:
-            file.seek(self._reader.read_bytes)
-            self._reader.feed(file.read(_READ_BYTES))
+            file.seek(self._read_bytes)
+            data = file.read(_READ_BYTES)
+            self._read_bytes += len(data)
+            for line in self._lines.feed(data):
+                self._reader.feed(line)
 
     def last(self) -> list[dict[str, object]]:
         """The latest point of each series as plain data; its value None where it is not finite."""
         return [
             {"name": s.name, "over": s.over, "step": s.steps[-1], "value": finite(s.values[-1])}
-            for s in self._reader.series
+            for s in self._points.series
             if s.steps
         ]
 
     def charts(self, of: str, metrics: Sequence[str] = ()) -> list[dict[str, object]]:
         """A chart for each series as plain data, `metrics` first; `of` names the run."""
         now = self._clock()
-        if now < self._due or self._drawn_bytes == self._reader.read_bytes:
+        if now < self._due or self._drawn_bytes == self._read_bytes:
             return self._charts
-        self._drawn_bytes = self._reader.read_bytes
+        self._drawn_bytes = self._read_bytes
         series = sorted(
-            (s for s in self._reader.series if s.steps),
+            (s for s in self._points.series if s.steps),
             key=lambda s: metrics.index(s.name) if s.name in metrics else 99,
         )
         self._charts = []

@@ -1,15 +1,13 @@
-"""Keeps the points of a run while its command runs: in memory, and in a file that is at most a second behind."""
+"""Keeps the points of a run while its output is read, and writes them at the end."""
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from logbook_agent.curves.event_files import event_points as event_points
-from logbook_agent.curves.point_file import FIRST_LINE, Series, packed, point_lines, read_series, series_line
+from logbook_agent.curves.point_file import Series, packed
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve
@@ -17,13 +15,12 @@ from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.curve_points import PointRow, Reduced
 from logbook_agent.running.results.result_lines import cut
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import CURVES, CURVES_LARGE, CURVES_PART
+from logbook_agent.store.layout import CURVES, CURVES_LARGE
 
 MOST_SERIES = 500
 MOST_POINTS = 5_000_000
 # A file of points up to this size is kept in git.
 SMALL_BYTES = 100_000
-_FLUSH_S = 1.0
 _MOST_FORMS = 64
 _QUOTES = ("'", '"', "\\")
 # Numbers as most lines have them: what has another form is read by the slow way.
@@ -48,34 +45,19 @@ class _LineForm:
 class RunPoints:
     """The points of one run. `clock` is that of the pauses between two writes."""
 
-    def __init__(self, files: Folder, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._files, self._clock = files, clock
+    def __init__(self, files: Folder) -> None:
+        self._files = files
         self._series: dict[tuple[str, str, Key], Series] = {}
-        # How many points of each series are in the file.
-        self._written: list[int] = []
         # The last one that matched first.
         self._forms: list[_LineForm] = []
         # How many more points are kept, and how many were not.
         self._room, self._beyond = MOST_POINTS, 0
         self._refused: dict[str, None] = {}
-        self._problems: list[str] = []
-        self._due = clock() + _FLUSH_S
-        self._descriptor: int | None = None
-        # Of a run that was cut off, whose points are read again from its log.
-        self._before: list[Series] = []
-        self._open()
 
-    def _open(self) -> None:
-        path = self._files.path / CURVES_PART
-        try:
-            if os.path.lexists(path):
-                with self._files.open(path) as file:
-                    self._before = read_series(file)
-                self._files.remove(path)
-            self._descriptor = self._files.create_log(path)
-            os.write(self._descriptor, FIRST_LINE)
-        except (OSError, StoreError) as error:
-            self._fail(error)
+    @property
+    def series(self) -> list[Series]:
+        """What was taken so far."""
+        return [*self._series.values()]
 
     # -- taking points -------------------------------------------------------------------------------
 
@@ -149,51 +131,8 @@ class RunPoints:
 
     # -- the files -----------------------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """As `PointSink.flush`: at most once a second."""
-        now = self._clock()
-        if now >= self._due:
-            self._due = now + _FLUSH_S
-            self._write()
-
-    def _write(self) -> None:
-        if self._descriptor is None:
-            return
-        pieces = []
-        for number, series in enumerate(self._series.values()):
-            if number == len(self._written):
-                pieces.append(series_line(series))
-                self._written.append(0)
-            done = self._written[number]
-            if done < len(series.steps):
-                pieces.append(point_lines(number, series.steps[done:], series.values[done:]))
-                self._written[number] = len(series.steps)
-        data = memoryview(b"".join(pieces))
-        try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError as error:
-            self._fail(error)
-
-    def _fail(self, error: OSError | StoreError) -> None:
-        said = error.strerror if isinstance(error, OSError) else error.message
-        self._problems.append(f"points of curves were not written while the command ran ({CURVES_PART}: {said})")
-        self._close()
-
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
     def finish(self, reduced: Callable[[str], Reduced]) -> tuple[list[Curve], list[str]]:
-        """As `PointSink.finish`. The file gets its final name: another one for a large one."""
-        self._write()
-        self._close()
-        for series in self._before:
-            # A log ends at its limit, and the file of points went on.
-            place = (series.name, series.over, row_key(series.config))
-            if place not in self._series or len(self._series[place].steps) < len(series.steps):
-                self._series[place] = series
+        """As `PointSink.finish`. A large file has another name."""
         curves: list[Curve] = []
         problems: list[str] = []
         for series in self._series.values():
@@ -204,10 +143,9 @@ class RunPoints:
         data = packed([*self._series.values()])
         try:
             self._files.write(CURVES if len(data) <= SMALL_BYTES else CURVES_LARGE, data)
-            self._files.remove(CURVES_PART)
         except StoreError as error:
             problems.append(f"the points of its curves were not kept: {error.message}")
-        return curves, [*self._problems, *self._limits(), *problems]
+        return curves, [*self._limits(), *problems]
 
     def _limits(self) -> list[str]:
         found = []

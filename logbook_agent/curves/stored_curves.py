@@ -17,7 +17,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
 from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import CURVES, CURVES_LARGE, CURVES_PART
+from logbook_agent.store.layout import CURVES, CURVES_LARGE
 
 # Of one chart.
 MOST_LINES = 12
@@ -33,8 +33,7 @@ def series_of(book: Book, run: Run) -> list[Series]:
 
 def _places(book: Book, run: Run) -> Iterator[Path]:
     folder = book.run_folder(run.entry, run.run)
-    folders = [folder, book.spool(run).folder] if run.exit is None else [folder]
-    return (folder / name for folder in folders for name in (CURVES, CURVES_LARGE, CURVES_PART))
+    return (folder / name for name in (CURVES, CURVES_LARGE))
 
 
 def _by_step(series: Series) -> Series:

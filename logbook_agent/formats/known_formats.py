@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import UsageError
+from logbook_agent.running.worker.written import PLACE as PLACE
 from logbook_agent.text.near import nearest
-
-# In a command, the file that logbook provides.
-PLACE = "{file}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A format: the module with `rows(data, occasion)`; the option by which its program writes the file; an example of
-    FILE; the keys by which a file of it is recognised; and a file that explains it, seen from its folder.
+    FILE; the keys by which a file of it is recognised; a file that explains it, seen from its folder; and one
+    whose keys are the tool's names of the machine.
     `option` is empty where the program chooses the place of the file itself."""
 
     module: str
@@ -23,6 +22,7 @@ class Format:
     example: str
     marks: tuple[str, ...]
     beside: str = ""
+    names: str = ""
 
 
 FORMATS = {
@@ -45,6 +45,7 @@ FORMATS = {
         example=".asv/results/*/*-*.json",
         marks=("result_columns", "results"),
         beside="../benchmarks.json",
+        names="~/.asv-machine.json",
     ),
 }
 

@@ -8,14 +8,12 @@ from logbook_agent.model.code import Code
 from logbook_agent.model.run import (
     Artifact,
     Contention,
-    Curve,
     Device,
     Exit,
     Host,
     InputFile,
     Output,
     Problem,
-    Row,
 )
 
 
@@ -39,10 +37,27 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFacts:
+    """The file that a benchmark tool writes, after its command: when that `began` (seconds since the epoch), how many
+    such files were `found` and `written` by it, and of the last one the `name`, whether its time is older, and why it
+    could not be copied."""
+
+    began: float
+    found: int = 0
+    written: int = 0
+    name: str = ""
+    is_old: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed, measured and left as files. `problems` are all of the worker's,
-    those of its facts first. `contention` covers the time from the facts to the end. `output` is None where no command
-    was started. `duration_s` is None where only a launcher saw the end, and does not say."""
+    """How a command ended, what it printed and left as files. What it measured is read when the run is taken in, also
+    from the `unlogged` lines, which the log could not hold (then it has whole lines up to `whole_bytes`), and from the
+    file of a benchmark tool (`read`). At `breaks`, in bytes of the log, a line of one stream was broken off by the
+    other. `problems` are all of the worker's, those of its facts first. `contention` covers the time from the facts to
+    the end. `output` is None where no command was started. `duration_s` is None where only a launcher saw the end, and
+    does not say."""
 
     format: int = 1
     ended: str
@@ -51,7 +66,9 @@ class End:
     peak_memory_bytes: int | None = None
     contention: Contention | None = None
     output: Output | None = None
-    rows: tuple[Row, ...] = ()
+    breaks: tuple[int, ...] = ()
+    whole_bytes: int | None = None
+    unlogged: tuple[str, ...] = ()
+    read: WrittenFacts | None = None
     artifacts: tuple[Artifact, ...] = ()
-    curves: tuple[Curve, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -51,7 +51,6 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
 def ask_to_end(workspace: Workspace, book: Book, *runs: Run) -> None:
     """End runs as Ctrl-C would, also commands that outlived their logbook process. Raises UsageError for one of another
     host."""
-    from logbook_agent.running.executors.contract import Batch
     from logbook_agent.running.executors.table import executor_of
 
     by_executor: dict[str, list[Run]] = {}
@@ -61,12 +60,7 @@ def ask_to_end(workspace: Workspace, book: Book, *runs: Run) -> None:
             check_here(run.entry, holder)
         by_executor.setdefault(run.executor or "", []).append(run)
     for together in by_executor.values():
-        executor, spools = executor_of(workspace, together[0]), [book.spool(run) for run in together]
-        if isinstance(executor, Batch):
-            executor.stop_all(spools)
-            continue
-        for spool in spools:
-            executor.stop(spool)
+        executor_of(workspace, together[0]).stop([book.spool(run) for run in together])
 
 
 def check_here(entry_id: str, holder: Holder) -> None:

@@ -17,8 +17,9 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
+from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_facts, work_of
 from logbook_agent.running.prepare import Command
+from logbook_agent.running.reading import ended, read_run
 from logbook_agent.running.run_budget import reserve
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
@@ -74,8 +75,9 @@ def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
         recorder = _Recorder(book, run, lock, display)
         place = Workplace(environ=workspace.environ, redactor=workspace.redactor, now=workspace.now, files=spool.files)
         end = perform(work, place, recorder, stops, inside=plan.command.inside)
+        found = read_run(workspace, book, recorder.run, end)
         keep_files(book, spool)
-        run = book.write_run(with_end(recorder.run, end))
+        run = book.write_run(ended(recorder.run, end, found))
     book.drop(spool)
     return run
 

@@ -14,7 +14,7 @@ from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar, noted
 from logbook_agent.model.series_progress import SeriesProgress
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.launch.process import UNSEEN
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
@@ -67,7 +67,7 @@ class RunPlan:
 
 def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s: float | None = None) -> Work:
     """What a worker needs to know to make this run, for which the budget leaves `left_s` seconds (None: any)."""
-    command, header, config = plan.command, book.header, workspace.config
+    command, config = plan.command, workspace.config
     return Work(
         entry=plan.entry_id,
         run=number,
@@ -82,16 +82,13 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int, left_s
         timeout_s=plan.timeout_s,
         stall_s=plan.stall_s,
         left_s=left_s,
-        read=command.read,
+        read=hook_module("reads").awaited(command.read) if command.read is not None else None,
         log_bytes=config.log_bytes,
         root=str(book.root),
         env_patterns=config.env,
         packages=config.packages,
         keep=(*plan.keep, *_pictured(book, plan.entry_id)),
         inputs=plan.inputs,
-        metrics=header.metrics,
-        case_keys=header.case_keys,
-        config=plan.config,
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
         rules=config.code.reading(command.read),
@@ -155,25 +152,8 @@ def with_facts(run: Run, facts: Began) -> Run:
         host=facts.host,
         devices=facts.devices,
         software=facts.software,
-        contention=_with_runs_of(run, facts.contention, facts.apart),
+        contention=with_runs_of(run, facts.contention, facts.apart),
         problems=(*run.problems, *facts.problems),
-    )
-
-
-def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended and what it measured."""
-    return dataclasses.replace(
-        run,
-        ended=end.ended,
-        duration_s=end.duration_s,
-        exit=end.exit,
-        peak_memory_bytes=end.peak_memory_bytes,
-        contention=_with_runs_of(run, end.contention),
-        output=end.output,
-        rows=end.rows,
-        artifacts=end.artifacts,
-        curves=end.curves,
-        problems=(*run.problems, *(problem for problem in end.problems if problem not in run.problems)),
     )
 
 
@@ -185,7 +165,7 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
     return dataclasses.replace(run, contention=with_runs(Contention(), beside) if beside else None)
 
 
-def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
+def with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
     """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
     one."""
     known = [name for name in (run.contention.runs if run.contention is not None else ()) if name not in apart]

@@ -6,6 +6,7 @@ An empty or relative element of PATH would find a program in the current folder,
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import shutil
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 _READ_BYTES = 2**16
 _OUTPUT_BYTES = 2**20
@@ -61,25 +62,39 @@ def output_of(argv: Sequence[str], environ: Mapping[str, str], *, timeout_s: flo
     return found.out if process.returncode == 0 else None
 
 
-def collect(process: subprocess.Popen[bytes], *, timeout_s: float, most_bytes: int) -> ProgramOutput:
-    """All that a process prints until it ends. Raises TimeoutExpired and TooMuchOutput, and leaves it running."""
-    deadline = time.monotonic() + timeout_s
+def collect(
+    process: subprocess.Popen[bytes],
+    *,
+    timeout_s: float,
+    most_bytes: int,
+    into: IO[bytes] | None = None,
+    stall_s: float = math.inf,
+) -> ProgramOutput:
+    """All that a process prints until it ends; a file `into` takes its output instead. Raises TimeoutExpired, also for
+    a pause of `stall_s` within its output, and TooMuchOutput, and leaves it running."""
+    deadline, limit_s = time.monotonic() + timeout_s, timeout_s
     pipes = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe is not None}
+    sizes = dict.fromkeys(pipes, 0)
     with selectors.DefaultSelector() as waiting:
         for pipe in pipes:
             waiting.register(pipe, selectors.EVENT_READ)
         while waiting.get_map():
-            ready = waiting.select(max(0.0, deadline - time.monotonic()))
+            ready = waiting.select(max(0.0, min(limit_s, deadline - time.monotonic())))
             if not ready:
-                raise subprocess.TimeoutExpired(process.args, timeout_s)
+                raise subprocess.TimeoutExpired(process.args, limit_s)
             for key, _ in ready:
                 data = os.read(key.fd, _READ_BYTES)
-                found = next(text for pipe, text in pipes.items() if pipe is key.fileobj)
-                found += data
+                pipe = next(pipe for pipe in pipes if pipe is key.fileobj)
+                if into is not None and pipe is process.stdout:
+                    into.write(data)
+                else:
+                    pipes[pipe] += data
+                sizes[pipe] += len(data)
                 if not data:
                     waiting.unregister(key.fileobj)
-                if len(found) > most_bytes:
+                if sizes[pipe] > most_bytes:
                     raise TooMuchOutput
+            limit_s = min(timeout_s, stall_s)
     process.wait(timeout=max(0.0, deadline - time.monotonic()))
     for pipe in pipes:
         pipe.close()

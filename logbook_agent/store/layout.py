@@ -21,7 +21,7 @@ SWEEP_CSV = "sweep.csv"
 PLOTS = "plots"
 # The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones
 # stay out of git.
-CURVES_PART, CURVES, CURVES_LARGE = "curves.part", "curves.points", "curves.large.points"
+CURVES, CURVES_LARGE = "curves.points", "curves.large.points"
 # The folder of its code's diff and untracked files: in the logbook, and in a spool.
 CODE = "code"
 # The folder of the files that the command left: beside the record of its run, and in its spool.

@@ -19,7 +19,6 @@ _GITIGNORE = """\
 /*/runs/*/*/output.log
 /*/runs/*/*/work
 /*/runs/*/*/artifacts/
-/*/runs/*/*/curves.part
 /*/runs/*/*/curves.large.points
 /*/open/
 /*/backups/

@@ -5,8 +5,11 @@ worker.lock      held by the process that makes the run (before, by the one that
                  and the process group of the command
 work.json        the work, if the worker does not get it in another way
 began.json       facts recorded before the command started
-output.log       the log; it and code/ (the diff and untracked files of the code) are moved beside the record
+output.log       the log, as the command printed it, without the values of known secrets
+safe.log         the log without what patterns find, where they find anything when the run is taken in; the log and
+                 code/ (the diff and untracked files of the code) are moved beside the record
 result.json      what the command writes to $LOGBOOK_RESULT_FILE
+read/            the file of a benchmark tool
 heartbeat.json   rewritten every few seconds
 room             on a full disk, the end of the run takes its place
 final.json       how the command ended; written last
@@ -31,40 +34,33 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
-from logbook_agent.model.record import Life
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.layout import (
-    ARTIFACTS,
-    CODE,
-    CURVES,
-    CURVES_LARGE,
-    CURVES_PART,
-    LOG,
-    PROSE_BYTES,
-    RUN_BYTES,
-)
+from logbook_agent.store.layout import ARTIFACTS, CODE, CURVES, CURVES_LARGE, LOG, PROSE_BYTES, RUN_BYTES
 from logbook_agent.store.opening import take
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import group_lives, this_host
-from logbook_agent.text.redaction.plain import clean_record, clean_run
+from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
+    from logbook_agent.model.record import Life
     from logbook_agent.store.book_runs import BookRuns
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 SENT, SEEN, CLOSED, ROOM = "sent.json", "seen.json", "closed", "room"
-# The folder in that of a run, and what the command writes its results to.
-WORKING, RESULT = "work", "result.json"
+# The folder in that of a run, what the command writes its results to, and the copy of a benchmark tool's file.
+WORKING, RESULT, READ = "work", "result.json", "read"
+# The log without what patterns find, until it is moved beside the record.
+SAFE_LOG = "safe.log"
 # What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
 _LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
 _LOOK_S = 0.5
 _HOLDER_BYTES = 1000
-_KEPT = LOG, CODE, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART
+_KEPT = CODE, ARTIFACTS, CURVES, CURVES_LARGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,9 +185,7 @@ class Spool:
     def put(self, found: Began | End | SeriesEnd | Heartbeat | Sent | Seen) -> None:
         """Write what is found, completely or not at all, in place of the last of its kind."""
         name = _FILES[type(found)]
-        if isinstance(found, End):
-            found = clean_run(found, self.redactor())
-        elif not isinstance(found, Sent | SeriesEnd):
+        if not isinstance(found, Sent | SeriesEnd):
             found = clean_record(found, self.redactor())
         self.files.write(name, _json(found), durable=name in (BEGAN, FINAL, SENT))
 
@@ -281,6 +275,9 @@ def keep_files(book: BookRuns, spool: Spool, *, is_whole: bool = True) -> None:
     """Move the log, the kept files of the code and those that the command left to beside the record. Without `is_whole`
     nobody knows which of the last are complete, and they stay."""
     folder = book.runs_folder / spool.run_name
+    log = SAFE_LOG if spool.has(SAFE_LOG) else LOG
+    if spool.has(log) and not os.path.lexists(folder / LOG):
+        spool.files.move(log, folder / LOG)
     for name in _KEPT if is_whole else (name for name in _KEPT if name != ARTIFACTS):
         if spool.has(name) and not os.path.lexists(folder / name):
             spool.files.move(name, folder / name)

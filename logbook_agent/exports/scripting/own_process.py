@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from logbook_agent.model.run import Exit
-from logbook_agent.running.launch.process import JobOutcome, Stream
-from logbook_agent.running.prepare import Command, Inside
+from logbook_agent.running.launch.process import Inside, JobOutcome, Stream
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import fence
 

@@ -175,7 +175,7 @@ class Activity:
     def __init__(self, workspace: Workspace, redact: Callable[[str], str]) -> None:
         self._redact = redact
         self._lines = LastLines(workspace, redact)
-        self._curves = LiveCurves()
+        self._curves = LiveCurves(workspace)
         self._planned: dict[tuple[str, int], tuple[object, str, RunProgress | None]] = {}
 
     def look(self, book: Book, version: object) -> GoingOn:

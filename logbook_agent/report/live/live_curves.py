@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, TypedDict
 
 from logbook_agent.features import hook_module
 from logbook_agent.model.run import Run
+from logbook_agent.running.reading import known_keys
 from logbook_agent.store.book import Book
-from logbook_agent.store.layout import CURVES_PART
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.plain import redacted
 
 
 class LastPoint(TypedDict):
@@ -23,20 +25,22 @@ class LastPoint(TypedDict):
 
 
 class LiveCurves:
-    """Follows the files of points of runs. Without such a file, nothing is loaded."""
+    """Follows the logs of runs that are written here."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._followed: dict[tuple[str, int], Any] = {}
 
     def look(self, book: Book, run: Run) -> list[LastPoint]:
         """The last points of a run as they are now."""
         key = (run.entry, run.run)
         if key not in self._followed:
-            path = self._path(book, run)
-            feature = hook_module("curves") if path is not None else None
-            if path is None or feature is None:
+            path = book.log_path(run.entry, run.run)
+            feature = hook_module("curves") if os.path.lexists(path) else None
+            if feature is None:
                 return []
-            self._followed[key] = feature.FollowedCurves(path, book.files)
+            clean = functools.partial(redacted, redactor=self._workspace.redactor)
+            self._followed[key] = feature.FollowedCurves(path, book.files, known_keys(book.header, run), clean)
         followed = self._followed[key]
         followed.look()
         return [*followed.last()]
@@ -52,9 +56,3 @@ class LiveCurves:
     def forget(self, going: Collection[tuple[str, int]]) -> None:
         """Drop what is kept of runs that are not among these."""
         self._followed = {key: found for key, found in self._followed.items() if key in going}
-
-    def _path(self, book: Book, run: Run) -> Path | None:
-        # In the spool, where a worker makes it.
-        folders = (book.run_folder(run.entry, run.run), book.spool(run).folder)
-        paths = (folder / CURVES_PART for folder in folders)
-        return next((path for path in paths if os.path.lexists(path)), None)

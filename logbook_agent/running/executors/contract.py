@@ -6,17 +6,21 @@ Every executor passes the tests of `tests/contract/running/executors/test_execut
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.run import Device, Host
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
-from logbook_agent.text.commands.launchers import Launched
-from logbook_agent.text.redaction.redactor import Redactor
 
+if TYPE_CHECKING:
+    # Workers import this module.
+    from logbook_agent.text.commands.launchers import Launched
+    from logbook_agent.text.redaction.redactor import Redactor
+
+T = TypeVar("T")
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -69,13 +73,46 @@ def nothing_sent() -> Iterator[None]:
         raise Unavailable(error.message, cause=error.cause, hint=error.hint) from error
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A run that is submitted: its sealed work, the lock of its spool, which the caller holds and closes (`claim`), and
+    the secrets that the work refers to by name. Those of one `pin` are made one after another, in their order and on
+    one machine."""
+
+    spool: Spool
+    claim: int
+    work: Work
+    secrets: Mapping[str, str]
+    pin: str | None = None
+
+
+def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
+    """Do it for each of these. Raises the first ToolError where it failed for all."""
+    troubles = []
+    for item in items:
+        try:
+            do(item)
+        except ToolError as error:
+            troubles.append(error)
+    if troubles and len(troubles) == len(items):
+        raise troubles[0]
+
+
 class Executor(Protocol):
     """One way to start workers. A run is named by its spool, a folder on the client's machine.
 
     `pace_s`: the shortest pause between two looks at a run. `place`: where workers run, as far as that is known before
     they start; None: on this machine. `devices`: the devices of its machine that runs wait for; empty: those that the
-    worker finds; None: runs do not wait, because an engine assigns the devices.
+    worker finds; None: runs do not wait, because an engine assigns the devices. `is_batch`: many runs are submitted
+    together. `is_single`: it is one machine, so all of its runs can be compared, also those made at the same time; the
+    queue for its devices decides which of these wait for one another.
     """
+
+    @property
+    def is_batch(self) -> bool: ...
+
+    @property
+    def is_single(self) -> bool: ...
 
     @property
     def pace_s(self) -> float: ...
@@ -90,13 +127,13 @@ class Executor(Protocol):
         """What its machine is. Whatever a worker needs is brought there. Raises LogbookError where it cannot be
         used."""
 
-    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
-        """Start a worker for sealed work. There is never more than one for a spool: called again, it does nothing.
+    def start(self, items: Sequence[Submission], at_most: int) -> None:
+        """Start a worker for each, `at_most` at a time. There is never more than one for a spool: called again, it does
+        nothing.
 
-        `claim` is the lock of the spool, which the caller holds and closes; `secrets` are the values that the work
-        refers to by name. Raises Unavailable if no worker was started and a later call may start one, and NoAnswer if
-        it is unknown whether one was started: the next call, or `follow`, finds out. Any other ToolError: no worker was
-        started, and calling again would not help.
+        Raises Unavailable if no worker was started and a later call may start one, and NoAnswer if it is unknown
+        whether one was started: the next call, or `follow`, finds out. Any other ToolError: no worker was started, and
+        calling again would not help. An error is one for all of them.
         """
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
@@ -108,36 +145,12 @@ class Executor(Protocol):
         output may answer from that. There the answer may take `wait_s`, unless there is something new. Trouble is left
         for `follow` to tell."""
 
-    def stop(self, spool: Spool) -> None:
-        """Ask the worker to end its command: INT to its process group, then TERM, then KILL. Returns at once; does
-        nothing for a run that is over."""
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """Ask the worker of each to end its command: INT to its process group, then TERM, then KILL. Returns at once;
+        does nothing for a run that is over. Raises ToolError where none could be asked."""
 
     def collect(self, spool: Spool) -> None:
         """Bring all files of a run that is over into its spool."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    """A run of a batch, as the arguments of `Executor.start`. Those of one `pin` are made one after another, in their
-    order and on one machine."""
-
-    spool: Spool
-    claim: int
-    work: Work
-    secrets: Mapping[str, str]
-    pin: str | None = None
-
-
-@runtime_checkable
-class Batch(Protocol):
-    """Optional: the executor can start and stop many runs at once. Each is followed and collected on its own. An
-    executor that has `Pins`, too, gets runs with pins one by one."""
-
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
-
-    def stop_all(self, spools: Sequence[Spool]) -> None:
-        """As `Executor.stop` for each. Raises ToolError where none could be asked."""
 
 
 @runtime_checkable
@@ -157,11 +170,3 @@ class Pins(Protocol):
 
     def on_node(self, node: str) -> Executor:
         """An executor whose workers start on this machine alone, and wait for it."""
-
-
-@runtime_checkable
-class Single(Protocol):
-    """Optional: the executor is one machine, so all of its runs can be compared, also those made at the same time. The
-    queue for its devices decides which of these wait for one another."""
-
-    is_single: bool

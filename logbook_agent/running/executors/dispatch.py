@@ -17,7 +17,7 @@ from pathlib import Path
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.errors import BudgetSpent, LogbookError, ToolError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
+from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Executor, Followed, Pins, Stage
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.submission import Attempts
 from logbook_agent.running.executors.table import executor_named, executor_of, is_declared, patience_of, pool_of
@@ -55,7 +55,7 @@ def check_parallel(workspace: Workspace, on: str | None, at_most: int) -> None:
             hint="add --on NAME; logbook executors lists the names",
         )
     executor = executor_named(workspace, on)
-    if isinstance(executor, Batch | Pins | Single) or pool_of(workspace, on) is not None:
+    if executor.is_batch or executor.is_single or pool_of(workspace, on) is not None:
         return
     raise UsageError(
         f"{on} cannot run several commands at once",
@@ -94,14 +94,14 @@ class Dispatch:
         self._workspace, self._book, self._display = workspace, book, display
         self._executor, self._name, self._at_most = executor, name, at_most
         self._waits = waits
-        if plans and (pool_of(workspace, name) is not None or isinstance(executor, Single)):
+        if plans and (pool_of(workspace, name) is not None or executor.is_single):
             # On equal machines, each run may be made on any.
             plans = [dataclasses.replace(plan, pin=None) for plan in plans]
         self._plans = plans
         # Runs with pins go one by one to an executor that can choose a machine; of a budget each is taken as it starts.
         is_pinned = any(plan.pin is not None for plan in plans) and isinstance(executor, Pins)
         is_batch = len(plans) > 1 and not is_pinned and book.header.limits == NO_BUDGET
-        self._batch = executor if isinstance(executor, Batch) and is_batch else None
+        self._is_batch = executor.is_batch and is_batch
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}
         self._lost = [0] * len(plans)
@@ -175,23 +175,11 @@ class Dispatch:
     def _stop(self, runs: Iterable[Run]) -> None:
         """Ask those of these runs that have not ended to stop. Raises ToolError where none could be asked."""
         asked = [run for run in runs if run.exit is None]
-        if isinstance(self._executor, Batch):
-            self._executor.stop_all([self._book.spool(run) for run in asked])
-            return
-        troubles: list[tuple[Run, ToolError]] = []
-        for run in asked:
-            try:
-                self._executor.stop(self._book.spool(run))
-            except ToolError as error:
-                troubles.append((run, error))
-        if troubles and len(troubles) == len(asked):
-            raise troubles[0][1]
-        for run, trouble in troubles:
-            self._tell(run, f"not stopped: {trouble.said}")
+        self._executor.stop([self._book.spool(run) for run in asked])
 
     def _next_attempts(self) -> tuple[Attempts, list[int]] | None:
         """Record the next run, or the next batch; None if there is none to be made now."""
-        if self._batch is not None:
+        if self._is_batch:
             places = self._todo[:_TOGETHER] if not self.going else []
         else:
             place = self._next() if len(self.going) < self._at_most else None
@@ -238,8 +226,7 @@ class Dispatch:
             if followed is None:
                 continue
             self._show(run, followed)
-            # The rest of a long output first.
-            if followed.stage not in OVER or (followed.output and self._offset is not None):
+            if followed.stage not in OVER:
                 going.add(place)
                 continue
             over[spool.folder] = followed.stage
@@ -256,8 +243,7 @@ class Dispatch:
                 raise error
             elif place not in going:
                 ended = self._book.reread(run)
-                if spools[place].folder not in over:
-                    self._show_rest(ended)
+                self._show_rest(ended)
                 self._display.done()
                 yield place, ended
 
@@ -282,7 +268,7 @@ class Dispatch:
             self._display.progress(f"{run.entry} run {run.run}: {trouble}")
 
     def _show_rest(self, run: Run) -> None:
-        """Show what is left of the output of a run that another command took in: it is in the log."""
+        """Show what is left of the output of a run that was taken in: it is in the log."""
         while self._offset is not None and (
             rest := log_piece(self._workspace, self._book, run.entry, run.run, self._offset)
         ):

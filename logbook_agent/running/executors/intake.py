@@ -20,14 +20,13 @@ from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Stage
 from logbook_agent.running.executors.table import executor_of
-from logbook_agent.running.order import with_end, with_facts
-from logbook_agent.running.recovery import from_log
+from logbook_agent.running.order import with_facts
+from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
 from logbook_agent.store.book import Book
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
 
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
@@ -62,12 +61,15 @@ class TakenIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Arrived:
-    """The folder of a run that is over, and what was changed in it since."""
+    """The folder of a run that is over, what was changed in it since, its end and what it holds. A run whose record has
+    an end is not read."""
 
     spool: Spool
     run: Run
     stage: Stage
+    end: End | None = None
     changed: tuple[str, ...] = ()
+    reading: RunResults = field(default_factory=RunResults)
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
@@ -124,7 +126,15 @@ def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None
     executor.collect(spool)
     if stage == "lost" and spool.has(FINAL):
         spool.get(End)  # it cannot be read: not lost until somebody says so
-    return [_Arrived(spool=spool, run=run, stage=stage, changed=_changed(book, spool, run) if stage == "ended" else ())]
+    end = spool.get(End) if stage == "ended" else None
+    if run.exit is not None:
+        return [_Arrived(spool=spool, run=run, stage=stage, end=end)]
+    began = spool.get(Began)
+    run = with_facts(run, began) if began is not None else run
+    # Before the logbook is locked: a long log takes its time.
+    reading = read_run(workspace, book, run, end)
+    changed = _changed(book, spool, run, end) if end is not None else ()
+    return [_Arrived(spool=spool, run=run, stage=stage, end=end, changed=changed, reading=reading)]
 
 
 def _record(workspace: Workspace, book: Book, arrived: Sequence[_Arrived], taken: TakenIn) -> None:
@@ -151,7 +161,7 @@ def _ended(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
     """The record of a run with its end; nothing is made up where nobody saw that. None, where it has one already."""
     # Another command may have ended it since it was asked about.
     spool, stage, run = one.spool, one.stage, book.reread(one.run)
-    end = spool.get(End) if stage == "ended" else None
+    end = one.end
     if run.exit is not None:
         _keep_late(workspace, book, spool, run, end)
         return []
@@ -164,14 +174,15 @@ def _ended(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
         if began is not None and sent is not None:
             submitted = (spool.folder / SENT).stat().st_mtime
             clocks = clock_problems(began.started, end.ended, sent=submitted, now=time.time())
-        return [with_end(dataclasses.replace(run, problems=(*run.problems, *noted(*one.changed, *clocks))), end)]
+        run = dataclasses.replace(run, problems=(*run.problems, *noted(*one.changed, *clocks)))
+        return [ended(run, end, one.reading)]
     said = _errors(spool, workspace)
     if stage == "never-started" and run.executor is not None:
         why = f"never started: {said}" if said else "never started: its worker did not start"
         return [dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, *noted(why)))]
     how = Exit(lost=True) if run.executor is not None else Exit(interrupted=True)
     who = f"lost: its worker vanished{f' ({said})' if said else ''}" if how.lost else "its logbook process was gone"
-    return [from_log(workspace, book, run, how, f"{who}; this record was rebuilt from its log")]
+    return [cut_off(run, how, f"{who}; this record was rebuilt from its log", one.reading)]
 
 
 def _errors(spool: Spool, workspace: Workspace) -> str:
@@ -188,20 +199,18 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 def finish(workspace: Workspace, book: Book, run: Run, why: str) -> Run | None:
     """Close the record of a run that nobody finished and whose work is not here, with the rows that stand in its log.
     None when it was finished meanwhile."""
+    found = read_run(workspace, book, run)
     with book.lock():
         run = book.reread(run)
         if run.exit is not None:
             return None
         exit = Exit(interrupted=True) if run.executor is None else Exit(lost=True)
-        return book.write_run(from_log(workspace, book, run, exit, f"{why}; its record was finished from the log"))
+        return book.write_run(cut_off(run, exit, f"{why}; its record was finished from the log", found))
 
 
-def _changed(book: Book, spool: Spool, run: Run) -> tuple[str, ...]:
+def _changed(book: Book, spool: Spool, run: Run, end: End) -> tuple[str, ...]:
     """Problems of a log and of kept files that are not what the worker wrote, in the spool or where they were moved to
     already."""
-    end = spool.get(End)
-    if end is None:
-        return ()
     folders = (spool.folder, book.run_folder(run.entry, run.run))
 
     def digest(name: str) -> str | None:
@@ -232,6 +241,6 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, end: En
     book.files.make(place.parent)
     book.files.move(spool.folder, place)
     book.drop(spool)
-    rows, kept = counted(len(end.rows), "row"), place.relative_to(book.folder)
-    said = f"late: a second result, with {rows}, arrived after the first; it is kept in {kept}"
+    kept = place.relative_to(book.folder)
+    said = f"late: a second result arrived after the first; it is kept in {kept}"
     book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage
+from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage, Submission, for_each
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
@@ -35,6 +35,7 @@ _started: list[subprocess.Popen[bytes]] = []
 class Local:
     """Starts workers with the variables of `environ`, by the words of `worker`."""
 
+    is_batch, is_single = False, False
     pace_s = 0.5
     place = None
     devices = ()
@@ -46,7 +47,12 @@ class Local:
         """As `Executor.hello`."""
         return hello(self._environ)
 
-    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+    def start(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Executor.start`."""
+        for item in items:
+            self._start(item.spool, item.claim, item.work, item.secrets)
+
+    def _start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         if spool.has(BEGAN) or spool.has(FINAL):
             return
         _started[:] = [process for process in _started if process.poll() is None]
@@ -88,26 +94,31 @@ class Local:
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: to follow a run costs nothing."""
 
-    def stop(self, spool: Spool) -> None:
-        stage = stage_of(spool)
-        if stage == "orphaned":
-            holder = spool.holder()
-            if holder is not None and holder.group is not None:
-                end_group(holder.group, holder.mark)
-            return
-        deadline = time.monotonic() + _NAMED_S
-        while stage in ("sent", "running") and time.monotonic() < deadline:
-            holder = spool.holder()
-            # Until the worker is named, the lock names the client that started it.
-            if holder is not None and holder.pid != os.getpid() and spool.is_held():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(holder.pid, signal.SIGTERM)
-                return
-            time.sleep(_PAUSE_S)
-            stage = stage_of(spool)
+    def stop(self, spools: Sequence[Spool]) -> None:
+        """As `Executor.stop`."""
+        for_each(_stop, spools)
 
     def collect(self, spool: Spool) -> None:
         """Nothing to do: the worker wrote into the spool itself."""
+
+
+def _stop(spool: Spool) -> None:
+    stage = stage_of(spool)
+    if stage == "orphaned":
+        holder = spool.holder()
+        if holder is not None and holder.group is not None:
+            end_group(holder.group, holder.mark)
+        return
+    deadline = time.monotonic() + _NAMED_S
+    while stage in ("sent", "running") and time.monotonic() < deadline:
+        holder = spool.holder()
+        # Until the worker is named, the lock names the client that started it.
+        if holder is not None and holder.pid != os.getpid() and spool.is_held():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(holder.pid, signal.SIGTERM)
+            return
+        time.sleep(_PAUSE_S)
+        stage = stage_of(spool)
 
 
 def hello(environ: Mapping[str, str]) -> MachineFacts:

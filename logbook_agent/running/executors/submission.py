@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run, noted
-from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
+from logbook_agent.running.executors.contract import Executor, NoAnswer, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
 from logbook_agent.running.run_budget import reserve
@@ -28,7 +28,7 @@ FIRST_S, MOST_S = 1.0, 30.0
 
 class Attempts:
     """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
-    A `Batch` makes at most `at_most` of them at a time.
+    It makes at most `at_most` of them at a time.
 
     A run that cannot be started is recorded as never started. Even if this process is killed, at most one worker is
     started for each run, and the run's spool tells whether one was.
@@ -71,7 +71,7 @@ class Attempts:
         While `others_run` there, the time limit for retries does not run: when one of these ends, there may be room.
         """
         try:
-            self._start()
+            self._executor.start(self._items, self._at_most)
         except ToolError as error:
             self._error, self._is_open = error, self._is_open or isinstance(error, NoAnswer)
             now = time.monotonic()
@@ -91,13 +91,6 @@ class Attempts:
             together = zip(self._items, self.runs, strict=True)
             self.runs = [self._never_started(item.spool, run, self._error) for item, run in together]
         self._claims.close()
-
-    def _start(self) -> None:
-        if isinstance(self._executor, Batch) and len(self._items) > 1:
-            self._executor.start_all(self._items, self._at_most)
-            return
-        for item in self._items:
-            self._executor.start(item.spool, item.claim, item.work, item.secrets)
 
     def _tell_waiting(self, error: ToolError, display: Display | None) -> None:
         """Say why the runs wait, each time the reason changes."""

@@ -1,10 +1,11 @@
-"""The output of a run: its log on disk, redacted, and bounded excerpts of it."""
+"""The output of a run as its worker keeps it: the log on disk, without the values of known secrets, and its readable
+lines."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,15 +15,18 @@ from logbook_agent.running.launch.process import Stream
 from logbook_agent.store.folder import Folder
 from logbook_agent.text.escapes import visible, without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.stream import StreamRedactor
+from logbook_agent.text.redaction.values import ValueStream
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
-HEAD_LINES = 20
 TAIL_LINES = 40
 ERROR_LINES = 20
 LINE_CHARACTERS = 500
-# Of one line; what is shown of it is much shorter.
-_LINE_BYTES = 64 * 1024
+# Of one stream; what is shown of a line is much shorter.
+_TAIL_BYTES = 64 * 1024
+# Lines of results that the log does not hold are kept beside it, up to so many characters.
+_RESULT, _UNLOGGED_CHARS = re.compile(rb"(?:RESULT|METRIC)(?:_JSON)?:?[ \t]+([^\r\n]+)"), 1 << 20
+_LAST_CHARACTERS = 120
+_MOST_BREAKS = 10_000
 Redact = Callable[[str], str]
 
 
@@ -30,8 +34,8 @@ class OutputLog:
     """The log of a run, which takes both streams as they were read. Its new file stays below `files`.
 
     What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
-    line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run:
-    the log stops there, and `problems` says so.
+    line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run: the log
+    stops there, and `problems` says so.
     """
 
     def __init__(
@@ -42,62 +46,91 @@ class OutputLog:
         files: Folder,
         max_bytes: int = MAX_LOG_BYTES,
     ) -> None:
-        self._file = _LogFile(path, files, max_bytes)
-        self._redactors: dict[Stream, StreamRedactor] = {
-            "stdout": StreamRedactor(redactor),
-            "stderr": StreamRedactor(redactor),
-        }
-        self._collectors: dict[Stream, LineCollector] = {"stdout": LineCollector(), "stderr": LineCollector()}
-        self._keep = max(HEAD_LINES, TAIL_LINES, ERROR_LINES)
-        self._both = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
-        self._errors = Excerpt(0, ERROR_LINES, redactor.text)
+        self._file, self._redact = _LogFile(path, files, max_bytes), redactor.text
+        self._streams: dict[Stream, ValueStream] = {"stdout": ValueStream(redactor), "stderr": ValueStream(redactor)}
         self._lines = 0
         self._open_line: dict[Stream, bool] = {"stdout": False, "stderr": False}
+        # The stream whose line stands open at the end of the log.
+        self._within: Stream | None = None
+        self._tail, self._errors, self._last = b"", b"", b""
+        self._unlogged, self._room = list[str](), _UNLOGGED_CHARS
+        # Where a line of one stream is broken off by the other, in bytes of the log.
+        self.breaks = list[int]()
+        # Where the log ends within a line, because it is full or the disk is: up to where it has whole ones.
+        self.whole_bytes: int | None = None
         self.bytes = 0
 
     @property
     def problems(self) -> tuple[str, ...]:
         return self._file.problems
 
+    @property
+    def unlogged(self) -> tuple[str, ...]:
+        """The lines of results that the log does not hold, because it is full or the disk is."""
+        return tuple(self._unlogged)
+
+    @property
+    def last(self) -> str | None:
+        """The last result, short; None before the first."""
+        return readable(self._last, self._redact)[:_LAST_CHARACTERS] if self._last else None
+
     def feed(self, stream: Stream, data: bytes) -> None:
         self.bytes += len(data)
         self._lines += data.count(b"\n")
         if data:
             self._open_line[stream] = not data.endswith(b"\n")
-        self._take(stream, self._redactors[stream].feed(data))
+        self._take(stream, self._streams[stream].feed(data))
 
     def idle(self) -> None:
         """Nothing came for a moment: what is safe of the incomplete lines goes to the log too."""
-        for stream, redactor in self._redactors.items():
-            self._take(stream, redactor.flush_idle())
+        for stream, safe in self._streams.items():
+            self._take(stream, safe.flush_idle())
 
     def finish(self) -> Output:
         """Closes the log. `bytes` and `lines` count what was printed, the digest is that of the log."""
-        for stream, redactor in self._redactors.items():
-            self._take(stream, redactor.finish())
-        for stream, collector in self._collectors.items():
-            self._show(stream, collector.finish())
+        for stream, safe in self._streams.items():
+            self._take(stream, safe.finish())
         self._file.close()
         return Output(
             bytes=self.bytes,
             lines=self._lines + sum(self._open_line.values()),
             sha256=self._file.digest.hexdigest(),
-            head=self._both.head(),
-            tail=self._both.tail(),
-            error_tail=self._errors.tail(),
+            # What the log holds is read from there.
+            tail=self._shown(self._tail, TAIL_LINES) if self._file.truncated else (),
+            error_tail=self._shown(self._errors, ERROR_LINES),
             log_bytes=self._file.written,
             truncated=self._file.truncated,
         )
 
-    def _take(self, stream: Stream, safe: bytes) -> None:
-        if safe:
-            self._file.write(safe)
-            self._show(stream, self._collectors[stream].feed(safe, self._keep))
+    def _shown(self, data: bytes, count: int) -> tuple[str, ...]:
+        lines = data.removesuffix(b"\n").split(b"\n")[-count:] if data else []
+        return tuple(readable(line, self._redact) for line in lines)
 
-    def _show(self, stream: Stream, lines: list[tuple[bytes, int]]) -> None:
-        self._both.add(lines)
+    def _take(self, stream: Stream, safe: bytes) -> None:
+        if not safe:
+            return
+        before = self._file.written
+        if self._within not in (None, stream) and len(self.breaks) < _MOST_BREAKS:
+            self.breaks.append(before)
+        if (taken := self._file.write(safe)) < len(safe):
+            self._keep_rest(safe, taken, before)
+        self._within = None if safe.endswith(b"\n") else stream
+        self._tail = (self._tail + safe)[-_TAIL_BYTES:]
         if stream == "stderr":
-            self._errors.add(lines)
+            self._errors = (self._errors + safe)[-_TAIL_BYTES:]
+        at = max(safe.rfind(b"RESULT"), safe.rfind(b"METRIC"))
+        if (found := _RESULT.match(safe, at) if at >= 0 else None) is not None:
+            self._last = found[1]
+
+    def _keep_rest(self, data: bytes, taken: int, before: int) -> None:
+        """Keep the results in data of which the log took so much, behind what it held before."""
+        whole = data.rfind(b"\n", 0, taken) + 1
+        if self.whole_bytes is None:
+            self.whole_bytes = before + whole
+        for line in data[whole:].split(b"\n"):
+            if (b"RESULT" in line or b"METRIC" in line) and len(line) <= self._room:
+                self._room -= len(line)
+                self._unlogged.append(line.decode("utf-8", "replace"))
 
 
 class _LogFile:
@@ -115,20 +148,22 @@ class _LogFile:
         except (OSError, StoreError) as error:
             self._fail("the log could not be opened", error)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> int:
+        """How much of the data was taken."""
         if self._fd is None:
             self.truncated = True
-            return
-        room = self._max - self.written
+            return 0
+        room, before = self._max - self.written, self.written
         if len(data) <= room:
             self._put(data)
-            return
+            return self.written - before
         end = b"" if data[:room].endswith(b"\n") or (not room and not self.written) else b"\n"
         self._put(
             data[:room] + end + b"[logbook] the log ends here: it reached its size limit of %d bytes\n" % self._max
         )
         self.truncated = True
         self.close()
+        return min(room, self.written - before)
 
     def _put(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -157,7 +192,7 @@ class _LogFile:
             self._fail("the log could not be closed", error)
 
 
-# -- readable excerpts -----------------------------------------------------------------------------
+# -- readable lines ------------------------------------------------------------------------------
 
 
 def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
@@ -170,76 +205,3 @@ def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
     text = visible(redact(states[-1] if states else ""), in_line=True)
     more = max(0, len(text) - LINE_CHARACTERS) + cut_bytes
     return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more else text
-
-
-class LineCollector:
-    """Bytes of one stream into whole lines, each with the number of bytes left out of it."""
-
-    def __init__(self) -> None:
-        self._pending = bytearray()
-        self._cut = 0
-
-    def feed(self, data: bytes, keep: int) -> list[tuple[bytes, int]]:
-        """The first `keep` and last `keep` of the lines that the data completes."""
-        first, newline, rest = data.partition(b"\n")
-        self._hold(first)
-        if not newline:
-            return []
-        lines = [(bytes(self._pending), self._cut)]
-        self._pending.clear()
-        self._cut = 0
-        end = rest.rfind(b"\n")
-        if end >= 0:
-            lines += [_bounded(line) for line in _ends(rest[:end], keep)]
-        self._hold(rest[end + 1 :])
-        return lines
-
-    def finish(self) -> list[tuple[bytes, int]]:
-        """The last line, when it has no end."""
-        last = [(bytes(self._pending), self._cut)] if self._pending else []
-        self._pending.clear()
-        return last
-
-    def _hold(self, data: bytes) -> None:
-        # A progress bar draws over itself: what it drew before need not be kept.
-        drawn = data.rstrip(b"\r").rfind(b"\r")
-        if drawn >= 0 and data[drawn + 1 :].strip():
-            self._pending.clear()
-            self._cut = 0
-            data = data[drawn + 1 :]
-        elif self._pending.endswith(b"\r") and data.strip(b"\r\n "):
-            self._pending.clear()
-            self._cut = 0
-        room = _LINE_BYTES - len(self._pending)
-        self._pending += data[:room]
-        self._cut += max(0, len(data) - room)
-
-
-def _ends(block: bytes, keep: int) -> list[bytes]:
-    lines = block.split(b"\n")
-    return lines if len(lines) <= 2 * keep else lines[:keep] + lines[-keep:]
-
-
-def _bounded(line: bytes) -> tuple[bytes, int]:
-    return line[:_LINE_BYTES], max(0, len(line) - _LINE_BYTES)
-
-
-class Excerpt:
-    """The first and the last lines of what it is given."""
-
-    def __init__(self, head: int, tail: int, redact: Redact) -> None:
-        self._redact = redact
-        self._head_lines = head
-        self._head: list[str] = []
-        self._tail: deque[tuple[bytes, int]] = deque(maxlen=tail)
-
-    def add(self, lines: list[tuple[bytes, int]]) -> None:
-        for line in lines[: self._head_lines - len(self._head)]:
-            self._head.append(readable(line[0], self._redact, line[1]))
-        self._tail.extend(lines)
-
-    def head(self) -> tuple[str, ...]:
-        return tuple(self._head)
-
-    def tail(self) -> tuple[str, ...]:
-        return tuple(readable(line, self._redact, cut) for line, cut in self._tail)

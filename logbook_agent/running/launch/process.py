@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
@@ -88,6 +88,10 @@ class Sinks(Protocol):
 
     def idle(self) -> None:
         """Nothing came for a moment; called again and again while nothing comes."""
+
+
+# Python code of this process as a run: it hands on its output, and says how it ended.
+Inside = Callable[[Sinks], JobOutcome]
 
 
 def exit_status(exit: Exit) -> int:

@@ -53,16 +53,13 @@ class Reduced:
 
 
 class PointSink(Protocol):
-    """Keeps the points of a run while it goes on."""
+    """Keeps the points of a run while they are read."""
 
     def line(self, line: str) -> bool:
         """Take the points of a line of a form that was added before; False, where it has another form."""
 
     def add(self, row: PointRow, line: str | None = None) -> None:
         """Keep the points of a row. `line`: what they were read from, where its words are no secrets."""
-
-    def flush(self) -> None:
-        """Write what was added to the disk, if that was not done just now. It is called again and again."""
 
     def finish(self, reduced: Callable[[str], Reduced]) -> tuple[list[Curve], list[str]]:
         """The curves in numbers, in the order of their first points, after their points were written; and what is

@@ -85,9 +85,6 @@ class ResultReader:
         self._keys = keys = Classifier(replace(known, config=self._run_config), self._problems.add)
         self._points = RowPoints(keys, self._problems.add, make_sink)
         self._forms = PlainForms(keys.declared, self._points.plain_steps, keys.is_config)
-        # The last result line as it is, until somebody asks for it.
-        self._unread: str | None = None
-        self._last: str | None = None
         # JSON rows; RESULT lines; METRIC lines; of plain lines the last of each metric and rank with how many there
         # were, and digests.
         self._json: list[Row] = []
@@ -103,17 +100,6 @@ class ResultReader:
         self.artifacts: list[str] = []
         self._chars = self._beyond = 0
 
-    @property
-    def last(self) -> str | None:
-        """The last result line, short; None before the first."""
-        if self._unread is not None:
-            self._last, self._unread = self._short(self._unread), None
-        return self._last
-
-    def flush(self) -> None:
-        """Write points that were read to the disk. To be called whenever something or nothing came for a moment."""
-        self._points.flush()
-
     def _short(self, text: str) -> str:
         return cut(self._clean(text), _LAST_CHARS)
 
@@ -126,7 +112,7 @@ class ResultReader:
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
         if self._points.is_known(line):
-            self._unread, self._traceback = line, None
+            self._traceback = None
             return
         found = split_line(line)
         if found is None:
@@ -162,7 +148,6 @@ class ResultReader:
             self._problems.add(f"{found.kind} line: {why}: {shown}")
         if not pairs:
             return
-        self._unread = found.body
         self._learn(pairs, units)
         [unit] = units.values() if len(units) == 1 else [None]
         is_alone = len(units) == 1 and not any(map(self._is_label, units))
@@ -198,8 +183,6 @@ class ResultReader:
             elif self._points.add(row, steps, rank):
                 self._reported.update(row.metrics.keys() & self._keys.declared.keys())
                 self._keys.learn(Row(metrics=row.metrics))
-            words = [*row.config.items(), *steps.items(), *((n, m.samples[-1]) for n, m in row.metrics.items())]
-            self._unread = " ".join(f"{name}={value}" for name, value in words[:6])
         return rows
 
     def _feed_other(self, line: str) -> None:
@@ -207,7 +190,7 @@ class ResultReader:
         if (at := line.find(_TRACEBACK)) >= 0:
             self._traceback = line[:at], ""
         elif (plain := self._forms.read(line)) is not None:
-            self._unread, self._traceback = line, None
+            self._traceback = None
             key = next(iter(plain.pairs)), plain.rank
             if len(plain.pairs) > 1:
                 words = plain._replace(pairs=self._clean_config(plain.pairs))
@@ -234,7 +217,6 @@ class ResultReader:
         words = ResultWords(clean, found.rank)
         if not self._points.add_words(words, self._points.steps, line if is_form else None):
             return False
-        self._unread = found.body
         self._learn(pairs, units)
         return True
 

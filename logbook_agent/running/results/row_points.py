@@ -35,11 +35,6 @@ class RowPoints:
         """Take a line of a form that was met before; whether it is one."""
         return self._sink is not None and self._sink.line(line)
 
-    def flush(self) -> None:
-        """Write points to the disk."""
-        if self._sink is not None:
-            self._sink.flush()
-
     def add_words(self, words: ResultWords, keys: Iterable[str], line: str | None = None) -> bool:
         """Take words with a step, by one of these keys; whether they are a point. `line`: as for `PointSink.add`."""
         steps: dict[str, float] = {}

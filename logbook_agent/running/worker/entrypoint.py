@@ -6,7 +6,6 @@ input; secrets are variables. Its exit code is 0 when an end stands in the spool
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import os
@@ -28,7 +27,7 @@ from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
-from logbook_agent.running.worker.tree import OwnTree, own_tree
+from logbook_agent.running.worker.tree import slot
 from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
 from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.folder import Folder
@@ -46,23 +45,19 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Make the run that the arguments name. Trouble is printed in one line on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m logbook_agent.worker", description="Make one run in a folder.")
-    parser.add_argument("folder", type=Path, help="the spool: where its files are written")
-    parser.add_argument("--lock", type=int, metavar="FD", help="the descriptor of the lock, where it is inherited")
-    parser.add_argument(
-        "--with-parent", action="store_true", help="stop the command when the process that started this one dies"
-    )
-    options = parser.parse_args(args)
+    """Make the run in the spool FOLDER. `--lock FD`: its lock is inherited; `--with-parent`: the command is stopped
+    when the process that started this one dies. Trouble is printed in one line on stderr."""
+    folder, *options = sys.argv[1:] if args is None else args
+    lock = int(options[options.index("--lock") + 1]) if "--lock" in options else None
     own_session()
     adopt()
-    if options.with_parent:
+    if "--with-parent" in options:
         stop_with_parent()
     # Whoever moves the repository meanwhile takes this folder along.
-    os.chdir(options.folder)
+    os.chdir(folder)
     spool = Spool(files=Folder(Path("/proc/self/cwd") if HAS_PROC else Path.cwd()))
     try:
-        return _work(spool, options.lock)
+        return _work(spool, lock)
     except LogbookError as error:
         print(spool.redactor().text(f"{error.message}{f' ({error.cause})' if error.cause else ''}"), file=sys.stderr)
         return error.exit_code
@@ -110,14 +105,14 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
         files=spool.files,
     )
     watch = SpoolWatch(spool, lambda group: name_holder(held, os.getpid(), group, work.mark), place.now)
-    tree, patience_s = OwnTree(work), _PATIENCE_S
+    patience_s = _PATIENCE_S
     try:
-        with turn(work, environ, stops, watch.waits) as found:
-            place = replace(place, turn=found)
+        with turn(work, environ, stops, watch.waits) as found, slot(work) as own:
+            held_on = (own.descriptor,) if own.descriptor is not None else ()
+            place = replace(place, turn=replace(found, keeps=(*found.keeps, *held_on)))
             spool.files.write(ROOM, os.urandom(_ROOM_BYTES), durable=False)
-            tree = own_tree(work, Path(os.path.realpath(spool.folder)))
-            end = perform(tree.work, place, watch, stops)
-            end = replace(end, problems=(*end.problems, *noted(*tree.problems())))
+            end = perform(own.work, place, watch, stops)
+            end = replace(end, problems=(*end.problems, *noted(*own.problems())))
     except (LogbookError, OSError) as error:
         if spool.has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
@@ -125,8 +120,6 @@ def _make(work: Work, spool: Spool, held: int, environ: Mapping[str, str], stops
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=noted(said))
     write_end(spool, end, patience_s=patience_s)
-    # After the end stands: what takes long loses nothing.
-    tree.remove()
 
 
 def write_end(

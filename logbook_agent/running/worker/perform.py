@@ -1,4 +1,4 @@
-"""One execution, on the machine of the worker: facts before, process, output, rows, facts after."""
+"""One execution, on the machine of the worker: facts before, process, output, facts after."""
 
 from __future__ import annotations
 
@@ -19,42 +19,37 @@ from logbook_agent.model.run import Artifact, Exit, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.output_log import OutputLog
-from logbook_agent.running.launch.process import Job, JobOutcome
+from logbook_agent.running.launch.process import Inside, Job, JobOutcome
+from logbook_agent.running.launch.program_path import resolve
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.point_files import event_points, point_sink
-from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, CodeLook, change_problems
 from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.curve_points import KnownKeys
-from logbook_agent.running.results.reader import ResultReader
-from logbook_agent.running.results.result_lines import LineSplitter
+from logbook_agent.running.results.result_lines import split_line
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
+from logbook_agent.running.worker.written import WrittenFile
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import CODE, LOG
 from logbook_agent.store.processes import MARK
 from logbook_agent.store.spool import RESULT
 from logbook_agent.text.commands.hosts import several_hosts
-from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
 
-_RESULT_FILE_BYTES = 64 * 1024 * 1024
+# Of a line that may name a file; so many names are taken.
+_LINE_BYTES, _MOST_NAMED = 1 << 16, 20_000
 _DIGEST_CHARS = 16
 # The code of a run that took longer is looked at again.
 _SECOND_LOOK_S = 1.0
 
 
 class _Sinks:
-    """Hands each piece of output to the log, the result reader and whoever watches."""
+    """Hands each piece of output to the log and whoever watches."""
 
-    def __init__(self, log: OutputLog, reader: ResultReader, watch: Watch) -> None:
-        self._log = log
-        self._reader = reader
-        self._watch = watch
-        self._splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
+    def __init__(self, log: OutputLog, watch: Watch) -> None:
+        self._log, self._watch = log, watch
 
     def started(self, group: int) -> None:
         self._watch.started(group)
@@ -62,24 +57,10 @@ class _Sinks:
     def output(self, stream: Stream, data: bytes) -> None:
         self._log.feed(stream, data)
         self._watch.output(stream, data)
-        for line in self._splitters[stream].feed(data):
-            self._reader.feed(line)
-        self._reader.flush()
 
     def idle(self) -> None:
         self._log.idle()
-        self._reader.flush()
-        self._watch.idle(self._reader.last, self._log.bytes)
-
-    def finish(self) -> list[str]:
-        """Feed what was left of a last line; problems with lines that were too long."""
-        problems = []
-        for stream, splitter in self._splitters.items():
-            for line in splitter.finish():
-                self._reader.feed(line)
-            if splitter.dropped:
-                problems.append(f"{splitter.dropped} lines of {stream} were too long to be read for results")
-        return problems
+        self._watch.idle(self._log.last, self._log.bytes)
 
 
 def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
@@ -92,14 +73,11 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     code = code_now(work, place)
     facts = facts_now(work, place, code)
     watch.began(facts)
-    clean = functools.partial(redacted, redactor=place.redactor)
-    known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
-    reader = ResultReader(clean, known, lambda: point_sink(place.files))
     log = OutputLog(place.files.path / LOG, place.redactor, files=place.files, max_bytes=work.log_bytes)
-    sinks = _Sinks(log, reader, watch)
+    sinks = _Sinks(log, watch)
     contention, root = facts.contention, host_root(place.environ)
     result_file = Path(os.path.realpath(place.files.path)) / RESULT
-    written = hook_module("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
+    written = WrittenFile(work, work.read, place.files) if work.read is not None else None
     job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
     before = counters(root)
     try:
@@ -107,22 +85,13 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         if contention is not None:
             contention = until_now(contention, before, root)
     finally:
-        problems = sinks.finish()
         output = log.finish()
         watch.done()
     # A launcher has brought the files to another machine long ago.
     is_checked = outcome.duration_s > _SECOND_LOOK_S and not work.is_carried
     changes = change_problems(code, code.again()) if is_checked else ()
-    # A program that writes TensorBoard's files may do so there.
-    is_folder = result_file.is_dir() and not result_file.is_symlink()
-    for name, step, value in event_points(result_file) if is_folder else ():
-        reader.point(name, step, value)
-    file_text, file_problems = (None, []) if is_folder else written_results(place.files)
-    commit, host = facts.code and facts.code.commit, None if work.is_carried else facts.host.name
-    stated, read_problems = written.rows(clean, commit, host) if written is not None else ([], [])
-    if outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s:
-        problems.append("ended because the hours of the budget are spent")
-    reading = reader.finish(file_text=file_text, stated=stated, succeeded=outcome.exit.code == 0)
+    is_spent = outcome.exit.timeout and not outcome.exit.stalled and work.limit_s != work.timeout_s
+    spent = ["ended because the hours of the budget are spent"] if is_spent else []
     end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
@@ -130,18 +99,28 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         peak_memory_bytes=outcome.peak_memory_bytes,
         contention=contention,
         output=output,
-        rows=reading.rows,
-        curves=reading.curves,
-        problems=(
-            *facts.problems,
-            *changes,
-            *noted(*problems, *file_problems, *log.problems, *outcome.problems),
-            *read_problems,
-            *reading.problems,
-        ),
+        breaks=tuple(log.breaks),
+        whole_bytes=log.whole_bytes,
+        unlogged=log.unlogged,
+        read=written.copied() if written is not None else None,
+        problems=(*facts.problems, *changes, *noted(*spent, *log.problems, *outcome.problems)),
     )
-    artifacts, not_kept = _artifacts(work, place, reader.artifacts, stops)
+    artifacts, not_kept = _artifacts(work, place, named_files(place.files), stops)
     return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *noted(*not_kept)))
+
+
+def named_files(files: Folder) -> list[str]:
+    """The files that the command names in its log, as it names them."""
+    found: list[str] = []
+    try:
+        with files.open(LOG) as log:
+            for line in iter(lambda: log.readline(_LINE_BYTES), b""):
+                said = split_line(line.decode("utf-8", "replace")) if b"ARTIFACT" in line else None
+                if said is not None and said.kind == "ARTIFACT" and len(found) < _MOST_NAMED:
+                    found.append(said.body)
+    except (StoreError, OSError):
+        return []
+    return found
 
 
 def _artifacts(
@@ -282,14 +261,3 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         keeps=place.turn.keeps,
         mark=work.mark,
     )
-
-
-def written_results(files: Folder) -> tuple[str | None, list[str]]:
-    """What the command wrote to $LOGBOOK_RESULT_FILE, as far as it is a file of a size to read."""
-    if not files.has(RESULT):
-        return None, []
-    try:
-        data = files.read(RESULT, limit=_RESULT_FILE_BYTES)
-    except StoreError as error:
-        return None, [f"$LOGBOOK_RESULT_FILE: {error.message}"]
-    return data.decode("utf-8-sig", "replace"), []

@@ -15,16 +15,23 @@ from typing import Literal, Protocol
 from logbook_agent.model.code import Code
 from logbook_agent.model.code_rules import CodeRules
 from logbook_agent.model.errors import ToolError
-from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Scalar
 from logbook_agent.model.worker_report import Began
 from logbook_agent.store.folder import Folder
-from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
 
 Stream = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaited:
+    """The file that a benchmark tool writes: its path or pattern (empty: logbook provides the file), the path from
+    there of a file that explains it, and that of one whose keys are the tool's names of this machine."""
+
+    file: str = ""
+    beside: str = ""
+    names: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +41,17 @@ class Work:
     `executable` is what argv[0] resolved to (empty: the worker looks for it), `env` is set for the process.
     `is_carried`: a launcher's prefix carries the command to yet another machine, so the facts of the worker's machine
     do not apply. `root` is the folder of logbooks, which is not part of the code; `code` identifies the synced files,
-    if the folder is not a repository. `metrics`, `case_keys` and `config` tell the result reader what a key is;
-    `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules` what is
-    hidden beyond them.
+    if the folder is not a repository. `env_patterns` and `packages` name what is recorded beyond the defaults,
+    `secret_names` and `secret_rules` what is hidden beyond them.
 
     `hidden`: the places whose values are secrets and left out (`argv.3`, `env.HF_TOKEN`), each with the variable that
     holds the value where the worker runs. So sealed work can be written to any disk.
 
     `mark` is the whole name of the run, which marks the processes of the command.
 
-    `read`: the format and file of a benchmark tool whose results are read, too, as --read names them.
+    `read`: the file of a benchmark tool whose results are read, too.
 
-    `tree`: the synced files that contain `cwd`; the worker makes a copy of them for this execution.
+    `tree`: the folder for the synced files that contain `cwd`; the worker chooses a slot in it (`tree.py`).
 
     `keep`: patterns of the files that are kept when the command has ended, `inputs`: files and folders whose digests
     are recorded before it starts; both relative to `cwd`.
@@ -69,15 +75,12 @@ class Work:
     timeout_s: float | None = None
     stall_s: float | None = None
     left_s: float | None = None
-    read: str | None = None
+    read: Awaited | None = None
     log_bytes: int
     root: str
     code: Code | None = None
     env_patterns: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    metrics: tuple[Metric, ...] = ()
-    case_keys: tuple[str, ...] = ()
-    config: dict[str, Scalar] = field(default_factory=dict)
     secret_names: tuple[str, ...] = ()
     secret_rules: tuple[Rule, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
@@ -165,11 +168,9 @@ def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     executable = work.executable
     if redactor.text(executable) != executable:
         executable = hide("executable", f"{OWN}EXECUTABLE", executable)
-    config = redacted({"config": dict(work.config)}, redactor)["config"]
     keep = tuple(map(redactor.text, work.keep))
-    return dataclasses.replace(
-        work, argv=tuple(argv), env=env, executable=executable, config=config, keep=keep, hidden=hidden
-    ), values
+    work = dataclasses.replace(work, argv=tuple(argv), env=env, executable=executable, keep=keep, hidden=hidden)
+    return work, values
 
 
 def unsealed(work: Work, environ: Mapping[str, str]) -> Work:

@@ -19,10 +19,8 @@ from logbook_agent.text.redaction.secrets import Secret, is_looked_for
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
-    from logbook_agent.model.worker_report import End
 
 _R = TypeVar("_R")
-_M = TypeVar("_M", "Run", "End")
 # Keys under which a name stands, and those under which its value or values stand beside it.
 _NAMES = ("name", "key", "label", "axis", "env", "variable", "header")
 _VALUES = ("value", "values", "text", "default", "base", "sides")
@@ -159,8 +157,8 @@ def _distinct(safe: str, value: str) -> str:
     return safe if safe == value else _SHOWN.sub(shown, safe)
 
 
-def clean_run(run: _M, redactor: Redactor) -> _M:
-    """A run, or the end of one, without secrets. What a row measured under a secret's name is left out, and a problem
+def clean_run(run: Run, redactor: Redactor) -> Run:
+    """A run without secrets. What a row measured under a secret's name is left out, and a problem
     says so."""
     hidden = {name for row in run.rows for name in _secret_numbers(row)}
     if hidden:

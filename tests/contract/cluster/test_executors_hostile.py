@@ -39,7 +39,7 @@ with gzip.GzipFile(fileobj=(archive := io.BytesIO()), mode="wb", compresslevel=1
             entry.size = 700 * 2**20
             tar.addfile(entry, open("/dev/zero", "rb"))
 with open(sys.argv[1], "wb") as answer:
-    answer.write(b"{}\\n%d\\n" % len(archive.getvalue()) + archive.getvalue() + b"0\\n")
+    answer.write(b"{}\\n" + archive.getvalue())
 """
 MOST_BYTES = 200 * 2**20
 

@@ -99,7 +99,7 @@ def test_resources_that_no_node_has(place: Place, ray: Ray, started: Cli, folder
 
 
 def test_the_code_is_what_was_synced(place: Place, ray: Ray, started: Cli, folder: Path, git: object) -> None:
-    """A file that git does not know yet goes along; the command runs in a copy of the synced files that is its own."""
+    """A file that git does not know yet goes along; the command has the synced files for itself."""
     place_on(ray, started, folder, sync=True)
     (folder / "new.sh").write_text("echo RESULT tflops=$(cat number); echo 9 > number; echo kept > written\n")
     (folder / "number").write_text("7\n")
@@ -110,7 +110,7 @@ def test_the_code_is_what_was_synced(place: Place, ray: Ray, started: Cli, folde
     assert done.problems == other.problems
     assert done.problems[0].text.endswith("number")
     assert done.code.synced
-    assert (ray.folder / "trees" / done.code.synced / "new.sh").is_file()
-    left = [path.name for path in (ray.folder / "spools").glob("*/tree/*")]
-    assert {"number", "written"} <= {*left}
+    slot = ray.folder / "trees" / done.code.synced / "0"
+    assert (slot / "new.sh").is_file()
+    assert {"number", "written"} <= {path.name for path in slot.iterdir()}
     assert os.path.samefile(done.cwd or ".", folder) or done.cwd == "."  # noqa: PTH121

@@ -93,6 +93,22 @@ def test_its_curves_come_back(place: Place) -> None:
     assert (points["step"], points["value"]) == ([1, 2, 3], [1, 2, 3])
 
 
+def test_its_result_file_comes_back(place: Place) -> None:
+    row = '{"metrics": {"tflops": 4}}'
+    done = place.ended(place.send(*sh(f"echo '{row}' > $LOGBOOK_RESULT_FILE")))
+    assert samples(done) == [[4.0]]
+
+
+def test_what_only_a_pattern_finds_goes_when_the_run_is_taken_in(place: Place) -> None:
+    key = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    (place.folder / "out.txt").write_text(f"using {key}\nRESULT tflops=1 hub={key}\n")
+    done = place.ended(place.send("cat", "out.txt"))
+    assert place.log(done).startswith(b"using [redacted:")
+    (place.folder / "out.txt").unlink()
+    assert files_with(place.folder, key.encode()) == []
+    assert place.cli("doctor").code == 0
+
+
 def test_stop_ends_the_grandchildren_too(place: Place) -> None:
     run = place.send(*sh(f"{SLEEPS} & echo $! > grandchild; ({SLEEPS}; true) & echo RESULT tflops=2; wait"))
     place.printed(run)

@@ -56,6 +56,24 @@ def test_a_flood(started: Cli, folder: Path, name: str) -> None:
     assert_readable(view.read_text())
 
 
+def test_a_result_behind_an_open_line_of_the_other_stream(started: Cli, folder: Path) -> None:
+    script = "printf ' 50%%|##' >&2; sleep 0.4; echo RESULT tflops=1.5; printf '##|\\n' >&2"
+    assert started("run", "--", "sh", "-c", script).code == 0
+    run = at(folder / "logbooks/moe/runs/MOE-000/01")
+    [row] = json.loads((run / "run.json").read_text())["rows"]
+    assert row["metrics"]["tflops"]["samples"] == [1.5]
+    assert (run / "output.log").read_text() == " 50%|##RESULT tflops=1.5\n##|\n"
+
+
+@pytest.mark.parametrize("limit", [30, 40, 50])
+def test_results_beyond_the_limit_of_the_log_count(started: Cli, folder: Path, limit: int) -> None:
+    (folder / "logbook.toml").write_text(f"log_bytes = {limit}\n")
+    lines = "".join(f"echo RESULT x={x} tflops={x}00; " for x in (1, 2, 3, 4))
+    assert started("run", "--", "sh", "-c", lines).code == 0
+    rows = json.loads((at(folder / "logbooks/moe/runs/MOE-000/01") / "run.json").read_text())["rows"]
+    assert [row["metrics"]["tflops"]["samples"] for row in rows] == [[100.0], [200.0], [300.0], [400.0]]
+
+
 @pytest.mark.slow
 def test_peak_memory_of_the_command(started: Cli, folder: Path) -> None:
     code = "x = bytearray(300_000_000); x[::4096] = b'1' * len(x[::4096])"

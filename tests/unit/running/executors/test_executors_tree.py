@@ -1,9 +1,9 @@
-"""The copy of the synced files that a run works in."""
+"""The slot with the synced files that a run works in."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 
 from logbook_agent.cluster.sent_code import tree_of
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.worker.tree import own_tree
+from logbook_agent.running.worker.tree import ARCHIVE, slot
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.repository import Repository, repository_of
 
@@ -44,13 +44,11 @@ def repository(git: Callable[..., str], folder: Path) -> Repository:
 
 @pytest.fixture
 def work(repository: Repository, tmp_path: Path) -> Work:
-    """Work for which the tree was synced, as `tar` unpacks it."""
+    """Work for which the tree was synced."""
     files = tree_of(repository, repository.top / "logbooks", os.environ)
     original = tmp_path / "trees" / files.digest
-    original.mkdir(parents=True)
-    subprocess.run(["tar", "-xzf", "-", "-C", original], input=files.archive(), check=True)
-    subprocess.run(["chmod", "-R", "a-w", original], check=True)
-    (tmp_path / "spool").mkdir()
+    original.parent.mkdir()
+    Path(f"{original}{ARCHIVE}").write_bytes(files.archive())
     return Work(
         entry="MOE-000",
         run=1,
@@ -67,50 +65,47 @@ def names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
 
 
-def test_a_copy_of_what_git_lists_that_can_be_written(work: Work, tmp_path: Path) -> None:
-    copy = tmp_path / "spool/tree"
-    own = own_tree(work, tmp_path / "spool")
-    assert (own.work.cwd, own.work.root) == (str(copy / "src"), str(copy / "logbooks"))
-    listed = {".gitignore", ".gitmodules", "run.sh", "src/größe.py", "link", "empty", "bench.py"}
-    assert names(copy) == listed | {"third/library/lib.py", "third/library/new.py"}
-    assert (copy / "link").readlink() == Path("src")
-    assert [(copy / name).stat().st_mode & 0o777 for name in ("run.sh", "empty")] == [0o755, 0o644]
-    assert (copy / "run.sh").stat().st_mtime == (Path(work.tree) / "run.sh").stat().st_mtime
-    (copy / "src/__pycache__").mkdir()
-    (copy / "src/__pycache__/a.pyc").touch()
-    assert own.problems() == ()
-    own.remove()
-    assert not copy.exists()
+def test_what_git_lists_is_there_and_can_be_written(work: Work) -> None:
+    with slot(work) as own:
+        folder = Path(work.tree) / "0"
+        assert (own.work.cwd, own.work.root) == (str(folder / "src"), str(folder / "logbooks"))
+        listed = {".gitignore", ".gitmodules", "run.sh", "src/größe.py", "link", "empty", "bench.py"}
+        assert names(folder) == listed | {"third/library/lib.py", "third/library/new.py"}
+        assert (folder / "link").readlink() == Path("src")
+        assert [(folder / name).stat().st_mode & 0o777 for name in ("run.sh", "empty")] == [0o755, 0o644]
+        (folder / "src/__pycache__").mkdir()
+        (folder / "src/__pycache__/a.pyc").touch()
+        assert own.problems() == ()
 
 
-def test_what_the_command_changed_is_named_and_stays(work: Work, tmp_path: Path) -> None:
-    copy = tmp_path / "spool/tree"
-    own = own_tree(work, tmp_path / "spool")
-    (copy / "run.sh").write_text("echo more\n")
-    (copy / "link").unlink()
-    (copy / "link").symlink_to("/")
-    (copy / "src/größe.py").unlink()
-    (copy / "empty").chmod(0o755)
-    (copy / "out").mkdir()
-    (copy / "out/trace.json").touch()
-    said = "the command changed 4 synced files, in its own copy: empty, link, run.sh, src/größe.py"
-    assert own.problems() == (said,)
-    own.remove()
-    assert names(copy) == {"empty", "link", "run.sh", "out/trace.json"}
-    again = own_tree(work, tmp_path)
-    assert again.problems() == (), "nothing of it reached the original"
+def test_what_the_command_changed_is_named_and_made_right_again(work: Work) -> None:
+    folder = Path(work.tree) / "0"
+    with slot(work) as own:
+        (folder / "run.sh").write_text("echo more\n")
+        (folder / "link").unlink()
+        (folder / "link").symlink_to("/")
+        (folder / "src/größe.py").unlink()
+        (folder / "empty").chmod(0o755)
+        shutil.rmtree(folder / "third")
+        (folder / "third").touch()
+        (folder / "out").mkdir()
+        (folder / "out/trace.json").touch()
+        changed = "empty, link, run.sh, src/größe.py, third/library/lib.py and 1 more"
+        assert own.problems() == (f"the command changed 6 synced files: {changed}",)
+    with slot(work) as own:
+        assert own.problems() == ()
+        assert (folder / "third/library/new.py").read_text() == "NEW = 1\n"
+        assert (folder / "out/trace.json").exists(), "what was written beside them stays"
 
 
-@pytest.mark.parametrize("name", ["run.sh", "more.py", "link"])
-def test_an_original_that_was_changed_is_refused_and_removed(work: Work, tmp_path: Path, name: str) -> None:
-    original = Path(work.tree)
-    original.chmod(0o755)
-    (original / name).unlink(missing_ok=True)
-    (original / name).write_text("other\n")
-    original.chmod(0o555)
-    with pytest.raises(ToolError, match="the next run syncs them again"):
-        own_tree(work, tmp_path / "spool")
-    assert not original.exists()
-    assert list((tmp_path / "spool").iterdir()) == []
-    with pytest.raises(ToolError, match="are missing"):
-        own_tree(work, tmp_path / "spool")
+def test_runs_at_the_same_time_have_slots_of_their_own(work: Work) -> None:
+    with slot(work) as first, slot(work) as second:
+        assert (first.folder, second.folder) == (Path(work.tree) / "0", Path(work.tree) / "1")
+    with slot(work) as third:
+        assert third.folder == first.folder
+
+
+def test_an_archive_that_is_missing_starts_nothing(work: Work) -> None:
+    Path(f"{work.tree}{ARCHIVE}").unlink()
+    with pytest.raises(ToolError, match="cannot bring the synced files"), slot(work):
+        pass
