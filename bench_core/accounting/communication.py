@@ -33,7 +33,6 @@ class Communication:
         numbers: dict[str, float | None] = {
             "compiled_ring_bytes": self.ring_bytes,
             "compiled_async_collectives": _count(one for one in self.found if one.asynchronous),
-            "compiled_async_with_matmuls": _count(one for one in self.found if _has_matmuls(one)),
         }
         for kind in CollectiveKind:
             alike = [one for one in self.found if one.kind is kind]
@@ -80,12 +79,7 @@ def described(found: Sequence[Collective]) -> str:
 def _group(alike: list[Collective]) -> str:
     first = alike[0]
     words = f"{_count(alike)} {first.kind.value} of {size(first.payload_bytes)} among {first.group}"
-    if not first.asynchronous:
-        return words
-    matmuls = _count(one for one in alike if _has_matmuls(one))
-    idle = _count(one for one in alike if one.between is not None and not one.between.operations)
-    between = [f"{count} with {what} between" for count, what in ((matmuls, "matmuls"), (idle, "nothing")) if count]
-    return f"{words}, asynchronous" + (f" ({', '.join(between)})" if between else "")
+    return f"{words}, asynchronous" if first.asynchronous else words
 
 
 def size(count: float) -> str:
@@ -106,7 +100,3 @@ def _ring_bytes(one: Collective) -> float:
 
 def _count(alike: Iterable[Collective]) -> int:
     return sum(_times(one) for one in alike)
-
-
-def _has_matmuls(one: Collective) -> bool:
-    return one.between is not None and (one.between.matmul_flops > 0 or one.between.kernels > 0)

@@ -45,15 +45,6 @@ def matmuls(text: str) -> list[Matmul]:
     return found
 
 
-def matmul_flops(instruction: Instruction, shapes: Mapping[str, str]) -> int:
-    """FLOPs of one instruction; 0 of one that is neither a dot nor a convolution. `shapes`: those of its computation.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
-    return _matmul(instruction, shapes, looped=False).flops if instruction.opcode in MATMULS else 0
-
-
 def _matmul(instruction: Instruction, shapes: Mapping[str, str], *, looped: bool) -> Matmul:
     lhs, rhs = (operand_shape(operand, shapes) for operand in instruction.operands[:2])
     flops = _dot_flops if instruction.opcode == "dot" else _convolution_flops

@@ -3,8 +3,8 @@
 import pytest
 
 from bench_core.hlo.collectives import Collective, collectives, group_size
+from bench_core.hlo.loops import turns
 from bench_core.hlo.module import parse, parts, shape_bytes
-from bench_core.hlo.schedule import by_names, turns
 
 HEADER = "HloModule jit_f, is_scheduled=true, replica_count=1, num_partitions=4"
 ADD = """%add (a: f32[], b: f32[]) -> f32[] {
@@ -137,5 +137,4 @@ ENTRY %main (b: f32[8]) -> (s32[], f32[8]) {
 )
 def test_loops_that_count_by_one_are_counted(before: str, after: str, count: int | None) -> None:
     module = parse(COUNTING.replace(before, after) if before else COUNTING)
-    found = module.entry.instructions
-    assert turns(module, by_names(found), found[-1]) == count
+    assert turns(module, module.entry, module.entry.instructions[-1]) == count
