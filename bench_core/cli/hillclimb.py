@@ -14,12 +14,7 @@ from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import Request, chosen_cases, compile_cases, run_cases
 from bench_core.flag import Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import (
-    refuse_measuring,
-    refuse_row_tiles,
-    refuse_stage_times,
-    refuse_tile,
-)
+from bench_core.harness.combinations import measuring, refuse, tiles
 
 if TYPE_CHECKING:
     from bench_core.harness.chosen import Chosen
@@ -87,9 +82,8 @@ def checked_request(given: Mapping[str, Any], *, compiled: bool) -> Request:
     if request.stage_timing:
         for case in request.cases:
             case.require_stages("--stage-timing")
-            refuse_stage_times(inside=case.routes_inside, staged=case.staged)
     if compiled:
-        refuse_measuring(stage_timing=request.stage_timing, profile=request.profile is not None)
+        refuse(measuring({"--stage-timing": request.stage_timing, "--profile": request.profile is not None}))
     return request
 
 
@@ -135,8 +129,7 @@ def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
         flag.name: flag.read(given[flag.name]) for flag in CASE_FLAGS if flag.name in given and flag.name not in axes
     }
     if "backend" not in given:
-        refuse_tile(backend=None, tile=same.get("tile"))
-        refuse_row_tiles(backend=None, row_tiles=same.get("row_tiles"))
+        refuse(tiles(backend=None, tile=same.get("tile"), row_tiles=same.get("row_tiles")))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 

@@ -7,8 +7,7 @@ import typer
 from bench_core.blocks.matmul import INTEGER_PRODUCTS
 from bench_core.blocks.modes import IMPLS
 from bench_core.gmm.base import MatmulRequest
-from bench_core.gmm.default import Default, default_backends
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import BACKENDS, Default, default_backends
 from bench_core.harness.environment import start_devices
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import TIMED_DTYPES, BenchPass

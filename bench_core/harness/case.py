@@ -7,17 +7,9 @@ from typing import Annotated
 from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
-from bench_core.gmm.default import ANYWHERE
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import ANYWHERE, BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.harness.combinations import (
-    idle_keys,
-    refuse_combinations,
-    refuse_routing_inside,
-    refuse_row_tiles,
-    refuse_stages,
-    refuse_tile,
-)
+from bench_core.harness.combinations import combinations, idle_keys, refuse, stages, tiles
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.quant.mode import QuantMode
@@ -132,8 +124,7 @@ class Case:
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
-        refuse_tile(backend=self.backend, tile=self.tile)
-        refuse_row_tiles(backend=self.backend, row_tiles=self.row_tiles)
+        refuse(tiles(backend=self.backend, tile=self.tile, row_tiles=self.row_tiles))
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
@@ -147,21 +138,7 @@ class Case:
                 cause="a seed is a whole number from 0 to 2**32 - 1",
                 hint="use --seed 0",
             )
-        refuse_combinations(
-            shape=self.shape,
-            bench_pass=self.bench_pass,
-            shared_fused=self.shared_fused,
-            queue_mode=self.queue_mode,
-            remat_mode=self.remat_mode,
-            parallel=self.parallel,
-            capacity=self.capacity,
-        )
-        if self.routes_inside:
-            refuse_routing_inside(
-                router=self.router, bench_pass=self.bench_pass, queue_mode=self.queue_mode, routing=self.routing
-            )
-        if self.staged:
-            self.require_stages(f"--programs {self.programs}")
+        refuse(combinations(self))
 
     def require_stages(self, asked: str) -> None:
         """The case is made of the stages that the flag `asked` is about.
@@ -169,7 +146,7 @@ class Case:
         Raises:
             UsageError: it is not.
         """
-        refuse_stages(asked, bench_pass=self.bench_pass, queue_mode=self.queue_mode, parallel=self.parallel)
+        refuse(stages(self, asked))
 
     @property
     def routes_inside(self) -> bool:
@@ -210,13 +187,7 @@ class Case:
 
     def no_effect(self) -> tuple[str, ...]:
         """Config keys whose value changes nothing in this case, for the row to say so."""
-        return idle_keys(
-            routing=self.routing,
-            pack_strategy=self.pack_strategy,
-            queue_mode=self.queue_mode,
-            remat_mode=self.remat_mode,
-            bench_pass=self.bench_pass,
-        )
+        return idle_keys(self)
 
     def config(self) -> dict[str, ConfigValue]:
         """The case as flat words and numbers, keyed by the flags' names, in their order.

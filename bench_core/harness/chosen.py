@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench_core.errors import UnsupportedCase
-from bench_core.gmm.default import Default, default_backends
+from bench_core.gmm.registry import Default, default_backends
 from bench_core.harness.case import Case
 from bench_core.harness.run import load_backend
 from bench_core.routing.capacity import CapacityPolicy

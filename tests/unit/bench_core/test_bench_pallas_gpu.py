@@ -19,10 +19,9 @@ from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.base import GroupedMatmul
-from bench_core.gmm.default import default_backends
 from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
 from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, row_tiles
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import BACKENDS, default_backends
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import with_default_backend
 from bench_core.quant.mode import QuantMode
