@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Int32
 
 from bench_core.accounting import count_flops
 from bench_core.accounting.chips import CHIPS
 from bench_core.accounting.roofline import Resource, Slice, Term, Work, least_bytes, peaks, roofline
 from bench_core.aot.targets import TARGETS
+from bench_core.arrays import Int32
 from bench_core.blocks.inputs import make_routing
 from bench_core.harness.case import Case
 from bench_core.harness.record import Number, Row

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Shaped
 
+from bench_core.arrays import Shaped
 from bench_core.blocks.bounded import FLOAT32_TINY, Bounded
 
 FLOAT64_TOLERANCE = 1e-12

@@ -6,10 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
+from bench_core.arrays import Array, Float, Sums
 from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedInputs
-from bench_core.quant.sums import Sums
 from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, weights_gradient
 
 BEHIND_ALL = 2**31 - 1

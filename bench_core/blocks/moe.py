@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.arrays import Array, Float, Float32, Int32, Sums
 from bench_core.blocks.gated_experts import GatedSpec, gated_experts
 from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
@@ -20,7 +20,7 @@ from bench_core.gmm.dense import DenseMatmul
 from bench_core.gmm.gated import GatedExperts, gate_and_up
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant.sums import round_to, sum_dtype
 from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert

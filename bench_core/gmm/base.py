@@ -6,10 +6,9 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32, Sums
 from bench_core.gmm.arithmetic import Arithmetic
-from bench_core.quant.sums import Sums
 from bench_core.shapes import BenchPass, DType
 
 

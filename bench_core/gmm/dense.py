@@ -3,11 +3,11 @@
 from typing import ClassVar, final
 
 import jax
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32, Sums
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest, matmul_precision
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant.sums import sum_dtype
 
 
 def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:

@@ -7,9 +7,8 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
-from bench_core.quant.sums import Sums
+from bench_core.arrays import Array, Float, Int32, Sums
 
 
 class ExpertRows(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.arrays import Array, Float, Float32, Int32
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
-from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.arrays import Array, Float, Float32, Int32
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, Shaped
 
+from bench_core.arrays import Array, Bool, Float, Int32, Shaped, Sums
 from bench_core.device import host_cpu
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
@@ -22,7 +22,7 @@ from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, acti
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.tiled_loops import Operands, groups_product, rows_product
 from bench_core.gmm.varying import varying_as
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant.sums import round_to, sum_dtype
 
 
 @final

@@ -11,12 +11,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
 
+from bench_core.arrays import Array, Bool, Float, Int, Int32, Shaped, Sums
 from bench_core.gmm.base import matmul_precision
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.varying import varying_as
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant.sums import round_to, sum_dtype
 
 # JAX leaves this without types.
 _barrier: Callable[..., Any] = jax.lax.optimization_barrier

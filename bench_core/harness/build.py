@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32
 from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode
 from bench_core.blocks.moe import BlockSpec, Queue
 from bench_core.blocks.program import Block, one_device, pass_function, prepare_queue, routing_inside
@@ -22,7 +22,7 @@ from bench_core.parallel.stages import block_stages, device_stages, spread_stage
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Places, Program, compile_program
+from bench_core.timing.measure import Places, Program, compile_program, reused
 from bench_core.timing.staged import Stage, StagedProgram, compile_staged
 
 StageFunction = Callable[..., dict[str, Any]]
@@ -42,8 +42,7 @@ class Built:
     mesh: jax.sharding.Mesh | None
     plan: SpreadPlan
     case: Case
-    experts: int
-    topk: int
+    shape: MoeShape
 
     def stages(self, *, apart: bool) -> tuple[Stage, ...]:
         """The forward pass in stages.
@@ -53,8 +52,8 @@ class Built:
                 of x, weights and router, and the four stages are all of the block.
         """
         if self.spread is None:
-            one = self.block, self.experts
-            return block_stages(*one) if apart else whole_stages(*one, self.topk)
+            one = self.block, self.shape.experts
+            return block_stages(*one) if apart else whole_stages(*one, self.shape.topk)
         return device_stages(self.spread) if apart else whole_device_stages(self.spread)
 
     def stage_program(self, stage: Stage, weights: Collection[str]) -> tuple[StageFunction, Places | None]:
@@ -76,7 +75,7 @@ class Built:
     def queue(self, x: Float[Array, "tokens hidden"], routing: Routing) -> Queue:
         """The dispatch that a prequeued case leaves out, of all experts."""
         if self.mesh is None or self.spread is None:
-            return prepare_queue(x, routing, self.experts, self.block)
+            return prepare_queue(x, routing, self.shape.experts, self.block)
         spec, mesh = self.spread, self.mesh
         prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))
         return prepare(x, routing)
@@ -145,8 +144,7 @@ def build_case(
         mesh=mesh,
         plan=plan,
         case=case,
-        experts=shape.experts,
-        topk=shape.topk,
+        shape=shape,
     )
 
 
@@ -163,6 +161,12 @@ def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> 
     )
 
 
+_COMPILED: dict[Any, Program] = {}
+"""The latest programs of this process, without arguments, by all that decides what is compiled: cases of a sweep may
+share one."""
+_MOST_COMPILED = 8
+
+
 def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program | StagedProgram:
     """One program, or a staged one, with its arguments where `places` says.
 
@@ -171,7 +175,16 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
     """
     case, options = built.case, built.case.compiler_flags.options()
     if not case.staged:
-        return compile_program(built.function, arguments, options=options, places=places)
+        shapes = tuple((leaf.shape, leaf.dtype.name) for leaf in jax.tree.leaves(arguments))
+        own = built.block, built.spread, built.mesh, built.shape
+        key = (*own, case.bench_pass, case.routes_inside, case.compiler_flags, shapes)
+        if key in _COMPILED:
+            return reused(_COMPILED[key], arguments, places)
+        program = compile_program(built.function, arguments, options=options, places=places)
+        if len(_COMPILED) == _MOST_COMPILED:
+            del _COMPILED[next(iter(_COMPILED))]
+        _COMPILED[key] = replace(program, arguments=())
+        return program
     if built.plan.most_rows == 0:
         raise UnsupportedCase(
             f"--programs {case.programs} has no rows to compute",

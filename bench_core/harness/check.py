@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Array
 
+from bench_core.arrays import Array
 from bench_core.blocks.bounded import BoundedMath
 from bench_core.blocks.compare import FLOAT64_TOLERANCE, Comparison, bounded_alike, compare
 from bench_core.blocks.inputs import BlockInputs

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int32
 
+from bench_core.arrays import Int32
 from bench_core.blocks.compare import FLOAT64_TOLERANCE
-from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
+from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
@@ -259,15 +259,20 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     with noted(MAKING_INPUTS):
         # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-        drawn = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing, router=case.has_router)
+        drawn = make_inputs(
+            case.seed,
+            shape=shape,
+            dtype=case.dtype,
+            request=case.routing,
+            router=case.has_router,
+            inside=case.routes_inside,
+        )
         inputs = _ready(drawn)
         spread = case.parallel.spread
         x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
         plan = plan_case(case, shape, np.asarray(routing.experts))
         built = build_case(case, shape, backend, plan, jax.devices())
         stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
-        if case.routes_inside:
-            inputs = inputs._replace(logits=make_logits(case.seed, shape=shape, request=case.routing))
         chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
         arguments: tuple[Any, ...] = (x, stored, chosen)
         if built.prequeued:

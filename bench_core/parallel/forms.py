@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32
 from bench_core.gmm.varying import varies_over
 from bench_core.parallel.spread import EpImpl
 from bench_core.quant.sums import sum_dtype

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
 
+from bench_core.arrays import Array
 from bench_core.blocks.moe import (
     BlockSpec,
     Queue,

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int8
 
+from bench_core.arrays import Array, Float, Int8, Sums
 from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant.sums import round_to, sum_dtype
 
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 """Smallest normal number."""

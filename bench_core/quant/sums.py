@@ -2,26 +2,13 @@
 
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
+from bench_core.arrays import Array, Float, Sums
 from bench_core.shapes import DType
-
-if TYPE_CHECKING:
-    from typing import Annotated as Sums
-else:
-    from jaxtyping import AbstractDtype
-
-    class Sums(AbstractDtype):
-        """An array of the dtype that `sum_dtype` gives: float32, and float64 in a case of float64."""
-
-        dtypes = ("float32", "float64")
-
-
-__all__ = ["Sums", "round_to", "sum_dtype", "types_for"]
 
 # JAX leaves this without types.
 _x64: Callable[[bool], contextlib.AbstractContextManager[Any]] = jax.enable_x64

@@ -1,8 +1,8 @@
 """What NumPy draws of a routing: logits in which consecutive tokens favour one expert, and slots without an expert."""
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
 
+from bench_core.arrays import Bool, Float32, Int64
 from bench_core.routing.distribution import NullMode
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int, Int32
 
+from bench_core.arrays import Int, Int32
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 
 

@@ -39,7 +39,9 @@ class CompileTime:
 
     @property
     def label(self) -> str:
-        """How the program came about."""
+        """How the program came about; one that an earlier case of the process has was `reused`."""
+        if self == CompileTime():
+            return "reused"
         return "loaded" if self.compile_s is None else "compiled" if self.load_s is None else "compiled and loaded"
 
 

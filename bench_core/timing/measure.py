@@ -6,7 +6,7 @@ Outputs are poisoned before each call, so that one that a program leaves unwritt
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,10 +20,6 @@ from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
 
 def _fresh(like: Any) -> Any:
     return jax.tree.map(lambda one: jnp.full(one.shape, _lost(one.dtype), one.dtype), like)
-
-
-def _on_devices(one: Any) -> jax.Array:
-    return jnp.full(one.shape, _lost(one.dtype), one.dtype, device=one.sharding)
 
 
 def _lost(dtype: np.dtype[Any]) -> float | int:
@@ -45,7 +41,8 @@ def poisoned(like: Any, outputs: Any = None) -> Any:
     leaves, tree = jax.tree.flatten(like)
     shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
     if outputs is None:
-        return jax.tree.map(_on_devices, like)
+        make: Callable[[], Any] = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)
+        return jax.tree.unflatten(tree, make())
     if not shardings:
         return _in_place(outputs)
     return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
@@ -192,9 +189,11 @@ def compile_program(
     """
     with noted(MAKING_INPUTS):
         arguments = _ready(_put(arguments, None if places is None else places.arguments))
-    outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
-    lowered = lower_program(function, arguments, outputs, shardings)
+    # Traced once: for the shapes of its outputs, and inlined for the program.
+    traced: Callable[..., Any] = jax.jit(function, inline=True)
+    outputs, shardings = placed_outputs(traced, arguments, places)
+    lowered = lower_program(traced, arguments, outputs, shardings)
     lowered_at = clock()
     executable, took = compile_lowered(lowered, clock, options)
     if places is not None:
@@ -206,6 +205,13 @@ def compile_program(
         lower_s=lowered_at - started,
         took=took,
     )
+
+
+def reused(program: Program, arguments: tuple[Any, ...], places: Places | None) -> Program:
+    """A program of this process with other arguments, which are put on the device: nothing is lowered or compiled."""
+    with noted(MAKING_INPUTS):
+        placed = _ready(_put(arguments, None if places is None else places.arguments))
+    return replace(program, arguments=placed, lower_s=0.0, took=CompileTime())
 
 
 def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:

@@ -45,7 +45,7 @@ BENCH = (
     {"parallel"},
     {"blocks"},
     {"routing", "gmm", "quant", "timing"},
-    {"accounting", "shapes", "flag", "device", "errors"},
+    {"accounting", "arrays", "shapes", "flag", "device", "errors"},
     {"hlo"},
 )
 # Pure parts: no files, processes, network or clock.

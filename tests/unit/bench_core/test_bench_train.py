@@ -10,7 +10,7 @@ import pytest
 from bench_core.accounting import count_bytes, count_flops
 from bench_core.aot.program import _arguments
 from bench_core.blocks.bounded import BoundedMath
-from bench_core.blocks.inputs import make_inputs, make_logits
+from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.errors import UsageError
@@ -44,8 +44,7 @@ def _case(**options: object) -> Case:
 
 
 def _inputs(weights: Mapping[str, np.ndarray] | None = None) -> OracleInputs:
-    inputs = make_inputs(3, shape=SHAPE, dtype=DType.FLOAT32, request=ROUTING, router=True)
-    inputs = inputs._replace(logits=make_logits(3, shape=SHAPE, request=ROUTING))
+    inputs = make_inputs(3, shape=SHAPE, dtype=DType.FLOAT32, request=ROUTING, router=True, inside=True)
     found = host_inputs(inputs)
     return replace(found, weights={**found.weights, **(weights or {})})
 
