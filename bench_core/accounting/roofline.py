@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench_core.accounting.chips import CHIPS, Arithmetic, Chip
-from bench_core.accounting.traffic import ITEM_BYTES, ByteTerms
+from bench_core.accounting.work import ITEM_BYTES, ByteTerms
 from bench_core.shapes import BenchPass, DType, MoeShape
 
 

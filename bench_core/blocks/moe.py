@@ -12,19 +12,16 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Float32, Int32, Sums
-from bench_core.blocks.gated_experts import GatedSpec, gated_experts
 from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
-from bench_core.gmm.base import GroupedMatmul
-from bench_core.gmm.dense import DenseMatmul
-from bench_core.gmm.gated import GatedExperts, gate_and_up
-from bench_core.quant.fake import operand
-from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import round_to, sum_dtype
-from bench_core.routing.distribution import PackStrategy
+from bench_core.gmm.base import DenseMatmul, GroupedMatmul
+from bench_core.gmm.gated import GatedExperts, GatedSpec, gate_and_up, gated_experts
+from bench_core.quant import operand, round_to, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
+from bench_core.routing.request import PackStrategy
 from bench_core.routing.topk import Routing, route, route_padded
+from bench_core.shapes import QuantMode
 
 Weights = Mapping[str, Array]
 """By name: w1, w3 [experts, hidden, mlp], w2 [experts, mlp, hidden], and with a shared expert shared_w1,

@@ -17,8 +17,7 @@ import numpy as np
 from bench_core.arrays import Bool, Float32, Int, Int32, Shaped
 from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.modes import ALONE, Sends, added
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import BenchPass
+from bench_core.shapes import BenchPass, QuantMode
 
 INPUT_GRADIENT_ROUNDINGS = 5
 """Most roundings to the case's dtype of one term of grad_x: result of its matmul, sum of the w1 and w3 paths,

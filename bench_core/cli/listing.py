@@ -9,8 +9,7 @@ from bench_core.blocks.modes import IMPLS
 from bench_core.gmm.base import MatmulRequest
 from bench_core.gmm.registry import BACKENDS, Default, default_backends
 from bench_core.harness.environment import start_devices
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import TIMED_DTYPES, BenchPass
+from bench_core.shapes import TIMED_DTYPES, BenchPass, QuantMode
 
 
 def print_listing() -> None:

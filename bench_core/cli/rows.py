@@ -139,7 +139,7 @@ def with_suggestion(row: Row, case: Case) -> Row:
     smaller."""
     if row.failed is None or row.failed.reason != "out_of_memory" or row.labels.get(FAILED_WHILE) == MAKING_INPUTS:
         return row
-    from bench_core.aot.remedy import suggestion
+    from bench_core.aot.refusals import suggestion
 
     kind = next((group.kind for group in row.environment.devices if group.used), "")
     flag = suggestion(case, row.failed.message, kind)

@@ -6,9 +6,8 @@ from typing import ClassVar, final
 import jax
 
 from bench_core.arrays import Array, Float, Int32, Sums
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest, matmul_precision
-from bench_core.quant.sums import sum_dtype
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.quant import sum_dtype
 
 # JAX leaves this constructor without types.
 _Dimensions: Callable[..., jax.lax.RaggedDotDimensionNumbers] = jax.lax.RaggedDotDimensionNumbers

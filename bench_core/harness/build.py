@@ -1,5 +1,6 @@
-"""From a case to the function that is timed, on one device or several."""
+"""From a case to the function that is timed, on one device or several, as one program or in stages."""
 
+import statistics
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from bench_core.blocks.program import Block, one_device, pass_function, prepare_
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
+from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
@@ -22,7 +24,7 @@ from bench_core.parallel.stages import block_stages, device_stages, spread_stage
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Places, Program, compile_program, reused
+from bench_core.timing.measure import Places, Program, call, compile_program, reused, sample
 from bench_core.timing.staged import Stage, StagedProgram, compile_staged
 
 StageFunction = Callable[..., dict[str, Any]]
@@ -196,3 +198,39 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
     weights = arguments[1]
     stages = [replace(stage, function=built.stage_program(stage, weights)[0]) for stage in built.stages(apart=False)]
     return compile_staged(stages, named, waits=waits, options=options, places=places)
+
+
+def time_stages(
+    built: Built, arguments: Sequence[Any], *, warmup: int, iters: int, flags: CompilerFlags = NO_FLAGS
+) -> dict[str, tuple[float, ...]]:
+    """Seconds of every timed call, by stage; nothing when no slot has an expert.
+
+    What the stages are: `blocks.stages` and, of several devices, `parallel.stages`. Results pass through memory between
+    two stages, which one program may avoid: the stages of a block need not add up to its time.
+
+    Args:
+        built: a case that is not prequeued.
+        arguments: those of its program: x, stored weights, routing.
+        warmup: calls of each stage that are not timed.
+        iters: calls of each stage that are.
+        flags: of the compiler.
+    """
+    if built.block.layout is not None and built.block.layout.rows == 0:
+        return {}
+    state = dict(zip(("x", "weights", "routing"), arguments, strict=True))
+    times: dict[str, tuple[float, ...]] = {}
+    for stage in built.stages(apart=True):
+        function, places = built.stage_program(stage, state["weights"])
+        taken = tuple(state[name] for name in stage.takes)
+        program = compile_program(function, taken, options=flags.options(), places=places)
+        state |= call(program).outputs
+        times[stage.name] = sample(program, warmup=warmup, iters=iters).time_s
+    return times
+
+
+def stage_observations(times: dict[str, tuple[float, ...]]) -> dict[str, float]:
+    """The median of each stage in seconds, and its share of all of them in percent."""
+    medians = {name: statistics.median(samples) for name, samples in times.items()}
+    total = sum(medians.values())
+    seconds = {f"stage_{name}_s": time_s for name, time_s in medians.items()}
+    return seconds | {f"stage_{name}_percent": 100 * time_s / total for name, time_s in medians.items()}

@@ -12,10 +12,8 @@ from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.harness.combinations import combinations, idle_keys, refuse, stages, tiles
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import RUN_FLAGS, Distribution, PackStrategy, RoutingRequest
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, timed_dtype
+from bench_core.routing.request import RUN_FLAGS, UNLIMITED, Capacity, Distribution, PackStrategy, RoutingRequest
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode, timed_dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

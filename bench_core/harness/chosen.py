@@ -7,7 +7,7 @@ from bench_core.errors import UnsupportedCase
 from bench_core.gmm.registry import Default, default_backends
 from bench_core.harness.case import Case
 from bench_core.harness.run import load_backend
-from bench_core.routing.capacity import CapacityPolicy
+from bench_core.routing.request import CapacityPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
 from bench_core.parallel.spread import DpImpl
-from bench_core.routing.capacity import CapacityPolicy
-from bench_core.routing.distribution import PackStrategy, RoutingRequest
+from bench_core.routing.request import CapacityPolicy, PackStrategy, RoutingRequest
 from bench_core.shapes import BenchPass
 
 if TYPE_CHECKING:

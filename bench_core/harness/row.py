@@ -5,19 +5,18 @@ from dataclasses import asdict, dataclass, field
 
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
-from bench_core.accounting.communication import Communication, read_communication
 from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.accounting.roofline import device_bytes
+from bench_core.harness.build import stage_observations
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
-from bench_core.harness.stages import stage_observations
-from bench_core.parallel.communication import model_ring_bytes, sendings
+from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
-from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import LoadStatistics, RunStatistics
-from bench_core.timing.cost import ProgramCost, ProgramMemory
+from bench_core.shapes import QuantMode
+from bench_core.timing.compiling import ProgramCost, ProgramMemory
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.staged import StagedProgram
 

@@ -9,28 +9,25 @@ import jax
 import numpy as np
 
 from bench_core.arrays import Int32
-from bench_core.blocks.compare import FLOAT64_TOLERANCE
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form
+from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form, time_stages
 from bench_core.harness.case import Case, checked_shape
-from bench_core.harness.check import CheckReport, check_outputs
+from bench_core.harness.check import FLOAT64_TOLERANCE, CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
-from bench_core.harness.stages import time_stages
 from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.parallel.spread import DpImpl
-from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import types_for
+from bench_core.quant import types_for
 from bench_core.routing.layout import load_statistics, run_statistics
-from bench_core.shapes import DType, MoeShape
-from bench_core.timing.cost import program_cost, program_memory
+from bench_core.shapes import DType, MoeShape, QuantMode
+from bench_core.timing.compiling import program_cost, program_memory
 from bench_core.timing.measure import (
     Call,
     Program,

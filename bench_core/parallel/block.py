@@ -15,7 +15,7 @@ from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, r
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
-from bench_core.quant.sums import round_to, sum_dtype
+from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
 from bench_core.timing.measure import Places
 

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Int32, Sums
-from bench_core.quant.sums import round_to, sum_dtype
-from bench_core.routing.distribution import PackStrategy
+from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.layout import Layout
+from bench_core.routing.request import PackStrategy
 
 
 class Permutation(NamedTuple):

@@ -2,9 +2,8 @@
 
 import pytest
 
-from bench_core.accounting.communication import Communication, read_communication
 from bench_core.hlo.collectives import Collective, CollectiveKind
-from bench_core.parallel.communication import model_ring_bytes, sendings
+from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.routing.layout import Assignments

@@ -13,9 +13,8 @@ from bench_core.aot.targets import TARGETS
 from bench_core.harness.case import Case
 from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 
 SHAPE = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
 PSUM = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=4, dp_size=1, devices=4)

@@ -10,10 +10,8 @@ from bench_core.harness.check import check_outputs
 from bench_core.harness.run import _prepare, load_backend
 from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.routing.request import Capacity, CapacityPolicy, RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from bench_core.timing.measure import call, compile_program
 from tests.breadth import wide
 from tests.unit.bench_core.test_bench_parallel_forms import _emulated

@@ -8,24 +8,23 @@ import numpy as np
 import pytest
 
 from bench_core.accounting import count_bytes, count_flops
-from bench_core.aot.program import _arguments
+from bench_core.aot.run import _arguments
 from bench_core.blocks.bounded import BoundedMath
 from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.errors import UsageError
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
+from bench_core.gmm.base import FLOAT32_ACCUMULATION
 from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case, load_backend
 from bench_core.harness.table import forms, spread_case
 from bench_core.parallel.spread import ALONE
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
-from bench_core.shapes import BenchPass, DType, MoeShape
-from bench_core.timing.cost import program_cost
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
+from bench_core.timing.compiling import program_cost
 from tests.breadth import wide
 from tests.unit.bench_core.bench_problems import ODD
 
