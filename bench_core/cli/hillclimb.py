@@ -105,7 +105,6 @@ if TYPE_CHECKING:
 AOT = Flag(
     help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",
     metavar=KINDS,
-    after="profile",
 )
 
 
@@ -113,24 +112,16 @@ AOT = Flag(
 class Asked:
     """What is asked for besides one case: several of them, and what is done with each."""
 
-    topk_list: Annotated[
-        str | None, Flag(help="One case per value, instead of --topk.", metavar="K,K,...", after="topk")
-    ] = None
-    null_route_frac_list: Annotated[
-        str | None, Flag(help="One case per fraction.", metavar="F,F,...", after="null_route_frac")
-    ] = None
-    null_route_sweep: Annotated[
-        bool, Flag(help="One case per fraction from 0.1 to 0.9.", after="null_route_frac_list")
-    ] = False
+    topk_list: Annotated[str | None, Flag(help="One case per value, instead of --topk.", metavar="K,K,...")] = None
+    null_route_frac_list: Annotated[str | None, Flag(help="One case per fraction.", metavar="F,F,...")] = None
+    null_route_sweep: Annotated[bool, Flag(help="One case per fraction from 0.1 to 0.9.")] = False
     stage_timing: Annotated[
         bool,
-        Flag(help="Also time pack, up, down, combine and what is sent separately; forward only.", after="devices"),
+        Flag(help="Also time pack, up, down, combine and what is sent separately; forward only."),
     ] = False
     profile: Annotated[
         Path | None,
-        Flag(
-            help="Write a Perfetto trace of one extra call to a folder below DIR.", metavar="DIR", after="stage_timing"
-        ),
+        Flag(help="Write a Perfetto trace of one extra call to a folder below DIR.", metavar="DIR"),
     ] = None
     aot: Annotated[str | None, AOT] = None
     list: Annotated[bool, Flag(help="List backends and implementations with what they serve.")] = False

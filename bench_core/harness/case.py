@@ -100,7 +100,6 @@ class Case:
         QuantMode,
         Flag(
             help="int8: fake quantisation of every matmul operand; int8_real: int8 matmuls.",
-            shown_after="renormalize_real_after_null",
         ),
     ] = QuantMode.NONE
     parallel: Parallel = ALONE

@@ -126,11 +126,11 @@ class Communication:
         """That a device sends in a call, see `hlo.collectives.ring_bytes`; None where that is not known."""
         return None if self.unknown else sum(_ring_bytes(one) for one in self.found)
 
-    def observations(self) -> dict[str, float | None]:
+    def observations(self) -> dict[str, int | float | None]:
         """Of each kind that occurs how many, their payload and what a device sends for them in a ring."""
         if self.unknown:
             return {"compiled_ring_bytes": None}
-        numbers: dict[str, float | None] = {
+        numbers: dict[str, int | float | None] = {
             "compiled_ring_bytes": self.ring_bytes,
             "compiled_async_collectives": _count(one for one in self.found if one.asynchronous),
         }

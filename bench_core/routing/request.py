@@ -120,7 +120,6 @@ class RoutingRequest:
         float,
         Flag(
             name="null_route_frac",
-            after="quant_mode",
             help="Fraction of slots that go to no expert.",
             unless="0",
         ),
@@ -129,7 +128,6 @@ class RoutingRequest:
         NullMode,
         Flag(
             name="null_routing_mode",
-            after="null_route_frac",
             help="Which slots are null; take_until_null: a token keeps its experts before the first.",
         ),
     ] = NullMode.INDEPENDENT
@@ -137,7 +135,6 @@ class RoutingRequest:
         bool,
         Flag(
             name="renormalize_real_after_null",
-            after="null_routing_mode",
             help="A token's real weights sum to one again.",
         ),
     ] = False
