@@ -25,7 +25,6 @@ from bench_core.hlo.module import (
     operand_name,
     parts,
     shape_bytes,
-    source,
 )
 
 
@@ -58,7 +57,6 @@ def ring_bytes(kind: CollectiveKind, payload_bytes: int, group: int) -> float:
 class Collective:
     """One collective of one device.
 
-    `name` is the instruction that is scheduled in `computation` (a fusion that contains it, or its start).
     `payload_bytes` are those of the whole result of an all-reduce, all-gather or all-to-all, of the operand of a
     reduce-scatter (with what the compiler pads), of what a device sends in a collective-permute, and of the buffer from
     which a ragged all-to-all sends: the most that it may. `times`: how often one call of the program runs it; None in a
@@ -66,14 +64,10 @@ class Collective:
     """
 
     kind: CollectiveKind
-    name: str
-    computation: str
     payload_bytes: int
     group: int
     asynchronous: bool = False
     times: int | None = 1
-    looped: bool = False
-    source: str = ""
 
     @property
     def ring_bytes(self) -> float:
@@ -88,7 +82,7 @@ def collectives(module: Module) -> list[Collective]:
     Raises:
         ValueError: the program sends in a way that is not known here, or a line cannot be read.
     """
-    return list(_run(module, module.entry, times=1, looped=False))
+    return list(_run(module, module.entry, times=1))
 
 
 _KINDS = {kind.value: kind for kind in CollectiveKind}
@@ -97,25 +91,17 @@ _UNKNOWN = ("collective-broadcast", "send", "recv")
 _SAME_ELEMENTS = ("bitcast", "reshape", "copy", "convert", "get-tuple-element")
 
 
-def _run(module: Module, computation: Computation, *, times: int | None, looped: bool) -> Iterator[Collective]:
+def _run(module: Module, computation: Computation, *, times: int | None) -> Iterator[Collective]:
     continued = _continued(module, computation)
     for instruction in computation.instructions:
         if instruction.opcode in ("call", "while", "conditional"):
-            again = looped or instruction.opcode == "while"
             each = _turns(module, computation, instruction)
             all_times = None if each is None or times is None else times * each
             for name in callees(instruction):
-                yield from _run(module, module.computations[name], times=all_times, looped=again)
+                yield from _run(module, module.computations[name], times=all_times)
             continue
         for part, asynchronous in _of(module, computation, instruction, continued):
-            yield replace(
-                _read(part, module.header),
-                name=instruction.name,
-                computation=computation.name,
-                asynchronous=asynchronous,
-                times=times,
-                looped=looped,
-            )
+            yield replace(_read(part, module.header), asynchronous=asynchronous, times=times)
 
 
 def _turns(module: Module, computation: Computation, caller: Instruction) -> int | None:
@@ -189,14 +175,7 @@ def _read(part: Part, header: str) -> Collective:
     payload = _payload(kind, part, group)
     if kind is CollectiveKind.ALL_REDUCE and _scattered(part):
         kind = CollectiveKind.REDUCE_SCATTER
-    return Collective(
-        kind=kind,
-        name=instruction.name,
-        computation=part.home.name,
-        payload_bytes=payload,
-        group=group,
-        source=source(instruction),
-    )
+    return Collective(kind=kind, payload_bytes=payload, group=group)
 
 
 def _payload(kind: CollectiveKind, part: Part, group: int) -> int:

@@ -231,50 +231,19 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     return Call(outputs=outputs, time_s=time_s)
 
 
-@dataclass(slots=True)
-class OutputMemory:
-    """The latest outputs, whose memory the next call takes over."""
-
-    outputs: Any = None
-
-
-class Sampler:
-    """Calls a program when it is told to; all calls share the memory of one set of outputs.
-
-    With `memory`, so do the programs of other samplers, whose outputs have the same shapes and lie in the same places.
-    """
-
-    def __init__(
-        self, program: Startable, clock: Clock = time.perf_counter, memory: OutputMemory | None = None
-    ) -> None:
-        self._program, self._clock = program, clock
-        self._time_s: list[float] = []
-        self._memory = memory or OutputMemory()
-
-    def take(self) -> None:
-        """Call it once.
-
-        Raises:
-            NonFiniteOutput: the outputs are not finite.
-        """
-        # After a call that fails they may be gone.
-        before, self._memory.outputs = self._memory.outputs, None
-        latest = call(self._program, self._clock, before=before)
-        self._time_s.append(latest.time_s)
-        self._memory.outputs = latest.outputs
-
-    def samples(self, *, warmup: int) -> Samples:
-        """Those of all calls, the first `warmup` of which are no samples of the program's time."""
-        time_s = tuple(self._time_s)
-        return Samples(warmup_s=time_s[:warmup], time_s=time_s[warmup:], outputs=self._memory.outputs)
-
-
 def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
-    """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs."""
-    sampler = Sampler(program, clock)
+    """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs.
+
+    Raises:
+        NonFiniteOutput: the outputs of a call are not finite.
+    """
+    outputs: Any = None
+    time_s: list[float] = []
     for _ in range(warmup + iters):
-        sampler.take()
-    return sampler.samples(warmup=warmup)
+        latest = call(program, clock, before=outputs)
+        time_s.append(latest.time_s)
+        outputs = latest.outputs
+    return Samples(warmup_s=tuple(time_s[:warmup]), time_s=tuple(time_s[warmup:]), outputs=outputs)
 
 
 def trace_call(program: Startable, folder: Path) -> None:

@@ -103,13 +103,10 @@ def test_what_is_not_known_is_said() -> None:
 def test_a_loop_counts_its_turns() -> None:
     one = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
-        name="a",
-        computation="body",
         payload_bytes=4096,
         group=4,
         asynchronous=True,
         times=7,
-        looped=True,
     )
     numbers = Communication(found=(one,)).observations()
     assert numbers["compiled_ring_bytes"] == 7 * 3072
