@@ -16,13 +16,14 @@ from bench_core.aot.targets import AotTarget, aot_config
 from bench_core.blocks.inputs import make_routing, weight_shapes
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import CaseFailed, UnsupportedCase
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
 from bench_core.harness.row import case_inflation, case_sends, computed_rows
-from bench_core.harness.run import Outcome, load_backend
+from bench_core.harness.run import Outcome
 from bench_core.parallel.block import padded_routing
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.routing.layout import Assignments
@@ -169,20 +170,21 @@ def start_compiler(target: AotTarget) -> Compiler:
 def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> Row:
     """The row of one case: what the compiled program holds and does, or why there is none, and which flag helps."""
     labels = {"check": NOT_CHECKED, "compiled_for": _named(compiler, case.parallel.spread.devices)}
-    failed = _FailedRow(case=case, compiler=compiler, labels=labels)
     progress(f"compiling for {compiler.target.name}")
     try:
         lowered = lower_case(case, compiler.devices)
     except CaseFailed as error:
-        return failed.row(Failure(reason=error.reason, message=error.message))
+        return _failed_row(case, compiler, Failure(reason=error.reason, message=error.message), labels)
     except (NotImplementedError, ValueError) as error:
-        return failed.row(Failure(reason=Reason.UNSUPPORTED.value, message=str(error)))
+        return _failed_row(case, compiler, Failure(reason=Reason.UNSUPPORTED.value, message=str(error)), labels)
     labels["ran"] = lowered.ran
     outcome = compile_case(lowered, case.compiler_flags)
     if isinstance(outcome, CompiledCase):
         return _compiled_row(case, compiler, lowered, outcome, labels)
     progress("refused; looking for a flag that helps")
-    return failed.refused(outcome)
+    labels |= find_remedy(case, outcome, compiler.target, lambda other: aot_outcome(other, compiler)).labels()
+    row = _failed_row(case, compiler, Failure(reason=outcome.reason.value, message=outcome.message), labels)
+    return replace(row, observations={"needed_bytes": outcome.needed_bytes, "limit_bytes": outcome.limit_bytes})
 
 
 def _named(compiler: Compiler, devices: int) -> str:
@@ -212,30 +214,9 @@ def aot_outcome(case: Case, compiler: Compiler) -> CompiledCase | Refusal:
         return Refusal(reason=Reason.UNSUPPORTED, message=str(error))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FailedRow:
-    case: Case
-    compiler: Compiler
-    labels: dict[str, str]
-
-    def row(self, failure: Failure, observations: dict[str, Number] | None = None) -> Row:
-        return Row(
-            config=aot_config(self.case, self.compiler.target),
-            environment=self.compiler.environment,
-            failed=failure,
-            observations=observations or {},
-            labels=self.labels,
-        )
-
-    def refused(self, refusal: Refusal) -> Row:
-        def attempt(case: Case) -> CompiledCase | Refusal:
-            return aot_outcome(case, self.compiler)
-
-        self.labels.update(find_remedy(self.case, refusal, self.compiler.target, attempt).labels())
-        return self.row(
-            Failure(reason=refusal.reason.value, message=refusal.message),
-            {"needed_bytes": refusal.needed_bytes, "limit_bytes": refusal.limit_bytes},
-        )
+def _failed_row(case: Case, compiler: Compiler, failure: Failure, labels: dict[str, str]) -> Row:
+    config = aot_config(case, compiler.target)
+    return Row(config=config, environment=compiler.environment, failed=failure, labels=labels)
 
 
 def _compiled_row(

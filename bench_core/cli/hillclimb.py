@@ -100,7 +100,7 @@ def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, 
 
 
 if TYPE_CHECKING:
-    from bench_core.harness.chosen import Chosen
+    from bench_core.harness.backend import Chosen
 
 AOT = Flag(
     help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",
@@ -136,9 +136,11 @@ def hillclimb(given: Mapping[str, Any]) -> None:
     """
     asked = build(Asked, given)
     if asked.list:
-        from bench_core.cli.listing import print_listing
+        from bench_core.harness.backend import listing
+        from bench_core.harness.environment import start_devices
 
-        print_listing()
+        first = start_devices()[0]
+        typer.echo("\n".join(listing(first.platform, first.device_kind)))
         return
     target = None if asked.aot is None else choose_target(asked.aot)
     request = checked_request(given, compiled=target is not None)

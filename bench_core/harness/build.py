@@ -19,7 +19,6 @@ from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
-from bench_core.parallel.spread import EpImpl
 from bench_core.parallel.stages import block_stages, device_stages, spread_stage, whole_device_stages, whole_stages
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
@@ -110,20 +109,6 @@ def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "padded top
     return plan_spread(
         chosen, tokens=shape.tokens, experts=shape.experts, capacity=case.capacity, spread=case.parallel.spread
     )
-
-
-def require_form(case: Case, *, platform: str) -> None:
-    """The platform has what the case's form sends with. No other form takes its place.
-
-    Raises:
-        UnsupportedCase: it has not.
-    """
-    if case.parallel.spread.impl is EpImpl.RAGGED_ALL_TO_ALL and platform == "cpu":
-        raise UnsupportedCase(
-            "--ep-impl ragged_all_to_all cannot run on CPU",
-            cause="XLA for CPU has no ragged all-to-all",
-            hint="use --ep-impl all_to_all, which sends the same rows in padded buffers, or compile it by --aot",
-        )
 
 
 def build_case(

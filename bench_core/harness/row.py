@@ -3,40 +3,49 @@
 import statistics
 from dataclasses import asdict, dataclass, field
 
+import jax
+import numpy as np
+
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
 from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.accounting.roofline import device_bytes
-from bench_core.harness.build import stage_observations
+from bench_core.arrays import Int32
+from bench_core.harness.build import Built, stage_observations
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
 from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
-from bench_core.routing.layout import LoadStatistics, RunStatistics
+from bench_core.routing.layout import load_statistics, run_statistics
 from bench_core.shapes import QuantMode
-from bench_core.timing.compiling import ProgramCost, ProgramMemory
+from bench_core.timing.compiling import ProgramCost, program_cost, program_memory
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.staged import StagedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Everything that one case yielded. `ran` names the code that ran."""
+    """Everything that one case yielded."""
 
     check: CheckReport
+    built: Built
     program: Program | StagedProgram
     first_call_s: float
     samples: Samples
-    plan: SpreadPlan
-    load: LoadStatistics
-    runs: RunStatistics
+    chosen: Int32[np.ndarray, "tokens topk"]
     stages: dict[str, tuple[float, ...]]
-    memory: ProgramMemory | None
-    cost: ProgramCost | None
     device_peak_bytes: int | None
-    ran: str
+
+    @property
+    def plan(self) -> SpreadPlan:
+        return self.built.plan
+
+    @property
+    def whole(self) -> jax.stages.Compiled | None:
+        """The one program; None of several."""
+        return self.program.executable if isinstance(self.program, Program) else None
 
 
 def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
@@ -58,9 +67,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     tflops = tuple(rate.tflops for rate in rates)
     tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
-    inflation = case_inflation(case, measured.cost, flops, spread)
-    text = None if measured.cost is None else measured.cost.text
-    sent = case_sends(case, measured.plan, text, several_programs=measured.cost is None)
+    cost = None if measured.whole is None else program_cost(measured.whole)
+    inflation = case_inflation(case, cost, flops, spread)
+    sent = case_sends(case, measured.plan, None if cost is None else cost.text, several_programs=cost is None)
     took = {name: value for name, value in asdict(measured.program.took).items() if value is not None}
     return Row(
         config=case.config(),
@@ -137,7 +146,10 @@ def computed_rows(case: Case, plan: SpreadPlan) -> int:
 
 
 def _labels(case: Case, environment: Environment, measured: Measured) -> dict[str, str]:
-    labels = measured.check.labels() | {"ran": measured.ran, "program": measured.program.took.label}
+    labels = measured.check.labels() | {
+        "ran": measured.built.ran(staged=bool(measured.stages)),
+        "program": measured.program.took.label,
+    }
     if any(device.used > 1 and device.platform == "cpu" for device in environment.devices):
         labels["caution"] = VIRTUAL
     idle = case.no_effect()
@@ -150,6 +162,9 @@ def _labels(case: Case, environment: Environment, measured: Measured) -> dict[st
 def _observations(measured: Measured) -> dict[str, Number]:
     assignments = measured.plan.assignments
     slots = assignments.real + assignments.null + assignments.dropped
+    experts = measured.built.shape.experts
+    runs, load = run_statistics(measured.chosen, experts), load_statistics(measured.chosen, experts)
+    memory = None if measured.whole is None else program_memory(measured.whole)
     return {
         "lower_s": measured.program.lower_s,
         **asdict(measured.program.took),
@@ -161,18 +176,11 @@ def _observations(measured: Measured) -> dict[str, Number]:
         "null_realized": assignments.null / slots,
         "dropped_assignments": assignments.dropped,
         "dropped_fraction": assignments.dropped / slots,
-        "runs": measured.runs.count,
-        "run_mean": measured.runs.mean,
-        "run_p95": measured.runs.p95,
-        "run_max": measured.runs.max,
-        "load_min": measured.load.min,
-        "load_max": measured.load.max,
-        "load_mean": measured.load.mean,
-        "load_std": measured.load.std,
-        "load_cv": measured.load.cv,
+        **{"runs" if name == "count" else f"run_{name}": value for name, value in asdict(runs).items()},
+        **{f"load_{name}": value for name, value in asdict(load).items()},
         **_of_devices(measured.plan),
-        "peak_memory_bytes": None if measured.memory is None else measured.memory.total,
-        "temporary_bytes": None if measured.memory is None else measured.memory.temporaries,
+        "peak_memory_bytes": None if memory is None else memory.total,
+        "temporary_bytes": None if memory is None else memory.temporaries,
         "device_peak_bytes": measured.device_peak_bytes,
     }
 

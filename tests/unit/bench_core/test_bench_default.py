@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench_core.gmm.registry import ANYWHERE, default_backends
+from bench_core.harness.backend import with_default_backend
 from bench_core.harness.case import Case
-from bench_core.harness.chosen import with_default_backend
 from bench_core.harness.table import choices, table_case
 from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
 from bench_core.shapes import MoeShape, QuantMode

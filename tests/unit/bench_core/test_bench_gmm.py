@@ -12,9 +12,9 @@ from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_ap
 from bench_core.gmm.pallas_gpu import PallasGpu
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
+from bench_core.harness.backend import load_backend
 from bench_core.harness.case import Case
 from bench_core.harness.check import compare
-from bench_core.harness.run import load_backend
 from bench_core.harness.table import choices, table_case
 from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
 from bench_core.routing.request import RoutingRequest

@@ -21,9 +21,9 @@ from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
 from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, row_tiles
 from bench_core.gmm.registry import BACKENDS, default_backends
+from bench_core.harness.backend import with_default_backend
 from bench_core.harness.case import Case
 from bench_core.harness.check import compare
-from bench_core.harness.chosen import with_default_backend
 from bench_core.routing.request import RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode
 from tests.unit.bench_core import gmm_contract as contract

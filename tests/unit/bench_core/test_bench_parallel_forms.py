@@ -13,9 +13,10 @@ from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.modes import Programs, QueueMode, Router
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import NonFiniteOutput
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
-from bench_core.harness.run import _checked, _prepare, check_case, load_backend
+from bench_core.harness.run import _checked, _prepare, check_case
 from bench_core.harness.table import forms, spread_case, spread_choices
 from bench_core.quant import types_for
 from bench_core.routing.request import RoutingRequest

@@ -4,10 +4,11 @@ import jax
 import numpy as np
 import pytest
 
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
-from bench_core.harness.run import _prepare, load_backend
+from bench_core.harness.run import _prepare
 from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
 from bench_core.routing.request import Capacity, CapacityPolicy, RoutingRequest

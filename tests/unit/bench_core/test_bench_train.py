@@ -15,10 +15,11 @@ from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.errors import UsageError
 from bench_core.gmm.base import FLOAT32_ACCUMULATION
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
-from bench_core.harness.run import _prepare, check_case, load_backend
+from bench_core.harness.run import _prepare, check_case
 from bench_core.harness.table import forms, spread_case
 from bench_core.parallel.spread import ALONE
 from bench_core.routing.layout import Assignments
