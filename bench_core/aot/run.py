@@ -226,7 +226,7 @@ def _compiled_row(
     flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
     inflation = case_inflation(case, cost, flops, lowered.plan.spread)
-    sent = case_sends(case, lowered.plan, cost.text)
+    sent, sent_labels = case_sends(case, lowered.plan, cost.text)
     hbm_bytes = compiler.target.chip.hbm_bytes_per_device
     metrics: dict[str, Measurement] = {}
     observations: dict[str, Number] = {"hbm_capacity_bytes": hbm_bytes}
@@ -255,7 +255,7 @@ def _compiled_row(
             "model_bytes": count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows).total,
             "lower_s": lowered.lower_s,
             "compile_s": compiled.compile_s,
-            **sent.observations(),
+            **sent,
         },
-        labels=labels | inflation.labels() | sent.labels(),
+        labels=labels | inflation.labels() | sent_labels,
     )

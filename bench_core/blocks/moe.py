@@ -41,6 +41,39 @@ class Queue(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Products:
+    """The matmuls of gated experts, by a backend. Hidden activations and weights become operands here."""
+
+    backend: GroupedMatmul
+    quant_mode: QuantMode
+
+    def up(
+        self,
+        rows: Float[Array, "m hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        group_sizes: Int32[Array, " g"],
+    ) -> Sums[Array, "m mlp"]:
+        """silu(rows @ w1) * (rows @ w3); `up_weights`: (w1, w3), or (w13,) with both side by side. `rows` are operands
+        already: quantised where the mode asks for it (int8_real: not yet), in the case's dtype."""
+        gate, up = gate_and_up([self._multiply(rows, weights, group_sizes) for weights in up_weights])
+        return jax.nn.silu(gate) * up
+
+    def down(
+        self, hidden: Sums[Array, "m mlp"], weights: Float[Array, "g mlp hidden"], group_sizes: Int32[Array, " g"]
+    ) -> Sums[Array, "m hidden"]:
+        """hidden @ w2."""
+        return self._multiply(operand(hidden, self.quant_mode, axis=-1, dtype=weights.dtype), weights, group_sizes)
+
+    def _multiply(
+        self, lhs: Float[Array, "m k"], weights: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
+    ) -> Sums[Array, "m n"]:
+        if self.quant_mode is QuantMode.INT8_REAL:
+            return int8_matmul(self.backend, lhs, weights, group_sizes)
+        rhs = operand(weights, self.quant_mode, axis=-2, dtype=weights.dtype)
+        return grouped_matmul(self.backend, lhs, rhs, group_sizes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSpec:
     """What is static about a block: the code that computes it, not its arrays.
 
@@ -59,6 +92,10 @@ class BlockSpec:
     def partial(self) -> bool:
         """Whether there are rows without an assignment, or assignments without a row."""
         return self.layout is not None
+
+    @property
+    def products(self) -> Products:
+        return Products(backend=self.backend, quant_mode=self.quant_mode)
 
     @property
     def gated(self) -> GatedSpec | None:
@@ -151,22 +188,14 @@ def _up_weights(weights: Weights, spec: BlockSpec) -> tuple[Array, ...]:
 
 def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "rows mlp"]:
     """The routed experts' gated hidden activations."""
-    return up_projection(
-        queue.rows,
-        _up_weights(weights, spec),
-        queue.permutation.group_sizes,
-        backend=spec.backend,
-        quant_mode=spec.quant_mode,
-    )
+    return spec.products.up(queue.rows, _up_weights(weights, spec), queue.permutation.group_sizes)
 
 
 def down_stage(
     hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec
 ) -> Sums[Array, "rows hidden"]:
     """The routed experts' results."""
-    return down_projection(
-        hidden, weights["w2"], queue.permutation.group_sizes, backend=spec.backend, quant_mode=spec.quant_mode
-    )
+    return spec.products.down(hidden, weights["w2"], queue.permutation.group_sizes)
 
 
 def combine_stage(
@@ -218,10 +247,9 @@ def shared_block(
     """The part of `moe_block` that every token goes through, of `block_rows`; not rounded yet."""
     names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
     group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)
-    dense = DenseMatmul()
-    up_weights = tuple(weights[name] for name in names)
-    hidden = up_projection(rows, up_weights, group, backend=dense, quant_mode=spec.quant_mode)
-    return down_projection(hidden, weights["shared_w2"], group, backend=dense, quant_mode=spec.quant_mode)
+    dense = Products(backend=DenseMatmul(), quant_mode=spec.quant_mode)
+    hidden = dense.up(rows, tuple(weights[name] for name in names), group)
+    return dense.down(hidden, weights["shared_w2"], group)
 
 
 def store_weights(weights: Weights, impl: Impl, *, shared_fused: bool = False) -> dict[str, Array]:
@@ -242,51 +270,3 @@ def split_fused(stored: Mapping[str, Array]) -> dict[str, Array]:
             fused = weights.pop(f"{prefix}w13")
             weights[f"{prefix}w1"], weights[f"{prefix}w3"] = jnp.split(fused, 2, axis=-1)
     return weights
-
-
-def up_projection(
-    rows: Float[Array, "m hidden"],
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    group_sizes: Int32[Array, " g"],
-    *,
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-) -> Sums[Array, "m mlp"]:
-    """silu(rows @ w1) * (rows @ w3).
-
-    Args:
-        rows: already an operand: quantised where the mode asks for it (int8_real: not yet), in the case's dtype.
-        up_weights: (w1, w3), or (w13,) with w1 and w3 side by side along the last axis.
-        group_sizes: rows of each group.
-        backend: computes the matmuls.
-        quant_mode: how the weights are quantised.
-    """
-    projected = [_multiply(backend, quant_mode, rows, weights, group_sizes) for weights in up_weights]
-    gate, up = gate_and_up(projected)
-    return jax.nn.silu(gate) * up
-
-
-def down_projection(
-    hidden: Sums[Array, "m mlp"],
-    down_weights: Float[Array, "g mlp hidden"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-) -> Sums[Array, "m hidden"]:
-    """hidden @ w2. `hidden` becomes an operand here."""
-    lhs = operand(hidden, quant_mode, axis=-1, dtype=down_weights.dtype)
-    return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
-
-
-def _multiply(
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-    lhs: Float[Array, "m k"],
-    weights: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
-    if quant_mode is QuantMode.INT8_REAL:
-        return int8_matmul(backend, lhs, weights, group_sizes)
-    rhs = operand(weights, quant_mode, axis=-2, dtype=weights.dtype)
-    return grouped_matmul(backend, lhs, rhs, group_sizes)

@@ -1,7 +1,7 @@
 """From what was measured to the row that reports it, with what a case sends."""
 
 import statistics
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 import jax
 import numpy as np
@@ -69,7 +69,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
     cost = None if measured.whole is None else program_cost(measured.whole)
     inflation = case_inflation(case, cost, flops, spread)
-    sent = case_sends(case, measured.plan, None if cost is None else cost.text, several_programs=cost is None)
+    sent, sent_labels = case_sends(
+        case, measured.plan, None if cost is None else cost.text, several_programs=cost is None
+    )
     took = {name: value for name, value in asdict(measured.program.took).items() if value is not None}
     return Row(
         config=case.config(),
@@ -97,9 +99,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "tokens_per_s_per_device": typical_tokens_per_s / used,
             "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
             **inflation.observations(),
-            **sent.observations(),
+            **sent,
         },
-        labels=_labels(case, environment, measured) | inflation.labels() | sent.labels(),
+        labels=_labels(case, environment, measured) | inflation.labels() | sent_labels,
     )
 
 
@@ -215,25 +217,16 @@ def failed_row(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """Empty on one device. `model` has the keys of `parallel.communication`."""
+def case_sends(
+    case: Case, plan: SpreadPlan, text: str | None, *, several_programs: bool = False
+) -> tuple[dict[str, Number], dict[str, str]]:
+    """Observations and labels of what devices send to each other; empty on one device.
 
-    compiled: Communication | None = None
-    model: dict[str, float] = field(default_factory=dict)
-
-    def observations(self) -> dict[str, float | None]:
-        return {**self.model, **({} if self.compiled is None else self.compiled.observations())}
-
-    def labels(self) -> dict[str, str]:
-        return {} if self.compiled is None else self.compiled.labels()
-
-
-def case_sends(case: Case, plan: SpreadPlan, text: str | None, *, several_programs: bool = False) -> Sent:
-    """`text`: the optimised HLO; None where it cannot be read, and of `several_programs`."""
+    `text`: the optimised HLO; None where it cannot be read, and of `several_programs`.
+    """
     if plan.spread.devices == 1:
-        return Sent()
+        return {}, {}
     model = model_ring_bytes(sendings(case.shape, case.dtype, case.bench_pass, plan))
-    if several_programs:
-        return Sent(compiled=Communication(unknown="the case is several programs"), model=model)
-    return Sent(compiled=read_communication(text), model=model)
+    several = Communication(unknown="the case is several programs")
+    compiled = several if several_programs else read_communication(text)
+    return {**model, **compiled.observations()}, compiled.labels()

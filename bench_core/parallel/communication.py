@@ -161,10 +161,8 @@ def read_communication(text: str | None) -> Communication:
     except ValueError as error:
         return Communication(unknown=str(error))
     uncounted = sum(one.times is None for one in found)
-    if uncounted:
-        unknown = f"{uncounted} of {len(found)} collectives are in loops or branches, and run nobody knows how often"
-        return Communication(found=found, unknown=unknown)
-    return Communication(found=found)
+    why = f"{uncounted} of {len(found)} collectives are in loops or branches, and run nobody knows how often"
+    return Communication(found=found, unknown=why if uncounted else None)
 
 
 def described(found: Sequence[Collective]) -> str:
