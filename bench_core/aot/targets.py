@@ -55,7 +55,7 @@ class AotTarget:
     @property
     def slice(self) -> Slice:
         """How its chips are linked."""
-        return Slice(name=self.name, links=self.links, most_links=2 * len(self.sides))
+        return Slice(name=self.name, links=self.links)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,13 +101,12 @@ class BlockSpec:
     def gated(self) -> GatedSpec | None:
         """The routed experts as one operation, where the backend has it and it serves the case; None: as products.
 
-        Not with quantisation, recomputation or a prepared queue; with a layout where the backend skips rows and no
-        expert is padded.
+        Not with quantisation, recomputation or a prepared queue, and not where an expert is padded.
         """
         served = self.quant_mode is QuantMode.NONE and self.remat_mode is RematMode.NONE
         if not served or not isinstance(self.backend, GatedExperts):
             return None
-        if self.layout is not None and (self.layout.padded or not self.backend.skips_rows):
+        if self.layout is not None and self.layout.padded:
             return None
         return GatedSpec(backend=self.backend, partial=self.partial)
 

@@ -4,7 +4,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -67,10 +67,8 @@ def activation_gradients(
 
 
 class GatedExperts(ABC):
-    """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too."""
-
-    skips_rows: ClassVar[bool] = False
-    """Whether it serves rows behind those of all groups, which mean nothing."""
+    """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too. Rows behind
+    those of all groups mean nothing."""
 
     @abstractmethod
     def gated_forward(

@@ -46,7 +46,6 @@ class Tiled(GroupedMatmul, GatedExperts):
     name: ClassVar[str] = "tiled"
     summary: ClassVar[str] = "dense matmuls over row tiles of each group, in pure JAX; for CPU"
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
-    skips_rows: ClassVar[bool] = True
 
     row_tiles: RowSizes | None = None
     narrow: bool = field(default_factory=lambda: host_cpu().bfloat16)
