@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench_core.accounting.chips import CHIPS, Arithmetic, Chip
-from bench_core.accounting.work import ITEM_BYTES, ByteTerms
+from bench_core.accounting.work import ITEM_BYTES
 from bench_core.shapes import BenchPass, DType, MoeShape
 
 
@@ -191,14 +191,3 @@ def least_bytes(
     if bench_pass is not BenchPass.FORWARD:
         elements += stored * expert + shared + rows
     return elements * ITEM_BYTES[dtype]
-
-
-def device_bytes(terms: ByteTerms, *, ep: int, devices: int) -> float:
-    """The memory traffic of one of `devices` that share the work evenly, of which `ep` share the experts.
-
-    Each reads its own experts' weights, a shared expert's whole ones, and its part of the rows.
-    """
-    routed = terms.routed_up_weights + terms.routed_down_weights
-    shared = terms.shared_up_weights + terms.shared_down_weights + terms.router_weights
-    rows = terms.total - routed - shared
-    return routed / ep + shared + rows / devices

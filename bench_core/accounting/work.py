@@ -1,37 +1,20 @@
-"""Model FLOPs and compulsory memory traffic of a gated MoE block, by named term, and rates."""
+"""Model FLOPs and compulsory memory traffic of a gated MoE block, and rates."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from bench_core.shapes import BenchPass, DType, MoeShape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlopTerms:
-    """FLOPs of one call, by matmul. A multiply and an add count as two.
-
-    Elementwise work, routing, quantisation and recomputation are not model FLOPs and are left out, so
-    that TF/s of two implementations of one case differ by their time alone.
-    """
-
-    routed_up: int
-    routed_down: int
-    shared_up: int
-    shared_down: int
-    router: int = 0
-
-    @property
-    def total(self) -> int:
-        return sum(getattr(self, field.name) for field in fields(self))
-
-
-def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | None = None) -> FlopTerms:
-    """Model FLOPs of one call.
+def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | None = None) -> int:
+    """Model FLOPs of one call. A multiply and an add count as two.
 
     forward = 6 * hidden * (assignments * mlp_dim + tokens * shared_expert_dim): three matmuls (w1, w3, w2)
     of 2 * hidden * width FLOPs for each row. The backward pass has two matmuls (operand gradients) for each
     matmul of the forward pass, hence forward_backward = 3 * forward. `train` has a router, too, of
-    6 * tokens * hidden * experts. This reproduces the dense (TF/s,
-    tokens/s) pairs of the published MoE logbooks.
+    6 * tokens * hidden * experts. This reproduces the dense (TF/s, tokens/s) pairs of the published MoE logbooks.
+
+    Elementwise work, routing, quantisation and recomputation are not model FLOPs and are left out, so
+    that TF/s of two implementations of one case differ by their time alone.
 
     Args:
         shape: sizes of the block.
@@ -40,11 +23,9 @@ def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | No
             `--capacity-policy drop` the rows that are left, under `pad` experts * capacity.
     """
     rows = shape.assignments if assignments is None else assignments
-    passes = 3 if bench_pass.backward else 1
-    router = passes * 2 * shape.tokens * shape.hidden * shape.experts if bench_pass is BenchPass.TRAIN else 0
-    routed = passes * 2 * shape.hidden * shape.mlp_dim * rows
-    shared = passes * 2 * shape.hidden * shape.shared_expert_dim * shape.tokens
-    return FlopTerms(routed_up=2 * routed, routed_down=routed, shared_up=2 * shared, shared_down=shared, router=router)
+    router = 2 * shape.tokens * shape.experts if bench_pass is BenchPass.TRAIN else 0
+    forward = shape.hidden * (6 * (rows * shape.mlp_dim + shape.tokens * shape.shared_expert_dim) + router)
+    return 3 * forward if bench_pass.backward else forward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,28 +52,26 @@ ITEM_BYTES = {DType.FLOAT32: 4, DType.BFLOAT16: 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteTerms:
-    """Bytes of one call, by matmul and by what is moved.
+    """Bytes of one call: weights of the routed experts, weights of a shared expert and a router, and of every matmul
+    the left operand and the result, `rows`.
 
-    `*_weights` are the weights of that matmul, `*_rows` its left operand and its result. A lower bound for a
-    block whose matmuls are separate programs: every array is moved once, in the case's dtype. w1 and w3 count as one
-    matmul, which reads its rows once, also where an implementation multiplies twice (`baseline`). Routing, the
-    copies of dispatch and combine, and whatever an implementation keeps in float32 are not in it.
+    A lower bound for a block whose matmuls are separate programs: every array is moved once, in the case's dtype. w1
+    and w3 count as one matmul, which reads its rows once, also where an implementation multiplies twice (`baseline`).
+    Routing, the copies of dispatch and combine, and whatever an implementation keeps in float32 are not in it.
     """
 
-    routed_up_weights: int
-    routed_up_rows: int
-    routed_down_weights: int
-    routed_down_rows: int
-    shared_up_weights: int
-    shared_up_rows: int
-    shared_down_weights: int
-    shared_down_rows: int
-    router_weights: int = 0
-    router_rows: int = 0
+    routed: int
+    shared: int
+    rows: int
 
     @property
     def total(self) -> int:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return self.routed + self.shared + self.rows
+
+    def per_device(self, *, ep: int, devices: int) -> float:
+        """Those of one of `devices` that share the work evenly, of which `ep` share the experts: it reads its own
+        experts' weights, a shared expert's whole ones, and its part of the rows."""
+        return self.routed / ep + self.shared + self.rows / devices
 
 
 def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignments: int | None = None) -> ByteTerms:
@@ -110,23 +89,15 @@ def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignm
     """
     rows = shape.assignments if assignments is None else assignments
     unit = ITEM_BYTES[dtype] * (3 if bench_pass.backward else 1)
-    router = unit if bench_pass is BenchPass.TRAIN else 0
-    active = min(shape.experts, rows)
-    routed = unit * shape.hidden * shape.mlp_dim * active
-    shared = unit * shape.hidden * shape.shared_expert_dim
-    has_shared = shape.shared_expert_dim > 0
-    shared_rows = shape.tokens if has_shared else 0
+    hidden, experts = shape.hidden, shape.experts if bench_pass is BenchPass.TRAIN else 0
+    shared_rows = shape.tokens if shape.shared_expert_dim else 0
+    # Up reads hidden and writes two widths, down reads one and writes hidden; a router reads hidden.
+    moved = rows * (2 * hidden + 3 * shape.mlp_dim) + shared_rows * (2 * hidden + 3 * shape.shared_expert_dim)
+    moved += shape.tokens * (hidden + experts) if experts else 0
     return ByteTerms(
-        routed_up_weights=2 * routed,
-        routed_up_rows=unit * rows * (shape.hidden + 2 * shape.mlp_dim),
-        routed_down_weights=routed,
-        routed_down_rows=unit * rows * (shape.mlp_dim + shape.hidden),
-        shared_up_weights=2 * shared,
-        shared_up_rows=unit * shared_rows * (shape.hidden + 2 * shape.shared_expert_dim),
-        shared_down_weights=shared,
-        shared_down_rows=unit * shared_rows * (shape.shared_expert_dim + shape.hidden),
-        router_weights=router * shape.hidden * shape.experts,
-        router_rows=router * shape.tokens * (shape.hidden + shape.experts),
+        routed=unit * 3 * hidden * shape.mlp_dim * min(shape.experts, rows),
+        shared=unit * hidden * (3 * shape.shared_expert_dim + experts),
+        rows=unit * moved,
     )
 
 

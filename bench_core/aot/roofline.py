@@ -30,7 +30,7 @@ def case_work(case: Case) -> tuple[Work, dict[str, float]]:
     kept = chosen if plan.buckets is None else _kept(chosen, plan.buckets, shape.experts)
     mean = _of_mean_device(plan, chosen, shape.experts)
     sent = model_ring_bytes(sendings(shape, case.dtype, case.bench_pass, mean))
-    flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan)).total
+    flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan))
     work = Work(
         arithmetic=arithmetic_of(case),
         flops=flops / spread.devices,

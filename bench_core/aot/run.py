@@ -223,7 +223,7 @@ def _compiled_row(
     case: Case, compiler: Compiler, lowered: LoweredCase, compiled: CompiledCase, labels: dict[str, str]
 ) -> Row:
     rows = computed_rows(case, lowered.plan)
-    flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
+    flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
     inflation = case_inflation(case, cost, flops, lowered.plan.spread)
     sent, sent_labels = case_sends(case, lowered.plan, cost.text)

@@ -9,7 +9,6 @@ import numpy as np
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
 from bench_core.accounting.inflation import Inflation, weigh
-from bench_core.accounting.roofline import device_bytes
 from bench_core.arrays import Int32
 from bench_core.harness.build import Built, stage_observations
 from bench_core.harness.case import Case
@@ -57,7 +56,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     is another number.)
     """
     rows, tokens = computed_rows(case, measured.plan), case.shape.tokens
-    flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
+    flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
     spread = measured.plan.spread
     used = spread.devices
@@ -94,7 +93,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             **stage_observations(measured.stages),
             "flops": flops,
             "model_bytes": moved.total,
-            **({"model_bytes_per_device": device_bytes(moved, ep=spread.ep, devices=used)} if used > 1 else {}),
+            **({"model_bytes_per_device": moved.per_device(ep=spread.ep, devices=used)} if used > 1 else {}),
             "tflops_per_device": typical_tflops / used,
             "tokens_per_s_per_device": typical_tokens_per_s / used,
             "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
