@@ -182,8 +182,6 @@ def _gradients(
 
     results = tuple(varying_as(jnp.zeros_like(operands.carried(own)), tiles.x, *weights) for own in weights)
     buffers = (tiles.buffer(inputs.x.shape[1], *weights),)
-    (rows,), results = sums_of_groups(
-        tiles.ladder, inputs.rows.group_sizes, buffers, results, of_group, stored, tiles.sums
-    )
+    (rows,), results = sums_of_groups(tiles.ladder, inputs.rows.group_sizes, buffers, results, of_group, stored)
     *ups, down = (operands.valued(result) for result in results)
     return GatedGradients(rows=rows, up_weights=tuple(ups), down_weights=down)

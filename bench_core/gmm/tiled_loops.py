@@ -183,12 +183,11 @@ def sums_of_groups(
     results: tuple[Array, ...],
     of_group: Callable[[Array, Array], Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]],
     stored: Callable[[Array], Array],
-    dtype: jnp.dtype,
 ) -> tuple[Buffers, tuple[Array, ...]]:
     """The buffers, in which each group has written its rows, and `results` [g, _, _] with the sums of each group.
 
-    `of_group(g, end)` gives the `parts` of group g, whose rows end there (see `GroupSums`); sums are of `dtype`, and
-    `stored` makes an element of a result of one.
+    `of_group(g, end)` gives the `parts` of group g, whose rows end there (see `GroupSums`); `stored` makes an element
+    of a result of its sum.
     """
     ends = jnp.cumsum(group_sizes)
 
@@ -202,7 +201,7 @@ def sums_of_groups(
         )
         return buffers, sums, results
 
-    before = tuple(varying_as(jnp.zeros(own.shape[1:], dtype), *results) for own in results)
+    before = tuple(varying_as(jnp.zeros(own.shape[1:], sum_dtype(own.dtype)), *results) for own in results)
     buffers, _, results = jax.lax.fori_loop(0, group_sizes.shape[0], one_group, (buffers, before, results))
     return buffers, results
 
@@ -252,9 +251,9 @@ def groups_product(
 
         return parts
 
-    dtype = sum_dtype(lhs.dtype)
-    zeros = varying_as(jnp.zeros((groups, lhs.shape[1], rhs.shape[1]), dtype), lhs, rhs, group_sizes)
-    _, (out,) = sums_of_groups(tiles, group_sizes, (), (zeros,), of_group, lambda sums: sums, dtype)
+    zeros = jnp.zeros((groups, lhs.shape[1], rhs.shape[1]), sum_dtype(lhs.dtype))
+    zeros = varying_as(zeros, lhs, rhs, group_sizes)
+    _, (out,) = sums_of_groups(tiles, group_sizes, (), (zeros,), of_group, lambda sums: sums)
     return out
 
 

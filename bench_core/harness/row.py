@@ -1,6 +1,7 @@
 """From what was measured to the row that reports it, with what a case sends."""
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import jax
@@ -55,17 +56,14 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
     is another number.)
     """
-    rows, tokens = computed_rows(case, measured.plan), case.shape.tokens
+    rows = computed_rows(case, measured.plan)
     flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
     spread = measured.plan.spread
     used = spread.devices
     environment = environment.using(used)
-    time_s = measured.samples.time_s
-    rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
-    tflops = tuple(rate.tflops for rate in rates)
-    tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
-    typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
+    metrics = _metrics(measured.samples.time_s, flops=flops, tokens=case.shape.tokens)
+    typical = {name: statistics.median(metric.samples) for name, metric in metrics.items()}
     cost = None if measured.whole is None else program_cost(measured.whole)
     inflation = case_inflation(case, cost, flops, spread)
     sent, sent_labels = case_sends(
@@ -75,15 +73,9 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     return Row(
         config=case.config(),
         environment=environment,
-        metrics={
-            "tflops": Measurement(samples=tflops, unit="TF/s", direction="max"),
-            "tokens_per_s": Measurement(samples=tokens_per_s, unit="tokens/s", direction="max"),
-            "time_s": Measurement(samples=time_s, unit="s", direction="min"),
-        },
+        metrics=metrics,
         summary={
-            "tflops": typical_tflops,
-            "tokens_per_s": typical_tokens_per_s,
-            "time_s": statistics.median(time_s),
+            **typical,
             **took,
             "devices_used": used,
             "check": measured.check.labels()["check"],
@@ -94,14 +86,24 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             "flops": flops,
             "model_bytes": moved.total,
             **({"model_bytes_per_device": moved.per_device(ep=spread.ep, devices=used)} if used > 1 else {}),
-            "tflops_per_device": typical_tflops / used,
-            "tokens_per_s_per_device": typical_tokens_per_s / used,
-            "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
+            "tflops_per_device": typical["tflops"] / used,
+            "tokens_per_s_per_device": typical["tokens_per_s"] / used,
+            "mfu": _utilisation(case, environment, tflops=typical["tflops"], used=used),
             **inflation.observations(),
             **sent,
         },
         labels=_labels(case, environment, measured) | inflation.labels() | sent_labels,
     )
+
+
+def _metrics(time_s: Sequence[float], *, flops: int, tokens: int) -> dict[str, Measurement]:
+    rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
+    tflops, tokens_per_s = (tuple(getattr(rate, name) for rate in rates) for name in ("tflops", "tokens_per_s"))
+    return {
+        "tflops": Measurement(samples=tflops, unit="TF/s", direction="max"),
+        "tokens_per_s": Measurement(samples=tokens_per_s, unit="tokens/s", direction="max"),
+        "time_s": Measurement(samples=tuple(time_s), unit="s", direction="min"),
+    }
 
 
 def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
