@@ -1,6 +1,7 @@
 """`jax.lax.ragged_dot`: the grouped matmul that JAX brings along, on every platform."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import jax
@@ -39,6 +40,7 @@ def _product(
 
 
 @final
+@dataclass(frozen=True, slots=True)
 class RaggedDot(GroupedMatmul):
     """On CPU, XLA masks and multiplies by every expert, so this costs `experts` times the model FLOPs
     there: a baseline, not a fast path. The zeros that this adds to a sum are exact, so the error bound is
