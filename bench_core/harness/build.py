@@ -16,7 +16,6 @@ from bench_core.blocks.program import Block, one_device, pass_function, prepare_
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
-from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.stages import block_stages, device_stages, spread_stage, whole_device_stages, whole_stages
@@ -185,21 +184,17 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
     return compile_staged(stages, named, waits=waits, options=options, places=places)
 
 
-def time_stages(
-    built: Built, arguments: Sequence[Any], *, warmup: int, iters: int, flags: CompilerFlags = NO_FLAGS
-) -> dict[str, tuple[float, ...]]:
-    """Seconds of every timed call, by stage; nothing when no slot has an expert.
+def time_stages(built: Built, arguments: Sequence[Any]) -> dict[str, tuple[float, ...]]:
+    """Seconds of every timed call of a case that is not prequeued, by stage; nothing when no slot has an expert.
 
-    What the stages are: `blocks.stages` and, of several devices, `parallel.stages`. Results pass through memory between
-    two stages, which one program may avoid: the stages of a block need not add up to its time.
+    What the stages are: `parallel.stages`. Results pass through memory between two stages, which one program may avoid:
+    the stages of a block need not add up to its time.
 
     Args:
-        built: a case that is not prequeued.
+        built: the case.
         arguments: those of its program: x, stored weights, routing.
-        warmup: calls of each stage that are not timed.
-        iters: calls of each stage that are.
-        flags: of the compiler.
     """
+    case = built.case
     if built.block.layout is not None and built.block.layout.rows == 0:
         return {}
     state = dict(zip(("x", "weights", "routing"), arguments, strict=True))
@@ -207,9 +202,9 @@ def time_stages(
     for stage in built.stages(apart=True):
         function, places = built.stage_program(stage, state["weights"])
         taken = tuple(state[name] for name in stage.takes)
-        program = compile_program(function, taken, options=flags.options(), places=places)
+        program = compile_program(function, taken, options=case.compiler_flags.options(), places=places)
         state |= call(program).outputs
-        times[stage.name] = sample(program, warmup=warmup, iters=iters).time_s
+        times[stage.name] = sample(program, warmup=case.warmup, iters=case.iters).time_s
     return times
 
 

@@ -149,8 +149,7 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
     stages: dict[str, tuple[float, ...]] = {}
     if extras.stage_timing:
         progress("timing stages")
-        calls = {"warmup": case.warmup, "iters": case.iters}
-        stages = time_stages(built, program.arguments, **calls, flags=case.compiler_flags)
+        stages = time_stages(built, program.arguments)
     progress(f"timing {case.warmup} + {case.iters} calls")
     samples = sample(program, warmup=case.warmup, iters=case.iters)
     if extras.profile is not None:
