@@ -145,7 +145,7 @@ class GroupSums:
     parts: Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]
 
     def over(self, tiles: tuple[Rung, ...], buffers: Buffers, before: tuple[Array, ...]) -> _Sums:
-        """`before`: arrays in the shapes of the sums, whose values do not matter.
+        """What is left of a group without rows is `before`, arrays in the shapes of the sums.
 
         Most groups have one tile when there are many groups. Then nothing is added to an array in memory.
         """
@@ -155,8 +155,7 @@ class GroupSums:
             state = self._first(wanted, functools.partial(self._make, tile.rows), state)
         for tile in tiles:
             state = _while_worthwhile(tile, self.end, functools.partial(self._add, tile.rows), state)
-        at, buffers, sums = state
-        return at, buffers, tuple(jnp.where(size > 0, own, 0.0) for own in sums)
+        return state
 
     def _first(self, wanted: Array, make: Callable[[_Sums], _Sums], state: _Sums) -> _Sums:
         # Not a conditional: the compiler would copy all rows into and out of it.
@@ -195,9 +194,11 @@ def sums_of_groups(
         buffers, before, results = carry
         own = GroupSums(start=ends[index] - group_sizes[index], end=ends[index], parts=of_group(index, ends[index]))
         _, buffers, sums = own.over(tiles, buffers, before)
+        # Not in what is carried: it would be copied.
+        totals = (jnp.where(own.end > own.start, total, 0.0) for total in sums)
         results = tuple(
             jax.lax.dynamic_update_index_in_dim(result, stored(total), index, axis=0)
-            for result, total in zip(results, sums, strict=True)
+            for result, total in zip(results, totals, strict=True)
         )
         return buffers, sums, results
 
