@@ -25,8 +25,7 @@ class Flag:
     takes, where the type does not tell. `several`: it takes `both`, which is a case for each of its words. `unless`:
     the help's words for the default, where the command has to know whether the flag was given. `read`: makes the value
     of the text, or of all texts where the flag may be `repeated`. `unsaid`: a config has no key for the default, given
-    or not. `after` and `shown_after`: the flag behind which it stands, in all lists and in the help, where that is not
-    the one declared before it.
+    or not.
     """
 
     help: str
@@ -38,8 +37,6 @@ class Flag:
     read: Callable[[Any], Any] | None = None
     repeated: bool = False
     unsaid: bool = False
-    after: str = ""
-    shown_after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +90,7 @@ class Declared:
 
 def declared(*kinds: type) -> list[Declared]:
     """The flags of dataclasses, and of the dataclasses that are their fields, in their order."""
-    found = {flag.name: flag for kind in kinds for flag in _declared(kind, ())}
-    return [found[name] for name in arranged(found, {f.name: f.flag.after for f in found.values()})]
+    return [flag for kind in kinds for flag in _declared(kind, ())]
 
 
 def _declared(kind: Any, path: tuple[str, ...]) -> Iterator[Declared]:
@@ -129,16 +125,6 @@ def build(kind: type[Made], values: Mapping[str, Any]) -> Made:
         elif (flag.name or name) in values:
             given[name] = values[flag.name or name]
     return kind(**given)
-
-
-def arranged(names: Iterable[str], after: Mapping[str, str]) -> list[str]:
-    """The names, each behind the one that `after` has for it."""
-    order = list(names)
-    for name, other in after.items():
-        if other:
-            order.remove(name)
-            order.insert(order.index(other) + 1, name)
-    return order
 
 
 def option(name: str) -> str:

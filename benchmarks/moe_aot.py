@@ -1,6 +1,6 @@
 """What the MoE shapes of the published logbooks take on TPUs that are not there: compiled, never run.
 
-    python benchmarks/moe_aot.py --save moe_aot.json --inflation-table bench_core/gmm/inflation_table.json
+    python benchmarks/moe_aot.py --save moe_aot.json --inflation-table benchmarks/moe_aot_inflation.json
     python benchmarks/moe_aot.py --forms --save benchmarks/moe_aot_forms.json
     python benchmarks/moe_aot.py --forms --save benchmarks/moe_aot_forms.json --show
 
@@ -175,7 +175,7 @@ def form_line(row: dict) -> str:
 
 
 def write_inflation_table(path: Path, rows: Iterable[dict]) -> None:
-    """The table that `bench_core.gmm.inflation_table` reads, a program a line."""
+    """The table that `bench_core.gmm.registry` was made of, a program a line."""
     software: Mapping[str, str] = installed()
     kept = [
         {

@@ -47,7 +47,7 @@ class Program:
             topk=self.topk,
             shared_expert_dim=0,
         )
-        return count_flops(shape, self.bench_pass, assignments=self.assignments).total
+        return count_flops(shape, self.bench_pass, assignments=self.assignments)
 
     def inputs(self) -> dict[str, jax.Array]:
         """x [tokens, hidden], standard normal; w1, w3 [experts, hidden, mlp] and w2 [experts, mlp, hidden], with

@@ -31,9 +31,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.dense import DenseMatmul
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, DenseMatmul, GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
 from bench_core.shapes import BenchPass, DType
 

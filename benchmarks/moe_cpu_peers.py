@@ -15,12 +15,11 @@ from moe_cpu_cells import Arrays, Program, compared_part
 from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
-from bench_core.gmm.dense import DenseMatmul
+from bench_core.gmm.base import DenseMatmul
 from bench_core.gmm.registry import BACKENDS
-from bench_core.quant.mode import QuantMode
 from bench_core.routing.topk import Routing
-from bench_core.shapes import BenchPass, DType
-from bench_core.timing.cost import program_memory
+from bench_core.shapes import BenchPass, DType, QuantMode
+from bench_core.timing.compiling import program_memory
 
 OURS = "tiled fused_w13"
 """Every ratio is taken to this peer."""

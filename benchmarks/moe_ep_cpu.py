@@ -29,13 +29,13 @@ import numpy as np
 
 from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.moe import store_weights
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.environment import make_cpu_devices
-from bench_core.harness.run import load_backend
 from bench_core.parallel.block import padded, padded_routing
 from bench_core.parallel.spread import ALONE, EpImpl, Parallel, ParallelMode
-from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.request import RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
 from bench_core.timing.measure import Program, call, compile_program, poisoned
 

@@ -16,15 +16,12 @@ from moe_cpu_torch import torch_peer
 
 from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.dense import DenseMatmul
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, DenseMatmul, GroupedMatmul, MatmulRequest
 from bench_core.gmm.pallas_gpu_tiles import Blocks
 from bench_core.gmm.ragged_dot import ragged_dimensions
 from bench_core.gmm.registry import BACKENDS
-from bench_core.quant.mode import QuantMode
 from bench_core.routing.topk import Routing
-from bench_core.shapes import DType
+from bench_core.shapes import DType, QuantMode
 
 OURS = "pallas_gpu"
 """Every ratio is taken to this peer."""

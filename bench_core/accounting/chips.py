@@ -20,18 +20,12 @@ class Arithmetic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bandwidths:
-    """Published rates of one TPU chip, in 1e9 bytes per second.
-
-    `hbm` is read and written together. `ici` is what the vendor states for all links of a chip, both directions added;
-    `link` is one link in one direction. `other_hbm` is what JAX's own table has, where it differs.
-    """
+    """Published rates of one TPU chip, in 1e9 bytes per second: `hbm` is read and written together, `link` is one link
+    in one direction."""
 
     hbm: float
     link: float
-    link_source: str
-    ici: float | None = None
-    other_hbm: float | None = None
-    other_hbm_source: str = ""
+    link_source: str = "https://jax-ml.github.io/scaling-book/hardware/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +52,6 @@ class Chip:
 _GIB, _MIB = 2**30, 2**20
 
 
-_SCALING_BOOK = "https://jax-ml.github.io/scaling-book/hardware/"
-_TPU_INFO = "jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2"
-
-
 def _tpu(
     *,
     bf16: float,
@@ -70,13 +60,11 @@ def _tpu(
     hbm_gbps: float,
     link_gbps: float,
     page: str,
-    ici_gbps: float | None = None,
-    other_hbm_gbps: float | None = None,
     int8: float | None = None,
     devices: int = 1,
 ) -> Chip:
     """A TPU: TF/s, GiB, MiB, GB/s. No float32 peak is published. VMEM is from JAX's own table of TPUs,
-    jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2, and so is `other_hbm_gbps`."""
+    jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2."""
     peaks = {Arithmetic.BFLOAT16: bf16} | ({} if int8 is None else {Arithmetic.INT8: int8})
     return Chip(
         peak_tflops=MappingProxyType(peaks),
@@ -84,14 +72,7 @@ def _tpu(
         devices=devices,
         hbm_bytes=hbm * _GIB,
         vmem_bytes=vmem * _MIB,
-        bandwidths=Bandwidths(
-            hbm=hbm_gbps,
-            link=link_gbps,
-            link_source=_SCALING_BOOK,
-            ici=ici_gbps,
-            other_hbm=other_hbm_gbps,
-            other_hbm_source=_TPU_INFO if other_hbm_gbps else "",
-        ),
+        bandwidths=Bandwidths(hbm=hbm_gbps, link=link_gbps),
     )
 
 
@@ -110,11 +91,10 @@ def _gpu(*, bf16: float, tf32: float, fp32: float, int8: float, source: str) -> 
     )
 
 
-_V5E = _tpu(bf16=197, int8=393, hbm=16, vmem=128, hbm_gbps=819, ici_gbps=400, link_gbps=45, page="v5e")
-_V5P = _tpu(
-    bf16=459, int8=918, hbm=95, vmem=64, hbm_gbps=2765, ici_gbps=1200, link_gbps=90, other_hbm_gbps=2460, page="v5p"
-)
-_V6E = _tpu(bf16=918, int8=1836, hbm=32, vmem=128, hbm_gbps=1638, ici_gbps=800, link_gbps=90, page="v6e")
+_V5E = _tpu(bf16=197, int8=393, hbm=16, vmem=128, hbm_gbps=819, link_gbps=45, page="v5e")
+# JAX's own table has 2460 GB/s.
+_V5P = _tpu(bf16=459, int8=918, hbm=95, vmem=64, hbm_gbps=2765, link_gbps=90, page="v5p")
+_V6E = _tpu(bf16=918, int8=1836, hbm=32, vmem=128, hbm_gbps=1638, link_gbps=90, page="v6e")
 _A100_SHEET = "https://www.nvidia.com/en-us/data-center/a100/"
 _HOPPER_PAPER = "https://resources.nvidia.com/en-us-tensor-core/gtc22-whitepaper-hopper"
 _A100 = _gpu(bf16=312, tf32=156, fp32=19.5, int8=624, source=_A100_SHEET)
@@ -128,7 +108,7 @@ CHIPS: Mapping[str, Chip] = MappingProxyType(
         "TPU v5p": _V5P,
         "TPU v6 lite": _V6E,
         "TPU v6e": _V6E,
-        "TPU7x": _tpu(bf16=2307, hbm=192, vmem=64, hbm_gbps=7380, ici_gbps=1200, link_gbps=90, page="tpu7x", devices=2),
+        "TPU7x": _tpu(bf16=2307, hbm=192, vmem=64, hbm_gbps=7380, link_gbps=90, page="tpu7x", devices=2),
         "NVIDIA A100-SXM4-40GB": _A100,
         "NVIDIA A100-SXM4-80GB": _A100,
         "NVIDIA A100-PCIE-40GB": _A100,

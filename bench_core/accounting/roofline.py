@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench_core.accounting.chips import CHIPS, Arithmetic, Chip
-from bench_core.accounting.traffic import ITEM_BYTES, ByteTerms
+from bench_core.accounting.work import ITEM_BYTES
 from bench_core.shapes import BenchPass, DType, MoeShape
 
 
@@ -23,12 +23,11 @@ class Resource(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
     """What one device can do in a second at the most: FLOPs or bytes. `words` say of what it is made, `source` who
-    publishes it, `other` what another source says, which is not used. None, and `unknown` says why."""
+    publishes it. None, and `unknown` says why."""
 
     per_s: float | None
     words: str = ""
     source: str = ""
-    other: str = ""
     unknown: str = ""
 
 
@@ -49,11 +48,10 @@ class Term:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """Chips that are linked. `links` is the most that one of them has to others: some device sends as much as the mean
-    of all, over no more links than these. `most_links` a chip has in the middle of many."""
+    of all, over no more links than these."""
 
     name: str
     links: int
-    most_links: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +112,8 @@ def roofline(work: Work, device_kind: str, linked: Slice | None) -> Roofline:
 
 
 def sourced(peak: Peak) -> str:
-    """What it is made of, who publishes it, and what another source has."""
-    return f"{peak.words} ({peak.source})" + (f", not used: {peak.other}" if peak.other else "")
+    """What it is made of, and who publishes it."""
+    return f"{peak.words} ({peak.source})"
 
 
 def peaks(device_kind: str, arithmetic: Arithmetic | None, linked: Slice | None) -> dict[Resource, Peak]:
@@ -147,13 +145,8 @@ def _hbm(chip: Chip) -> Peak:
     rates = chip.bandwidths
     if rates is None:
         return Peak(per_s=None, unknown="no bandwidth of its memory is in the table")
-    other = f"{rates.other_hbm:g} GB/s says {rates.other_hbm_source}" if rates.other_hbm else ""
-    return Peak(
-        per_s=rates.hbm * 1e9 / chip.devices,
-        words=f"{_of_chip(rates.hbm, chip)} GB/s",
-        source=chip.source,
-        other=other,
-    )
+    words = f"{_of_chip(rates.hbm, chip)} GB/s"
+    return Peak(per_s=rates.hbm * 1e9 / chip.devices, words=words, source=chip.source)
 
 
 def _ici(chip: Chip, linked: Slice | None) -> Peak:
@@ -164,15 +157,10 @@ def _ici(chip: Chip, linked: Slice | None) -> Peak:
         return Peak(per_s=None, unknown="nobody knows how these chips are linked")
     if chip.devices > 1:
         return Peak(per_s=None, unknown="the devices of a chip share its links, and reach each other without them")
-    other = ""
-    if rates.ici is not None:
-        each = rates.ici / linked.most_links / 2
-        other = f"{each:g} GB/s makes {rates.ici:g} GB/s both ways of {linked.most_links} links, {chip.source}"
     return Peak(
         per_s=linked.links * rates.link * 1e9,
         words=f"{linked.links} links x {rates.link:g} GB/s one way, the most of a chip of {linked.name}",
         source=rates.link_source,
-        other=other,
     )
 
 
@@ -203,14 +191,3 @@ def least_bytes(
     if bench_pass is not BenchPass.FORWARD:
         elements += stored * expert + shared + rows
     return elements * ITEM_BYTES[dtype]
-
-
-def device_bytes(terms: ByteTerms, *, ep: int, devices: int) -> float:
-    """The memory traffic of one of `devices` that share the work evenly, of which `ep` share the experts.
-
-    Each reads its own experts' weights, a shared expert's whole ones, and its part of the rows.
-    """
-    routed = terms.routed_up_weights + terms.routed_down_weights
-    shared = terms.shared_up_weights + terms.shared_down_weights + terms.router_weights
-    rows = terms.total - routed - shared
-    return routed / ep + shared + rows / devices

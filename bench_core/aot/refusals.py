@@ -1,8 +1,14 @@
-"""What a compiler says when it refuses, as a word and numbers. Pure functions of text."""
+"""What a compiler says when it refuses, as a word and numbers; what makes the case compile, found by trying."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from bench_core.accounting.chips import CHIPS, Chip
+from bench_core.aot.targets import AotTarget
+from bench_core.blocks.modes import RematMode
+from bench_core.harness.case import Case
 
 
 class Reason(StrEnum):
@@ -67,3 +73,77 @@ def _sizes(message: str) -> tuple[int | None, int | None]:
 
 def _bytes(number: str, unit: str) -> int:
     return round(float(number) * _UNITS[unit])
+
+
+VMEM_FLAG = "xla_tpu_scoped_vmem_limit_kib"
+VMEM_STEPS_KIB = (24576, 32768, 50000, 65536, 98304, 131072)
+"""Limits that are tried, up to what a TensorCore has. 50000 is the one that the published logbooks use."""
+
+Attempt = Callable[[Case], object]
+"""Compiles a case; gives a `Refusal` where that does not work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """`helps` is the flag of ours with which the case compiles, None when none of `tried` did."""
+
+    helps: str | None
+    tried: tuple[str, ...]
+
+    def labels(self) -> dict[str, str]:
+        labels = {"tried": ", ".join(self.tried)} if self.tried else {}
+        return labels | ({"helps": self.helps} if self.helps else {})
+
+
+def find_remedy(case: Case, refusal: Refusal, target: AotTarget, attempt: Attempt) -> Remedy:
+    """Compile variants of `case` until one passes, or none is left that could: more scoped VMEM where that was
+    too little, recomputing the experts in the backward pass where HBM was. Each try is a compilation."""
+    tried: list[str] = []
+    outcome: object = refusal
+    while isinstance(outcome, Refusal) and outcome.reason is refusal.reason:
+        variant = _variant(case, outcome, target.chip)
+        if variant is None:
+            return Remedy(helps=None, tried=tuple(tried))
+        flag, case = variant
+        tried.append(flag)
+        outcome = attempt(case)
+    return Remedy(helps=tried[-1] if not isinstance(outcome, Refusal) else None, tried=tuple(tried))
+
+
+def suggestion(case: Case, message: str, device_kind: str) -> str | None:
+    """A flag to try after `case` has run out of memory on a device of this kind (JAX's name), in the words of the
+    runtime; None where none may help. Nothing is compiled."""
+    refusal = read_refusal(message)
+    # What does not fit in a core's VMEM is said so. All else was too much for the device.
+    reason = Reason.VMEM if refusal.reason is Reason.VMEM else Reason.HBM
+    variant = _variant(case, replace(refusal, reason=reason), CHIPS.get(device_kind))
+    return None if variant is None else variant[0]
+
+
+def _variant(case: Case, refusal: Refusal, chip: Chip | None) -> tuple[str, Case] | None:
+    """The next thing to try after a refusal of `case`: a flag of ours, and the case with it."""
+    if refusal.reason is Reason.VMEM:
+        limit_kib = next_limit_kib(case, refusal, chip)
+        if limit_kib is None:
+            return None
+        flags = case.compiler_flags.adding(VMEM_FLAG, str(limit_kib))
+        return f"--compiler-flag {VMEM_FLAG}={limit_kib}", replace(case, compiler_flags=flags)
+    backward = case.bench_pass.backward
+    if refusal.reason is Reason.HBM and backward and case.remat_mode is RematMode.NONE:
+        return "--remat-mode expert_mlp", replace(case, remat_mode=RematMode.EXPERT_MLP)
+    return None
+
+
+def next_limit_kib(case: Case, refusal: Refusal, chip: Chip | None) -> int | None:
+    """The least step above the limit that was refused that holds what was needed; None past the core's VMEM, and on a
+    chip that is not known.
+
+    The compiler names the first kernel that does not fit, so that a later one may need more.
+    """
+    given = case.compiler_flags.get(VMEM_FLAG)
+    refused = int(given) if given is not None and given.isdigit() else (refusal.limit_bytes or 0) // 1024
+    needed = (refusal.needed_bytes or 0) // 1024
+    most = (chip.vmem_bytes if chip is not None else None) or 0
+    most //= 1024
+    fitting = (step for step in VMEM_STEPS_KIB if refused < step <= most and needed <= step)
+    return next(fitting, None)

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Int32
 
 from bench_core.accounting import count_flops
 from bench_core.accounting.chips import CHIPS
 from bench_core.accounting.roofline import Resource, Slice, Term, Work, least_bytes, peaks, roofline
 from bench_core.aot.targets import TARGETS
+from bench_core.arrays import Int32
 from bench_core.blocks.inputs import make_routing
 from bench_core.harness.case import Case
 from bench_core.harness.record import Number, Row
@@ -30,7 +30,7 @@ def case_work(case: Case) -> tuple[Work, dict[str, float]]:
     kept = chosen if plan.buckets is None else _kept(chosen, plan.buckets, shape.experts)
     mean = _of_mean_device(plan, chosen, shape.experts)
     sent = model_ring_bytes(sendings(shape, case.dtype, case.bench_pass, mean))
-    flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan)).total
+    flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan))
     work = Work(
         arithmetic=arithmetic_of(case),
         flops=flops / spread.devices,

@@ -17,13 +17,12 @@ class AotTarget:
     """A slice of a TPU kind.
 
     `name` is Cloud TPU's name of that slice (it counts TensorCores for v4, v5p and tpu7x, chips for the lite
-    kinds), `topology` and `chip_config` are libtpu's words for it. `device_kind` is JAX's. `ring_from`: see `rings`.
+    kinds), `topology` and `chip_config` are libtpu's words for it. `device_kind` is JAX's.
     """
 
     name: str
     topology: str
     device_kind: str
-    ring_from: int
     chip_config: str = "default"
 
     @property
@@ -49,17 +48,6 @@ class AotTarget:
         return self.chips * self.chip.devices
 
     @property
-    def rings(self) -> tuple[bool, ...]:
-        """Whether the chips of each side close to a ring.
-
-        Kinds of three directions are made of cubes of 4 x 4 x 4 chips: a slice of whole cubes is a ring in every
-        direction, a smaller one in none. In those of two directions a side of 16 chips is a ring, and no shorter one.
-        Sources: https://docs.cloud.google.com/tpu/docs/v5p and https://jax-ml.github.io/scaling-book/tpus/.
-        """
-        whole = tuple(side % self.ring_from == 0 for side in self.sides)
-        return (all(whole),) * 3 if len(whole) == 3 else whole
-
-    @property
     def links(self) -> int:
         """The most links that a chip has to others. Where sides are no rings, chips in a corner have fewer."""
         return sum(2 if side > 2 else side - 1 for side in self.sides)
@@ -67,7 +55,7 @@ class AotTarget:
     @property
     def slice(self) -> Slice:
         """How its chips are linked."""
-        return Slice(name=self.name, links=self.links, most_links=2 * len(self.sides))
+        return Slice(name=self.name, links=self.links)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +64,6 @@ class _Kind:
 
     device_kind: str
     per_chip: int
-    ring_from: int
     topologies: tuple[str, ...]
     chip_config: str = "default"
 
@@ -87,7 +74,6 @@ class _Kind:
                 name=f"{kind}-{chips * self.per_chip}",
                 topology=f"{kind}:{topology}",
                 device_kind=self.device_kind,
-                ring_from=self.ring_from,
                 chip_config=self.chip_config,
             )
 
@@ -96,11 +82,11 @@ _CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4")
 _FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8")
 _KINDS = {
     # The default of v4 is one device per TensorCore; JAX on a v4 shows one per chip, which is megacore.
-    "v4": _Kind(device_kind="TPU v4", per_chip=2, ring_from=4, topologies=_CUBES, chip_config="megacore"),
-    "v5e": _Kind(device_kind="TPU v5 lite", per_chip=1, ring_from=16, topologies=_FLAT),
-    "v5p": _Kind(device_kind="TPU v5", per_chip=2, ring_from=4, topologies=_CUBES),
-    "v6e": _Kind(device_kind="TPU v6 lite", per_chip=1, ring_from=16, topologies=_FLAT),
-    "tpu7x": _Kind(device_kind="TPU7x", per_chip=2, ring_from=4, topologies=_CUBES),
+    "v4": _Kind(device_kind="TPU v4", per_chip=2, topologies=_CUBES, chip_config="megacore"),
+    "v5e": _Kind(device_kind="TPU v5 lite", per_chip=1, topologies=_FLAT),
+    "v5p": _Kind(device_kind="TPU v5", per_chip=2, topologies=_CUBES),
+    "v6e": _Kind(device_kind="TPU v6 lite", per_chip=1, topologies=_FLAT),
+    "tpu7x": _Kind(device_kind="TPU7x", per_chip=2, topologies=_CUBES),
 }
 TARGETS: Mapping[str, AotTarget] = MappingProxyType(
     {target.name: target for kind, slices in _KINDS.items() for target in slices.targets(kind)}

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
-from jaxtyping import Bool, Float64, Shaped
 
-from bench_core.gmm.arithmetic import Arithmetic
+from bench_core.arrays import Bool, Float64, Shaped
+from bench_core.gmm.base import Arithmetic
 from bench_core.shapes import DType
 
 # Stated again, and not taken from quant.fake: the oracle shares no code with what it checks.

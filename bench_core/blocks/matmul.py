@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int8, Int32
 
+from bench_core.arrays import Array, Float, Int8, Int32, Sums
 from bench_core.gmm.base import GroupedMatmul
-from bench_core.quant.fake import LEVELS, Codes, dequantised, int8_codes
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant import LEVELS, Codes, dequantised, int8_codes, round_to, sum_dtype
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))

@@ -10,21 +10,18 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
 
-from bench_core.blocks.gated_experts import GatedSpec, gated_experts
+from bench_core.arrays import Array, Float, Float32, Int32, Sums
 from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
-from bench_core.gmm.base import GroupedMatmul
-from bench_core.gmm.dense import DenseMatmul
-from bench_core.gmm.gated import GatedExperts, gate_and_up
-from bench_core.quant.fake import operand
-from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import Sums, round_to, sum_dtype
-from bench_core.routing.distribution import PackStrategy
+from bench_core.gmm.base import DenseMatmul, GroupedMatmul
+from bench_core.gmm.gated import GatedExperts, GatedSpec, gate_and_up, gated_experts
+from bench_core.quant import operand, round_to, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
+from bench_core.routing.request import PackStrategy
 from bench_core.routing.topk import Routing, route, route_padded
+from bench_core.shapes import QuantMode
 
 Weights = Mapping[str, Array]
 """By name: w1, w3 [experts, hidden, mlp], w2 [experts, mlp, hidden], and with a shared expert shared_w1,
@@ -41,6 +38,39 @@ class Queue(NamedTuple):
 
     rows: Float[Array, "rows hidden"]
     permutation: Permutation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Products:
+    """The matmuls of gated experts, by a backend. Hidden activations and weights become operands here."""
+
+    backend: GroupedMatmul
+    quant_mode: QuantMode
+
+    def up(
+        self,
+        rows: Float[Array, "m hidden"],
+        up_weights: tuple[Float[Array, "g hidden _"], ...],
+        group_sizes: Int32[Array, " g"],
+    ) -> Sums[Array, "m mlp"]:
+        """silu(rows @ w1) * (rows @ w3); `up_weights`: (w1, w3), or (w13,) with both side by side. `rows` are operands
+        already: quantised where the mode asks for it (int8_real: not yet), in the case's dtype."""
+        gate, up = gate_and_up([self._multiply(rows, weights, group_sizes) for weights in up_weights])
+        return jax.nn.silu(gate) * up
+
+    def down(
+        self, hidden: Sums[Array, "m mlp"], weights: Float[Array, "g mlp hidden"], group_sizes: Int32[Array, " g"]
+    ) -> Sums[Array, "m hidden"]:
+        """hidden @ w2."""
+        return self._multiply(operand(hidden, self.quant_mode, axis=-1, dtype=weights.dtype), weights, group_sizes)
+
+    def _multiply(
+        self, lhs: Float[Array, "m k"], weights: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
+    ) -> Sums[Array, "m n"]:
+        if self.quant_mode is QuantMode.INT8_REAL:
+            return int8_matmul(self.backend, lhs, weights, group_sizes)
+        rhs = operand(weights, self.quant_mode, axis=-2, dtype=weights.dtype)
+        return grouped_matmul(self.backend, lhs, rhs, group_sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +94,19 @@ class BlockSpec:
         return self.layout is not None
 
     @property
+    def products(self) -> Products:
+        return Products(backend=self.backend, quant_mode=self.quant_mode)
+
+    @property
     def gated(self) -> GatedSpec | None:
         """The routed experts as one operation, where the backend has it and it serves the case; None: as products.
 
-        Not with quantisation, recomputation or a prepared queue; with a layout where the backend skips rows and no
-        expert is padded.
+        Not with quantisation, recomputation or a prepared queue, and not where an expert is padded.
         """
         served = self.quant_mode is QuantMode.NONE and self.remat_mode is RematMode.NONE
         if not served or not isinstance(self.backend, GatedExperts):
             return None
-        if self.layout is not None and (self.layout.padded or not self.backend.skips_rows):
+        if self.layout is not None and self.layout.padded:
             return None
         return GatedSpec(backend=self.backend, partial=self.partial)
 
@@ -154,22 +187,14 @@ def _up_weights(weights: Weights, spec: BlockSpec) -> tuple[Array, ...]:
 
 def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "rows mlp"]:
     """The routed experts' gated hidden activations."""
-    return up_projection(
-        queue.rows,
-        _up_weights(weights, spec),
-        queue.permutation.group_sizes,
-        backend=spec.backend,
-        quant_mode=spec.quant_mode,
-    )
+    return spec.products.up(queue.rows, _up_weights(weights, spec), queue.permutation.group_sizes)
 
 
 def down_stage(
     hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec
 ) -> Sums[Array, "rows hidden"]:
     """The routed experts' results."""
-    return down_projection(
-        hidden, weights["w2"], queue.permutation.group_sizes, backend=spec.backend, quant_mode=spec.quant_mode
-    )
+    return spec.products.down(hidden, weights["w2"], queue.permutation.group_sizes)
 
 
 def combine_stage(
@@ -221,10 +246,9 @@ def shared_block(
     """The part of `moe_block` that every token goes through, of `block_rows`; not rounded yet."""
     names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
     group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)
-    dense = DenseMatmul()
-    up_weights = tuple(weights[name] for name in names)
-    hidden = up_projection(rows, up_weights, group, backend=dense, quant_mode=spec.quant_mode)
-    return down_projection(hidden, weights["shared_w2"], group, backend=dense, quant_mode=spec.quant_mode)
+    dense = Products(backend=DenseMatmul(), quant_mode=spec.quant_mode)
+    hidden = dense.up(rows, tuple(weights[name] for name in names), group)
+    return dense.down(hidden, weights["shared_w2"], group)
 
 
 def store_weights(weights: Weights, impl: Impl, *, shared_fused: bool = False) -> dict[str, Array]:
@@ -245,51 +269,3 @@ def split_fused(stored: Mapping[str, Array]) -> dict[str, Array]:
             fused = weights.pop(f"{prefix}w13")
             weights[f"{prefix}w1"], weights[f"{prefix}w3"] = jnp.split(fused, 2, axis=-1)
     return weights
-
-
-def up_projection(
-    rows: Float[Array, "m hidden"],
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    group_sizes: Int32[Array, " g"],
-    *,
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-) -> Sums[Array, "m mlp"]:
-    """silu(rows @ w1) * (rows @ w3).
-
-    Args:
-        rows: already an operand: quantised where the mode asks for it (int8_real: not yet), in the case's dtype.
-        up_weights: (w1, w3), or (w13,) with w1 and w3 side by side along the last axis.
-        group_sizes: rows of each group.
-        backend: computes the matmuls.
-        quant_mode: how the weights are quantised.
-    """
-    projected = [_multiply(backend, quant_mode, rows, weights, group_sizes) for weights in up_weights]
-    gate, up = gate_and_up(projected)
-    return jax.nn.silu(gate) * up
-
-
-def down_projection(
-    hidden: Sums[Array, "m mlp"],
-    down_weights: Float[Array, "g mlp hidden"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-) -> Sums[Array, "m hidden"]:
-    """hidden @ w2. `hidden` becomes an operand here."""
-    lhs = operand(hidden, quant_mode, axis=-1, dtype=down_weights.dtype)
-    return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
-
-
-def _multiply(
-    backend: GroupedMatmul,
-    quant_mode: QuantMode,
-    lhs: Float[Array, "m k"],
-    weights: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
-    if quant_mode is QuantMode.INT8_REAL:
-        return int8_matmul(backend, lhs, weights, group_sizes)
-    rhs = operand(weights, quant_mode, axis=-2, dtype=weights.dtype)
-    return grouped_matmul(backend, lhs, rhs, group_sizes)

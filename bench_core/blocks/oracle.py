@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
+from bench_core.arrays import Bool, Float32, Int, Int32, Shaped
 from bench_core.blocks.bounded import Bounded, BoundedMath
 from bench_core.blocks.modes import ALONE, Sends, added
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import BenchPass
+from bench_core.shapes import BenchPass, QuantMode
 
 INPUT_GRADIENT_ROUNDINGS = 5
 """Most roundings to the case's dtype of one term of grad_x: result of its matmul, sum of the w1 and w3 paths,
@@ -85,10 +84,10 @@ class Oracle:
 
     def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
-        rows = Bounded.exact(inputs.x)
         experts = inputs.weights["w2"].shape[0]
         weights = self._routing_weights(inputs)
         shares = [_share(inputs, weights, index) for index in range(experts)]
+        rows = self._operand(Bounded.exact(inputs.x), axis=-1)
         routed = [self._forward(rows, inputs.weights, index) for index in range(experts)]
         parts = [self.math.multiply(share, expert.output) for share, expert in zip(shares, routed, strict=True)]
         shared = None
@@ -145,15 +144,15 @@ class Oracle:
         *,
         prefix: str = "",
     ) -> _Expert:
-        lhs = self._operand(rows, axis=-1)
+        """`rows`: of x, an operand."""
         w1, w3, w2 = (
             self._operand(Bounded.exact(weights[f"{prefix}{name}"][index]), axis=-2) for name in ("w1", "w3", "w2")
         )
-        gate, up = self._matmul(lhs, w1), self._matmul(lhs, w3)
+        gate, up = self._matmul(rows, w1), self._matmul(rows, w3)
         activated = self.math.silu(gate)
         hidden = self._operand(self.math.multiply(activated, up), axis=-1)
         return _Expert(
-            rows=self.math.rounded(lhs),
+            rows=self.math.rounded(rows) if self.quant_mode is QuantMode.INT8_REAL else rows,
             w1=self.math.rounded(w1),
             w3=self.math.rounded(w3),
             w2=self.math.rounded(w2),

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
+from bench_core.arrays import Array, Float, Sums
 from bench_core.blocks.moe import BlockSpec, Queue, Weights, moe_block, pack, routed_inside, split_fused
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant import sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
 from bench_core.shapes import BenchPass
 

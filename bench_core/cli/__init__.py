@@ -1,5 +1,6 @@
 """The `bench-core` command: parse options, run, print. JAX is imported by commands that need it, late."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,9 @@ _USAGE_PROBLEM: type[Exception] = typer.BadParameter.__bases__[0]
 _INTERRUPTED = 130
 """128 + SIGINT. Typer makes this exit code of Ctrl-C in a command, and says nothing."""
 
+_OBJECTS = 100_000
+"""So many new ones make Python look for cycles."""
+
 _BENCH_PACKAGES = ("jax", "jaxlib", "jaxtyping", "numpy")
 """What the extra `bench` installs."""
 
@@ -52,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _run(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     keep_absent_tpus_quiet(os.environ)
+    # The oracle's products are small: threads of NumPy's BLAS cost more than they save.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # JAX makes many objects that stay, and tracing many more: looking through them took a tenth of a short run.
+    gc.set_threshold(_OBJECTS)
     try:
         code = get_command(app).main(args=words, prog_name=PROGRAM, standalone_mode=False)
     except BenchError as error:

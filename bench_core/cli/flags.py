@@ -9,7 +9,7 @@ import typer
 from typer import Typer
 from typer.main import get_command
 
-from bench_core.flag import BOTH, Declared, Flag, arranged, option
+from bench_core.flag import BOTH, Declared, Flag, option
 
 
 def with_flags(command: Callable[[Mapping[str, Any]], None], flags: Sequence[Declared]) -> Callable[..., None]:
@@ -17,9 +17,7 @@ def with_flags(command: Callable[[Mapping[str, Any]], None], flags: Sequence[Dec
 
     A flag that was left out has its default, or nothing where that is None or `unless` speaks of it.
     """
-    by_name = {flag.name: flag for flag in flags}
-    shown = arranged(by_name, {flag.name: flag.flag.shown_after for flag in flags})
-    parameters = [_parameter(by_name[name]) for name in shown]
+    parameters = [_parameter(flag) for flag in flags]
 
     def called(**options: Any) -> None:
         command({name: value for name, value in options.items() if value is not None})

@@ -1,33 +1,110 @@
-"""`bench-core hillclimb`: one block, one row per case."""
+"""`bench-core hillclimb`: one block, one row per case; options may stand for several."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from bench_core.aot.targets import KINDS, AotTarget, choose_target
-from bench_core.cli.axes import null_fractions, refuse_run_numbers, topk_values
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import Request, chosen_cases, compile_cases, run_cases
-from bench_core.flag import Flag, build, declared
+from bench_core.errors import UsageError
+from bench_core.flag import Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import (
-    refuse_measuring,
-    refuse_row_tiles,
-    refuse_stage_times,
-    refuse_tile,
-)
+from bench_core.harness.combinations import measuring, refuse, tiles
+from bench_core.routing.request import RUN_FLAGS, Distribution
+from bench_core.shapes import DEFAULT_TOPK
+
+NULL_SWEEP = tuple(tenths / 10 for tenths in range(1, 10))
+
+Value = TypeVar("Value", int, float)
+
+
+def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
+    """The values of top-k that the two options ask for.
+
+    Raises:
+        UsageError: both are given, or the list is not one of distinct whole numbers.
+    """
+    if topk_list is None:
+        return [DEFAULT_TOPK if topk is None else topk]
+    if topk is not None:
+        raise same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
+    return _listed("--topk-list", topk_list, _whole_number, kind="whole numbers", example="1,2,4")
+
+
+def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> list[float]:
+    """The null fractions that the three options ask for; 0 without any.
+
+    Raises:
+        UsageError: more than one is given, or the list is not one of distinct numbers.
+    """
+    given = {
+        "--null-route-frac": single is not None,
+        "--null-route-frac-list": listed is not None,
+        "--null-route-sweep": sweep,
+    }
+    flags = [flag for flag, used in given.items() if used]
+    if len(flags) > 1:
+        raise same_axis(flags[0], flags[1], hint=f"use {flags[1]} alone")
+    if listed is not None:
+        return _listed("--null-route-frac-list", listed, float, kind="numbers", example="0,0.1,0.5")
+    return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
+
+
+def refuse_run_numbers(given: Container[str], distributions: list[Distribution]) -> None:
+    """Refuse the numbers of `--distribution runs` where no case has such runs.
+
+    Raises:
+        UsageError: one was given.
+    """
+    idle = [name for name in RUN_FLAGS if name in given]
+    if idle and Distribution.RUNS not in distributions:
+        raise UsageError(
+            f"{option(idle[0])} changes nothing in --distribution random",
+            cause="random logits have no runs",
+            hint="add --distribution runs, or leave it out",
+        )
+
+
+def same_axis(one: str, other: str, *, hint: str) -> UsageError:
+    return UsageError(f"{one} and {other} cannot be given together", cause="they name the same axis", hint=hint)
+
+
+def _whole_number(word: str) -> int:
+    # int() would take signs and underscores too.
+    if not (word.isascii() and word.isdigit()):
+        raise ValueError(word)
+    return int(word)
+
+
+def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, example: str) -> list[Value]:
+    try:
+        values = [number(word.strip()) for word in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"{flag} {text} is not a list of {kind}",
+            cause=f"values are separated by commas, such as {example}",
+            hint=f"use {flag} {example}",
+        ) from None
+    if len(set(values)) < len(values):
+        raise UsageError(
+            f"{flag} {text} names a value twice",
+            cause="each value is one case; to repeat a case, start another run",
+            hint=f"use {flag} {','.join(str(value) for value in dict.fromkeys(values))}",
+        )
+    return values
+
 
 if TYPE_CHECKING:
-    from bench_core.harness.chosen import Chosen
+    from bench_core.harness.backend import Chosen
 
 AOT = Flag(
     help="Only compile, for a host of that TPU, or a larger slice such as v5p-128; no TPU has to be present.",
     metavar=KINDS,
-    after="profile",
 )
 
 
@@ -35,24 +112,16 @@ AOT = Flag(
 class Asked:
     """What is asked for besides one case: several of them, and what is done with each."""
 
-    topk_list: Annotated[
-        str | None, Flag(help="One case per value, instead of --topk.", metavar="K,K,...", after="topk")
-    ] = None
-    null_route_frac_list: Annotated[
-        str | None, Flag(help="One case per fraction.", metavar="F,F,...", after="null_route_frac")
-    ] = None
-    null_route_sweep: Annotated[
-        bool, Flag(help="One case per fraction from 0.1 to 0.9.", after="null_route_frac_list")
-    ] = False
+    topk_list: Annotated[str | None, Flag(help="One case per value, instead of --topk.", metavar="K,K,...")] = None
+    null_route_frac_list: Annotated[str | None, Flag(help="One case per fraction.", metavar="F,F,...")] = None
+    null_route_sweep: Annotated[bool, Flag(help="One case per fraction from 0.1 to 0.9.")] = False
     stage_timing: Annotated[
         bool,
-        Flag(help="Also time pack, up, down, combine and what is sent separately; forward only.", after="devices"),
+        Flag(help="Also time pack, up, down, combine and what is sent separately; forward only."),
     ] = False
     profile: Annotated[
         Path | None,
-        Flag(
-            help="Write a Perfetto trace of one extra call to a folder below DIR.", metavar="DIR", after="stage_timing"
-        ),
+        Flag(help="Write a Perfetto trace of one extra call to a folder below DIR.", metavar="DIR"),
     ] = None
     aot: Annotated[str | None, AOT] = None
     list: Annotated[bool, Flag(help="List backends and implementations with what they serve.")] = False
@@ -67,9 +136,11 @@ def hillclimb(given: Mapping[str, Any]) -> None:
     """
     asked = build(Asked, given)
     if asked.list:
-        from bench_core.cli.listing import print_listing
+        from bench_core.harness.backend import listing
+        from bench_core.harness.environment import start_devices
 
-        print_listing()
+        first = start_devices()[0]
+        typer.echo("\n".join(listing(first.platform, first.device_kind)))
         return
     target = None if asked.aot is None else choose_target(asked.aot)
     request = checked_request(given, compiled=target is not None)
@@ -87,9 +158,8 @@ def checked_request(given: Mapping[str, Any], *, compiled: bool) -> Request:
     if request.stage_timing:
         for case in request.cases:
             case.require_stages("--stage-timing")
-            refuse_stage_times(inside=case.routes_inside, staged=case.staged)
     if compiled:
-        refuse_measuring(stage_timing=request.stage_timing, profile=request.profile is not None)
+        refuse(measuring({"--stage-timing": request.stage_timing, "--profile": request.profile is not None}))
     return request
 
 
@@ -135,8 +205,7 @@ def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
         flag.name: flag.read(given[flag.name]) for flag in CASE_FLAGS if flag.name in given and flag.name not in axes
     }
     if "backend" not in given:
-        refuse_tile(backend=None, tile=same.get("tile"))
-        refuse_row_tiles(backend=None, row_tiles=same.get("row_tiles"))
+        refuse(tiles(backend=None, tile=same.get("tile"), row_tiles=same.get("row_tiles")))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 

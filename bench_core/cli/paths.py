@@ -101,10 +101,10 @@ def compare(
     --hidden 1024, and an option wins. `logbook sweep dp-ep` compares the paths by pairs of runs.
     """
     variables = _variables(os.environ)
-    own = {name: _number(name, variables.pop(name)) for name in _OWN_VARIABLES if name in variables}
-    sequences = _first(batch, own.get("batch"), 192)
-    length = _first(seq, own.get("seq"), 128)
-    experts_axis = _first(ep_size, own.get("ep_axis_size"), 2)
+    sequences, length, experts_axis = (
+        _number(name, variables.pop(name, None), given, default)
+        for name, given, default in (("batch", batch, 192), ("seq", seq, 128), ("ep_axis_size", ep_size, 2))
+    )
     names = _chosen("--path", path, COMPARE, list(COMPARE))
     for flag, given in (("--ep-size", ep_size), ("--ep-impl", ep_impl)):
         if given is not None and "dp_ep" not in names:
@@ -215,15 +215,16 @@ def _variables(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _number(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+def _number(name: str, text: str | None, given: int | None, default: int) -> int:
+    """What an option gives, else its variable, else the default.
+
+    Raises:
+        UsageError: the variable is not a whole number.
+    """
+    if text is not None and not (text.isascii() and text.isdigit()):
         raise UsageError(
             f"{PREFIX}{name.upper()}={text} is not a whole number",
             cause="it gives an option its value",
             hint=f"use a number, such as {PREFIX}{name.upper()}=2, or unset it",
         )
-    return int(text)
-
-
-def _first(*values: int | None) -> int:
-    return next(value for value in values if value is not None)
+    return given if given is not None else default if text is None else int(text)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from bench_core.accounting import throughput
-from bench_core.accounting.communication import size
 from bench_core.accounting.roofline import Resource, Roofline, Term, roofline, sourced
+from bench_core.accounting.work import size
 from bench_core.aot.targets import AotTarget, aot_config, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.flags import with_flags

@@ -15,7 +15,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.record import FAILED_WHILE, Row, result_file, write_rows
 
 if TYPE_CHECKING:
-    from bench_core.harness.chosen import Chosen
+    from bench_core.harness.backend import Chosen
 
 Progress = Callable[[str], None]
 
@@ -98,21 +98,21 @@ def compile_cases(request: Request, target: AotTarget) -> bool:
 
 
 def chosen_cases(request: Request, cases: list[Case], *, platform: str, device_kind: str) -> "list[Chosen]":
-    """The cases of a request with the backends that they get on this device."""
-    from bench_core.harness.chosen import choose_backends
+    """The cases of a request with the backends that they get on this device: their own, or its default."""
+    from bench_core.harness.backend import Chosen, with_default_backend
 
-    return choose_backends(cases, named=not request.choose_backend, platform=platform, device_kind=device_kind)
+    if not request.choose_backend:
+        return [Chosen(case=case) for case in cases]
+    return [with_default_backend(case, platform=platform, device_kind=device_kind) for case in cases]
 
 
 def report_rows(
     request: Request, cases: "Sequence[Chosen]", make: Callable[[Case, int, Progress], Row], report: Printed
 ) -> bool:
     """Make and report the row of every case; True when none failed."""
-    from bench_core.harness.run import numbered
-
     good = True
     for index, chosen in enumerate(cases, start=1):
-        progress = numbered(report.progress, chosen.case, index, len(cases))
+        progress = _numbered(report.progress, chosen.case, index, len(cases))
         row = make(chosen.case, index, progress)
         keys = request.keys[index - 1] if request.keys else {}
         labels = {**row.labels, **chosen.labels(), **request.labels}
@@ -121,6 +121,12 @@ def report_rows(
         good &= row.failed is None
         tell_failure(row, progress)
     return good
+
+
+def _numbered(progress: Progress, case: Case, index: int, count: int) -> Progress:
+    """Progress that says which of how many cases it is about."""
+    prefix = f"[{index}/{count}] {case.shape} {case.bench_pass} {case.quant_mode}"
+    return lambda text: progress(f"{prefix}: {text}")
 
 
 def tell_failure(row: Row, progress: Progress) -> None:
@@ -139,7 +145,7 @@ def with_suggestion(row: Row, case: Case) -> Row:
     smaller."""
     if row.failed is None or row.failed.reason != "out_of_memory" or row.labels.get(FAILED_WHILE) == MAKING_INPUTS:
         return row
-    from bench_core.aot.remedy import suggestion
+    from bench_core.aot.refusals import suggestion
 
     kind = next((group.kind for group in row.environment.devices if group.used), "")
     flag = suggestion(case, row.failed.message, kind)

@@ -1,16 +1,39 @@
-"""The protocol of a grouped-matmul backend, and the precision of its products."""
+"""The protocol of a grouped-matmul backend, what it promises about its rounding, and the plain matmul of one group."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
-from bench_core.gmm.arithmetic import Arithmetic
-from bench_core.quant.sums import Sums
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.quant import sum_dtype
 from bench_core.shapes import BenchPass, DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arithmetic:
+    """Unit roundoffs (largest relative error of one rounding to nearest) and counts of roundings.
+
+    A sum of n products is off by at most gamma(n) = n u / (1 - n u) times the sum of magnitudes, in any
+    order of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
+    """
+
+    accumulate_roundoff: float
+    """Roundoff u of the accumulator and of elementwise work between matmuls."""
+    division_roundings: int
+    """A division may be compiled to a reciprocal and a product."""
+    sigmoid_roundings: int
+    """Error of the logistic function in units of u: exp of a few ulp, an addition, a division."""
+
+    def gamma(self, terms: int) -> float:
+        """Relative error bound of a sum of `terms` products."""
+        product = terms * self.accumulate_roundoff
+        return product / (1.0 - product)
+
+
+FLOAT32_ACCUMULATION = Arithmetic(accumulate_roundoff=2.0**-24, division_roundings=3, sigmoid_roundings=16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +103,41 @@ def matmul_precision(operand: Float[Array, "..."]) -> jax.lax.Precision:
     what `--dtype float32` says nor within its tolerance.
     """
     return jax.lax.Precision.DEFAULT if operand.dtype == jnp.bfloat16 else jax.lax.Precision.HIGHEST
+
+
+def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
+    lhs_axis, rhs_axis = axes
+    return jax.lax.dot_general(
+        lhs,
+        rhs,
+        (((lhs_axis,), (rhs_axis,)), ((), ())),
+        precision=matmul_precision(lhs),
+        preferred_element_type=sum_dtype(lhs.dtype),
+    )
+
+
+@final
+class DenseMatmul(GroupedMatmul):
+    """Serves exactly one group that owns every row. Not in the registry: no routed case has that shape."""
+
+    name: ClassVar[str] = "dense"
+    summary: ClassVar[str] = "jax.lax.dot_general over one group"
+    arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
+
+    def refusal(self, request: MatmulRequest) -> str | None:
+        return "serves one group only; it computes the shared expert"
+
+    def forward(
+        self, lhs: Float[Array, "m k"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
+    ) -> Sums[Array, "m n"]:
+        return _product(lhs, rhs[0], (1, 0))
+
+    def grad_lhs(
+        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
+    ) -> Sums[Array, "m k"]:
+        return _product(cotangent, rhs[0], (1, 1))
+
+    def grad_rhs(
+        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " 1"]
+    ) -> Sums[Array, "1 k n"]:
+        return _product(lhs, cotangent, (0, 0))[None]

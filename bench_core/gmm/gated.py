@@ -1,15 +1,16 @@
-"""What a backend may offer besides its products: the whole gated expert as one operation."""
+"""The routed experts as one operation with gradients, over a backend that offers it besides its products."""
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
-from bench_core.quant.sums import Sums
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, weights_gradient
 
 
 class ExpertRows(NamedTuple):
@@ -66,10 +67,8 @@ def activation_gradients(
 
 
 class GatedExperts(ABC):
-    """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too."""
-
-    skips_rows: ClassVar[bool] = False
-    """Whether it serves rows behind those of all groups, which mean nothing."""
+    """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too. Rows behind
+    those of all groups mean nothing."""
 
     @abstractmethod
     def gated_forward(
@@ -84,3 +83,86 @@ class GatedExperts(ABC):
     ) -> GatedGradients:
         """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]]. Cotangents are rounded to the
         dtype before each product."""
+
+
+BEHIND_ALL = 2**31 - 1
+"""A row that no buffer has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedSpec:
+    """What is static about it. `partial`: see `routing.permute`; rows without an assignment are in no group then."""
+
+    backend: GatedExperts
+    partial: bool = False
+
+    def combine(
+        self, rows: Sums[Array, "padded hidden"], permutation: Permutation, weights: Sums[Array, "tokens topk"]
+    ) -> Sums[Array, "tokens hidden"]:
+        return combine(rows, self.past_the_buffers(permutation), weights, self.partial)
+
+    def past_the_buffers(self, permutation: Permutation) -> Permutation:
+        """Where an assignment has no row, its row is one past the last. The backend's buffers have further ones, which
+        mean nothing: the row to read zeros for is behind them."""
+        if not self.partial:
+            return permutation
+        none = permutation.inverse == permutation.order.shape[0]
+        return permutation._replace(inverse=jnp.where(none, BEHIND_ALL, permutation.inverse))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def gated_experts(
+    spec: GatedSpec,
+    x: Float[Array, "tokens hidden"],
+    up_weights: tuple[Float[Array, "g hidden _"], ...],
+    down_weights: Float[Array, "g mlp hidden"],
+    permutation: Permutation,
+    weights: Sums[Array, "tokens topk"],
+) -> Sums[Array, "tokens hidden"]:
+    """Sum over a token's experts of routing weight * (silu(x @ w1) * (x @ w3)) @ w2.
+
+    A program without the gradient of the routing weights neither computes it nor keeps the results of the rows for it.
+    """
+    inputs = _inputs(spec, x, up_weights, down_weights, permutation, weights)
+    out, _ = spec.backend.gated_forward(inputs, keep=False)
+    return spec.combine(out, permutation, weights)
+
+
+def _forward(spec: GatedSpec, *given: Any) -> tuple[Array, tuple[Any, ...]]:
+    """`given`: the arrays of `gated_experts`, which are kept with the products of the up weights."""
+    out, kept = spec.backend.gated_forward(_inputs(spec, *given), keep=True)
+    _, _, _, permutation, weights = given
+    return spec.combine(out, permutation, weights), (given, kept, out)
+
+
+def _backward(
+    spec: GatedSpec, residuals: tuple[Any, ...], cotangent: Sums[Array, "tokens hidden"]
+) -> tuple[Array, tuple[Array, ...], Array, None, Array]:
+    given, kept, out = residuals
+    gradients = spec.backend.gated_backward(_inputs(spec, *given), kept, cotangent)
+    x, _, _, permutation, weights = given
+    past = spec.past_the_buffers(permutation)
+    grad_x = dispatch_gradient(gradients.rows, past, spec.partial, tokens=x.shape[0], dtype=x.dtype)
+    grad_weights = weights_gradient(out, past, weights, cotangent, spec.partial)
+    return grad_x, gradients.up_weights, gradients.down_weights, None, grad_weights
+
+
+gated_experts.defvjp(_forward, _backward)
+
+
+def _inputs(
+    spec: GatedSpec,
+    x: Float[Array, "tokens hidden"],
+    up_weights: tuple[Float[Array, "g hidden _"], ...],
+    down_weights: Float[Array, "g mlp hidden"],
+    permutation: Permutation,
+    weights: Sums[Array, "tokens topk"],
+) -> GatedInputs:
+    token = permutation.order // weights.shape[1]
+    rows = ExpertRows(
+        # A tile may read rows behind its group's, which it masks: they too must name a token.
+        token=jnp.minimum(token, weights.shape[0] - 1) if spec.partial else token,
+        weight=row_weights(permutation, weights, spec.partial),
+        group_sizes=permutation.group_sizes,
+    )
+    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows)

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
 
+from bench_core.arrays import Array, Float, Float32, Int32
 from bench_core.errors import UnsupportedCase
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.gmm.tile import Tile
 from bench_core.gmm.varying import traced_apart, varies_over
 from bench_core.shapes import DType

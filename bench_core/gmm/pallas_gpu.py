@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
-from jaxtyping import Array, Float, Float32, Int32
 
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.arrays import Array, Float, Float32, Int32
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
 from bench_core.gmm.pallas_gpu_tiles import (
     SMALLEST,
@@ -27,7 +26,7 @@ from bench_core.gmm.pallas_gpu_tiles import (
     ordered,
     store,
 )
-from bench_core.quant.sums import round_to
+from bench_core.quant import round_to
 from bench_core.shapes import DType
 
 DEFAULT_BLOCKS: Mapping[DType, Blocks] = MappingProxyType(

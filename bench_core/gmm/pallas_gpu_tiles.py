@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
-from jaxtyping import Array, Bool, Float, Float32, Int32
 
+from bench_core.arrays import Array, Bool, Float, Float32, Int32
 from bench_core.gmm.base import matmul_precision
 from bench_core.gmm.varying import traced_apart, varies_over
 

@@ -1,14 +1,14 @@
 """`jax.lax.ragged_dot`: the grouped matmul that JAX brings along, on every platform."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import jax
-from jaxtyping import Array, Float, Int32
 
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest, matmul_precision
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.quant import sum_dtype
 
 # JAX leaves this constructor without types.
 _Dimensions: Callable[..., jax.lax.RaggedDotDimensionNumbers] = jax.lax.RaggedDotDimensionNumbers
@@ -40,6 +40,7 @@ def _product(
 
 
 @final
+@dataclass(frozen=True, slots=True)
 class RaggedDot(GroupedMatmul):
     """On CPU, XLA masks and multiplies by every expert, so this costs `experts` times the model FLOPs
     there: a baseline, not a fast path. The zeros that this adds to a sum are exact, so the error bound is

@@ -1,4 +1,4 @@
-"""The table of grouped-matmul backends: one row per backend. Reading the table imports no JAX."""
+"""The table of grouped-matmul backends, one row per backend, and which of them a case gets that names none. No JAX."""
 
 import importlib
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from bench_core.accounting.chips import CHIPS
 from bench_core.gmm.tile import RowSizes, Tile
 
 if TYPE_CHECKING:
@@ -58,3 +59,38 @@ BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(
         "pallas_gpu": BackendEntry(module="bench_core.gmm.pallas_gpu", attribute="PallasGpu", kernel=True),
     }
 )
+
+ANYWHERE = "ragged_dot"
+"""Serves every platform and every case. A case has it until its platform is known."""
+
+# What `benchmarks/moe_aot.py` compiled: the FLOPs of the worst program over the model's, the same on each kind.
+_COMPILED_FOR = ("TPU v5 lite", "TPU v5", "TPU v6 lite")
+_INFLATION = {"gmm": 1.0022, ANYWHERE: 22.0121}
+_COMPILED_BY = "jax 0.10.2, jaxlib 0.10.2, libtpu 0.0.42.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Default:
+    """A backend. `why`: what compiled programs say for it; None where none was asked."""
+
+    name: str
+    why: str | None = None
+
+
+def default_backends(platform: str, device_kind: str) -> tuple[Default, ...]:
+    """The backends, best first: a case gets the first one that serves it.
+
+    `platform` and `device_kind` are JAX's names. On CPU `ragged_dot` multiplies by every expert, so `tiled` comes
+    first. On a TPU the one comes first of which the compiler makes fewer FLOPs.
+    """
+    if platform == "cpu":
+        return Default(name="tiled"), Default(name=ANYWHERE)
+    if platform != "tpu":
+        return (Default(name=ANYWHERE),)
+    if not any(device_kind == kind or CHIPS[kind] is CHIPS.get(device_kind) for kind in _COMPILED_FOR):
+        return (Default(name=ANYWHERE, why=f"nothing was compiled for {device_kind} to compare it with"),)
+    why = (
+        f"up to {_INFLATION['gmm']:.2f} times the model FLOPs on {device_kind}, {ANYWHERE} up to "
+        f"{_INFLATION[ANYWHERE]:.2f} (compiled by {_COMPILED_BY})"
+    )
+    return Default(name="gmm", why=why), Default(name=ANYWHERE)

@@ -1,22 +1,23 @@
 """Grouped products as loops over groups and, inside, over static row tiles; and what such loops have for operands.
 
-The work is proportional to the rows, not to rows times groups. Buffers are not padded: a tile that would
-reach beyond the last row is moved up instead.
+The work is proportional to the rows, not to rows times groups. Sorted rows have one largest tile to spare: what a tile
+writes beyond its group's rows, the groups that follow overwrite.
 """
 
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
 
+from bench_core.arrays import Array, Bool, Float, Int, Int32, Shaped, Sums
 from bench_core.gmm.base import matmul_precision
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.varying import varying_as
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant import round_to, sum_dtype
 
 # JAX leaves this without types.
 _barrier: Callable[..., Any] = jax.lax.optimization_barrier
@@ -24,8 +25,8 @@ _barrier: Callable[..., Any] = jax.lax.optimization_barrier
 # The bits of a bfloat16 that no arithmetic makes.
 _ALL_BITS = 0xFFFF
 
-_Carry = tuple[Array, Array]
-"""The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
+Buffers = tuple[Array, ...]
+"""Of sorted rows; or what some of these rows are to be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,57 +94,117 @@ class Operands:
         return self.dot(self.valued(turned), rhs, (1, 0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RowsGroup:
-    """One group of `rows_product`: its rows [start, end) of `lhs` as `operands` carries it, its matrix, and the end of
-    all groups."""
+def written(buffers: Buffers, parts: Buffers, at: Int32[Array, ""]) -> Buffers:
+    return tuple(
+        jax.lax.dynamic_update_slice_in_dim(own, part, at, axis=0) for own, part in zip(buffers, parts, strict=True)
+    )
 
-    operands: Operands
-    lhs: Shaped[Array, "m c"]
-    matrix: Float[Array, "_ _"]
-    matrix_axis: int
+
+def rows_of_groups(
+    tiles: tuple[Rung, ...],
+    group_sizes: Int32[Array, " g"],
+    buffers: Buffers,
+    of_group: Callable[[Array], Callable[[Array, int], Buffers]],
+) -> Buffers:
+    """The buffers, in which each group has written its rows. `of_group(g)(at, n)` gives rows [at, at + n) of each, as
+    group g has them. Rows past the last group mean nothing."""
+    ends = jnp.cumsum(group_sizes)
+
+    def one_group(index: Array, buffers: Buffers) -> Buffers:
+        results, end = of_group(index), ends[index]
+
+        def take(rows: int, carry: tuple[Array, Buffers]) -> tuple[Array, Buffers]:
+            at, buffers = carry
+            return at + rows, written(buffers, results(at, rows), at)
+
+        carry = (end - group_sizes[index], buffers)
+        for tile in tiles:
+            carry = _while_worthwhile(tile, end, functools.partial(take, tile.rows), carry)
+        return carry[1]
+
+    done: Buffers = jax.lax.fori_loop(0, group_sizes.shape[0], one_group, buffers)
+    return done
+
+
+def _while_worthwhile(tile: Rung, end: Int32[Array, ""], take: Callable[[Any], Any], carry: Any) -> Any:
+    """Take tiles as long as enough rows are left; what is carried begins with the next row."""
+    return jax.lax.while_loop(lambda carry: end - carry[0] >= tile.least, take, carry)
+
+
+_Sums = tuple[Array, Buffers, tuple[Array, ...]]
+"""The next row that is to be computed, int32 []; the rows so far; the group's sums so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSums:
+    """Sums over the rows [start, end) of one group, beside rows of buffers. `parts(at, n)` gives rows [at, at + n) of
+    each buffer, and what they add to each sum."""
+
     start: Int32[Array, ""]
     end: Int32[Array, ""]
-    total: Int32[Array, ""]
+    parts: Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]
 
-    def multiply(self, at: Int32[Array, ""], rows: int) -> Sums[Array, "tile _"]:
-        """The product of rows [at, at + rows)."""
-        own = self.operands.multiplied(_tile(self.lhs, at, rows))
-        return self.operands.dot(own, self.matrix, (1, self.matrix_axis))
+    def over(self, tiles: tuple[Rung, ...], buffers: Buffers, before: tuple[Array, ...]) -> _Sums:
+        """What is left of a group without rows is `before`, arrays in the shapes of the sums.
 
-    def larger_tiles(self, tile: Rung, carry: _Carry) -> _Carry:
-        """Take `tile` as long as it is worth it.
-
-        What it writes beyond the group's end is overwritten by the groups that follow. Beyond the end of all
-        groups it would not be, so there the tile moves up, as far as the group's own rows allow.
+        Most groups have one tile when there are many groups. Then nothing is added to an array in memory.
         """
+        state, size = (self.start, buffers, before), self.end - self.start
+        for above, tile in itertools.pairwise(tiles[:-1]):
+            wanted = (size >= tile.least) & (size < above.least)
+            state = self._first(wanted, functools.partial(self._make, tile.rows), state)
+        for tile in tiles:
+            state = _while_worthwhile(tile, self.end, functools.partial(self._add, tile.rows), state)
+        return state
 
-        def position(carry: _Carry) -> Array:
-            return jnp.minimum(carry[0], self.total - tile.rows)
+    def _first(self, wanted: Array, make: Callable[[_Sums], _Sums], state: _Sums) -> _Sums:
+        # Not a conditional: the compiler would copy all rows into and out of it.
+        made: _Sums = jax.lax.while_loop(lambda state: wanted & (state[0] == self.start), make, state)
+        return made
 
-        def worthwhile(carry: _Carry) -> Array:
-            return (self.end - carry[0] >= tile.least) & (position(carry) >= self.start)
+    def _make(self, rows: int, state: _Sums) -> _Sums:
+        at, buffers, _ = state
+        parts, sums = self.parts(at, rows)
+        return at + rows, written(buffers, parts, at), sums
 
-        def take(carry: _Carry) -> _Carry:
-            at = position(carry)
-            out = jax.lax.dynamic_update_slice_in_dim(carry[1], self.multiply(at, tile.rows), at, axis=0)
-            return at + tile.rows, out
+    def _add(self, rows: int, state: _Sums) -> _Sums:
+        """At the first row, what is there is not ours."""
+        following, buffers, sums = self._make(rows, state)
+        at, _, so_far = state
+        total = (jnp.where(at == self.start, 0.0, own) + more for own, more in zip(so_far, sums, strict=True))
+        return following, buffers, tuple(total)
 
-        taken: _Carry = jax.lax.while_loop(worthwhile, take, carry)
-        return taken
 
-    def last_tiles(self, rows: int, carry: _Carry) -> _Carry:
-        """Take the smallest tile for the rest. It writes the group's own rows only."""
+def sums_of_groups(
+    tiles: tuple[Rung, ...],
+    group_sizes: Int32[Array, " g"],
+    buffers: Buffers,
+    results: tuple[Array, ...],
+    of_group: Callable[[Array, Array], Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]],
+    stored: Callable[[Array], Array],
+) -> tuple[Buffers, tuple[Array, ...]]:
+    """The buffers, in which each group has written its rows, and `results` [g, _, _] with the sums of each group.
 
-        def take(carry: _Carry) -> _Carry:
-            begin, out = carry
-            at = jnp.minimum(begin, out.shape[0] - rows)
-            before = jax.lax.dynamic_slice_in_dim(out, at, rows)
-            after = jnp.where(_within(begin, self.end, at, rows), self.multiply(at, rows), before)
-            return begin + rows, jax.lax.dynamic_update_slice_in_dim(out, after, at, axis=0)
+    `of_group(g, end)` gives the `parts` of group g, whose rows end there (see `GroupSums`); `stored` makes an element
+    of a result of its sum.
+    """
+    ends = jnp.cumsum(group_sizes)
 
-        taken: _Carry = jax.lax.while_loop(lambda carry: carry[0] < self.end, take, carry)
-        return taken
+    def one_group(index: Array, carry: tuple[Buffers, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
+        buffers, before, results = carry
+        own = GroupSums(start=ends[index] - group_sizes[index], end=ends[index], parts=of_group(index, ends[index]))
+        _, buffers, sums = own.over(tiles, buffers, before)
+        # Not in what is carried: it would be copied.
+        totals = (jnp.where(own.end > own.start, total, 0.0) for total in sums)
+        results = tuple(
+            jax.lax.dynamic_update_index_in_dim(result, stored(total), index, axis=0)
+            for result, total in zip(results, totals, strict=True)
+        )
+        return buffers, sums, results
+
+    before = tuple(varying_as(jnp.zeros(own.shape[1:], sum_dtype(own.dtype)), *results) for own in results)
+    buffers, _, results = jax.lax.fori_loop(0, group_sizes.shape[0], one_group, (buffers, before, results))
+    return buffers, results
 
 
 def rows_product(
@@ -155,30 +216,18 @@ def rows_product(
     narrow: bool,
     row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "m _"]:
-    """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]. `narrow`: see `Operands`."""
-    groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
-    *larger, last = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
-    operands = Operands(dtype=lhs.dtype, narrow=narrow)
-    moved = operands.carried(lhs)
+    """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]; zeros past the groups. `narrow`: see
+    `Operands`."""
+    tiles, operands = ladder(lhs.shape[0], rhs.shape[0], row_tiles=row_tiles), Operands(dtype=lhs.dtype, narrow=narrow)
+    moved = padded_rows(operands.carried(lhs), tiles)
 
-    def one_group(index: Array, out: Array) -> Array:
-        group = _RowsGroup(
-            operands=operands,
-            lhs=moved,
-            matrix=operands.matrix(rhs, index),
-            matrix_axis=rhs_axis,
-            start=ends[index] - group_sizes[index],
-            end=ends[index],
-            total=ends[-1],
-        )
-        carry = (group.start, out)
-        for tile in larger:
-            carry = group.larger_tiles(tile, carry)
-        return group.last_tiles(last.rows, carry)[1]
+    def of_group(index: Array) -> Callable[[Array, int], Buffers]:
+        matrix = operands.matrix(rhs, index)
+        return lambda at, rows: (operands.dot(operands.multiplied(_tile(moved, at, rows)), matrix, (1, rhs_axis)),)
 
-    zeros = varying_as(jnp.zeros((lhs.shape[0], rhs.shape[2 - rhs_axis]), sum_dtype(lhs.dtype)), lhs, rhs, group_sizes)
-    out: Array = jax.lax.fori_loop(0, groups, one_group, zeros)
-    return out
+    zeros = jnp.zeros((moved.shape[0], rhs.shape[2 - rhs_axis]), sum_dtype(lhs.dtype))
+    (out,) = rows_of_groups(tiles, group_sizes, (varying_as(zeros, lhs, rhs, group_sizes),), of_group)
+    return jnp.where(within(jnp.int32(0), lhs.shape[0], jnp.sum(group_sizes)), out[: lhs.shape[0]], 0.0)
 
 
 def groups_product(
@@ -189,65 +238,39 @@ def groups_product(
     narrow: bool,
     row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "g k n"]:
-    """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`.
+    """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`."""
+    groups, operands = group_sizes.shape[0], Operands(dtype=lhs.dtype, narrow=narrow)
+    tiles = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
+    sides = [padded_rows(operands.carried(side), tiles) for side in (lhs, rhs)]
 
-    The first tile of a group makes its result, further ones add to it: a group of one tile, the usual one
-    when there are many, never reads a [k, n] array that it has written.
-    """
-    tiles = ladder(lhs.shape[0], group_sizes.shape[0], row_tiles=row_tiles)
-    leasts = jnp.array([tile.least for tile in tiles[:-1]], jnp.int32)
-    rows = jnp.array([tile.rows for tile in tiles], jnp.int32)
-    operands = Operands(dtype=lhs.dtype, narrow=narrow)
-    sides = operands.carried(lhs), operands.carried(rhs)
+    def of_group(_: Array, end: Array) -> Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]:
+        def parts(at: Array, rows: int) -> tuple[Buffers, tuple[Array, ...]]:
+            # Both sides are masked: zero times the infinity of another group's row is not zero.
+            keep = within(at, rows, end)
+            own = (operands.multiplied(zero_unless(keep, _tile(side, at, rows))) for side in sides)
+            return (), (operands.rows_dot(*own),)
 
-    def one_group(bounds: tuple[Array, Array]) -> Array:
-        start, end = bounds
-        first = jnp.sum(end - start < leasts)
-        products = [functools.partial(_masked_product, operands, *sides, tile.rows) for tile in tiles]
-        carry: _Carry = (start + rows[first], jax.lax.switch(first, products, start, end))
-        for tile, product in zip(tiles, products, strict=True):
-            carry = _accumulate(tile, product, end, carry)
-        return carry[1]
+        return parts
 
-    ends = jnp.cumsum(group_sizes)
-    out: Array = jax.lax.map(one_group, (ends - group_sizes, ends))
+    zeros = jnp.zeros((groups, lhs.shape[1], rhs.shape[1]), sum_dtype(lhs.dtype))
+    zeros = varying_as(zeros, lhs, rhs, group_sizes)
+    _, (out,) = sums_of_groups(tiles, group_sizes, (), (zeros,), of_group, lambda sums: sums)
     return out
 
 
-def _accumulate(tile: Rung, product: "functools.partial[Array]", end: Int32[Array, ""], carry: _Carry) -> _Carry:
-    """Add the products of `tile`s as long as one is worth it."""
-    taken: _Carry = jax.lax.while_loop(
-        lambda carry: end - carry[0] >= tile.least,
-        lambda carry: (carry[0] + tile.rows, carry[1] + product(carry[0], end)),
-        carry,
-    )
-    return taken
+def padded_rows(rows: Shaped[Array, "..."], tiles: tuple[Rung, ...]) -> Shaped[Array, "..."]:
+    """With one largest tile to spare."""
+    return jnp.pad(rows, ((0, tiles[0].rows), *((0, 0),) * (rows.ndim - 1)))
 
 
-def _masked_product(
-    operands: Operands,
-    lhs: Shaped[Array, "m k"],
-    rhs: Shaped[Array, "m n"],
-    rows: int,
-    begin: Int32[Array, ""],
-    end: Int32[Array, ""],
-) -> Sums[Array, "k n"]:
-    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; both sides as they are carried.
-
-    Both are masked: zero times the infinity of another group's row is not zero.
-    """
-    at = jnp.minimum(begin, lhs.shape[0] - rows)
-    keep = _within(begin, end, at, rows)
-    left, right = (_tile(side, at, rows) for side in (lhs, rhs))
-    # A zero of what is carried: all bits of the number zero are zero.
-    left, right = (operands.multiplied(jnp.where(keep, tile, jnp.zeros((), tile.dtype))) for tile in (left, right))
-    return operands.rows_dot(left, right)
+def within(at: Int32[Array, ""], rows: int, end: Int32[Array, ""]) -> Bool[Array, "tile 1"]:
+    """Which of the rows [at, at + rows) lie before `end`."""
+    return (at + jnp.arange(rows, dtype=jnp.int32) < end)[:, None]
 
 
-def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""], rows: int) -> Bool[Array, "tile 1"]:
-    """Which of the rows [at, at + rows) lie in [begin, end)."""
-    index = at + jnp.arange(rows, dtype=jnp.int32)[:, None]
-    return (index >= begin) & (index < end)
+def zero_unless(keep: Bool[Array, "tile 1"], rows: Shaped[Array, "tile c"]) -> Shaped[Array, "tile c"]:
+    """A zero of what is carried, too: all bits of the number zero are zero."""
+    return jnp.where(keep, rows, jnp.zeros((), rows.dtype))
 
 
 def _tile(array: Shaped[Array, "m c"], at: Int32[Array, ""], rows: int) -> Shaped[Array, "tile c"]:

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import jax
 from jax import export
-from jaxtyping import Array, Shaped
+
+from bench_core.arrays import Array, Shaped
 
 # JAX leaves these without types.
 _typeof: Callable[[Array], Any] = jax.typeof

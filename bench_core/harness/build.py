@@ -1,5 +1,6 @@
-"""From a case to the function that is timed, on one device or several."""
+"""From a case to the function that is timed, on one device or several, as one program or in stages."""
 
+import statistics
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,8 +8,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32
 from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode
 from bench_core.blocks.moe import BlockSpec, Queue
 from bench_core.blocks.program import Block, one_device, pass_function, prepare_queue, routing_inside
@@ -17,12 +18,11 @@ from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
 from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
-from bench_core.parallel.spread import EpImpl
 from bench_core.parallel.stages import block_stages, device_stages, spread_stage, whole_device_stages, whole_stages
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
-from bench_core.timing.measure import Places, Program, compile_program
+from bench_core.timing.measure import Places, Program, call, compile_program, reused, sample
 from bench_core.timing.staged import Stage, StagedProgram, compile_staged
 
 StageFunction = Callable[..., dict[str, Any]]
@@ -42,8 +42,7 @@ class Built:
     mesh: jax.sharding.Mesh | None
     plan: SpreadPlan
     case: Case
-    experts: int
-    topk: int
+    shape: MoeShape
 
     def stages(self, *, apart: bool) -> tuple[Stage, ...]:
         """The forward pass in stages.
@@ -53,8 +52,8 @@ class Built:
                 of x, weights and router, and the four stages are all of the block.
         """
         if self.spread is None:
-            one = self.block, self.experts
-            return block_stages(*one) if apart else whole_stages(*one, self.topk)
+            one = self.block, self.shape.experts
+            return block_stages(*one) if apart else whole_stages(*one, self.shape.topk)
         return device_stages(self.spread) if apart else whole_device_stages(self.spread)
 
     def stage_program(self, stage: Stage, weights: Collection[str]) -> tuple[StageFunction, Places | None]:
@@ -76,7 +75,7 @@ class Built:
     def queue(self, x: Float[Array, "tokens hidden"], routing: Routing) -> Queue:
         """The dispatch that a prequeued case leaves out, of all experts."""
         if self.mesh is None or self.spread is None:
-            return prepare_queue(x, routing, self.experts, self.block)
+            return prepare_queue(x, routing, self.shape.experts, self.block)
         spec, mesh = self.spread, self.mesh
         prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))
         return prepare(x, routing)
@@ -111,20 +110,6 @@ def plan_case(case: Case, shape: MoeShape, chosen: Int32[np.ndarray, "padded top
     )
 
 
-def require_form(case: Case, *, platform: str) -> None:
-    """The platform has what the case's form sends with. No other form takes its place.
-
-    Raises:
-        UnsupportedCase: it has not.
-    """
-    if case.parallel.spread.impl is EpImpl.RAGGED_ALL_TO_ALL and platform == "cpu":
-        raise UnsupportedCase(
-            "--ep-impl ragged_all_to_all cannot run on CPU",
-            cause="XLA for CPU has no ragged all-to-all",
-            hint="use --ep-impl all_to_all, which sends the same rows in padded buffers, or compile it by --aot",
-        )
-
-
 def build_case(
     case: Case, shape: MoeShape, backend: GroupedMatmul, plan: SpreadPlan, devices: Sequence[jax.Device]
 ) -> Built:
@@ -145,8 +130,7 @@ def build_case(
         mesh=mesh,
         plan=plan,
         case=case,
-        experts=shape.experts,
-        topk=shape.topk,
+        shape=shape,
     )
 
 
@@ -163,6 +147,12 @@ def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> 
     )
 
 
+_COMPILED: dict[Any, Program] = {}
+"""The latest programs of this process, without arguments, by all that decides what is compiled: cases of a sweep may
+share one."""
+_MOST_COMPILED = 8
+
+
 def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program | StagedProgram:
     """One program, or a staged one, with its arguments where `places` says.
 
@@ -171,7 +161,16 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
     """
     case, options = built.case, built.case.compiler_flags.options()
     if not case.staged:
-        return compile_program(built.function, arguments, options=options, places=places)
+        shapes = tuple((leaf.shape, leaf.dtype.name) for leaf in jax.tree.leaves(arguments))
+        own = built.block, built.spread, built.mesh, built.shape
+        key = (*own, case.bench_pass, case.routes_inside, case.compiler_flags, shapes)
+        if key in _COMPILED:
+            return reused(_COMPILED[key], arguments, places)
+        program = compile_program(built.function, arguments, options=options, places=places)
+        if len(_COMPILED) == _MOST_COMPILED:
+            del _COMPILED[next(iter(_COMPILED))]
+        _COMPILED[key] = replace(program, arguments=())
+        return program
     if built.plan.most_rows == 0:
         raise UnsupportedCase(
             f"--programs {case.programs} has no rows to compute",
@@ -183,3 +182,35 @@ def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | Non
     weights = arguments[1]
     stages = [replace(stage, function=built.stage_program(stage, weights)[0]) for stage in built.stages(apart=False)]
     return compile_staged(stages, named, waits=waits, options=options, places=places)
+
+
+def time_stages(built: Built, arguments: Sequence[Any]) -> dict[str, tuple[float, ...]]:
+    """Seconds of every timed call of a case that is not prequeued, by stage; nothing when no slot has an expert.
+
+    What the stages are: `parallel.stages`. Results pass through memory between two stages, which one program may avoid:
+    the stages of a block need not add up to its time.
+
+    Args:
+        built: the case.
+        arguments: those of its program: x, stored weights, routing.
+    """
+    case = built.case
+    if built.block.layout is not None and built.block.layout.rows == 0:
+        return {}
+    state = dict(zip(("x", "weights", "routing"), arguments, strict=True))
+    times: dict[str, tuple[float, ...]] = {}
+    for stage in built.stages(apart=True):
+        function, places = built.stage_program(stage, state["weights"])
+        taken = tuple(state[name] for name in stage.takes)
+        program = compile_program(function, taken, options=case.compiler_flags.options(), places=places)
+        state |= call(program).outputs
+        times[stage.name] = sample(program, warmup=case.warmup, iters=case.iters).time_s
+    return times
+
+
+def stage_observations(times: dict[str, tuple[float, ...]]) -> dict[str, float]:
+    """The median of each stage in seconds, and its share of all of them in percent."""
+    medians = {name: statistics.median(samples) for name, samples in times.items()}
+    total = sum(medians.values())
+    seconds = {f"stage_{name}_s": time_s for name, time_s in medians.items()}
+    return seconds | {f"stage_{name}_percent": 100 * time_s / total for name, time_s in medians.items()}

@@ -7,23 +7,13 @@ from typing import Annotated
 from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
-from bench_core.gmm.default import ANYWHERE
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import ANYWHERE, BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.harness.combinations import (
-    idle_keys,
-    refuse_combinations,
-    refuse_routing_inside,
-    refuse_row_tiles,
-    refuse_stages,
-    refuse_tile,
-)
+from bench_core.harness.combinations import combinations, idle_keys, refuse, stages, tiles
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import RUN_FLAGS, Distribution, PackStrategy, RoutingRequest
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, timed_dtype
+from bench_core.routing.request import RUN_FLAGS, UNLIMITED, Capacity, Distribution, PackStrategy, RoutingRequest
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode, timed_dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +100,6 @@ class Case:
         QuantMode,
         Flag(
             help="int8: fake quantisation of every matmul operand; int8_real: int8 matmuls.",
-            shown_after="renormalize_real_after_null",
         ),
     ] = QuantMode.NONE
     parallel: Parallel = ALONE
@@ -132,8 +121,7 @@ class Case:
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
-        refuse_tile(backend=self.backend, tile=self.tile)
-        refuse_row_tiles(backend=self.backend, row_tiles=self.row_tiles)
+        refuse(tiles(backend=self.backend, tile=self.tile, row_tiles=self.row_tiles))
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
@@ -147,21 +135,7 @@ class Case:
                 cause="a seed is a whole number from 0 to 2**32 - 1",
                 hint="use --seed 0",
             )
-        refuse_combinations(
-            shape=self.shape,
-            bench_pass=self.bench_pass,
-            shared_fused=self.shared_fused,
-            queue_mode=self.queue_mode,
-            remat_mode=self.remat_mode,
-            parallel=self.parallel,
-            capacity=self.capacity,
-        )
-        if self.routes_inside:
-            refuse_routing_inside(
-                router=self.router, bench_pass=self.bench_pass, queue_mode=self.queue_mode, routing=self.routing
-            )
-        if self.staged:
-            self.require_stages(f"--programs {self.programs}")
+        refuse(combinations(self))
 
     def require_stages(self, asked: str) -> None:
         """The case is made of the stages that the flag `asked` is about.
@@ -169,7 +143,7 @@ class Case:
         Raises:
             UsageError: it is not.
         """
-        refuse_stages(asked, bench_pass=self.bench_pass, queue_mode=self.queue_mode, parallel=self.parallel)
+        refuse(stages(self, asked))
 
     @property
     def routes_inside(self) -> bool:
@@ -210,13 +184,7 @@ class Case:
 
     def no_effect(self) -> tuple[str, ...]:
         """Config keys whose value changes nothing in this case, for the row to say so."""
-        return idle_keys(
-            routing=self.routing,
-            pack_strategy=self.pack_strategy,
-            queue_mode=self.queue_mode,
-            remat_mode=self.remat_mode,
-            bench_pass=self.bench_pass,
-        )
+        return idle_keys(self)
 
     def config(self) -> dict[str, ConfigValue]:
         """The case as flat words and numbers, keyed by the flags' names, in their order.

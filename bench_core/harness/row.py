@@ -1,43 +1,51 @@
 """From what was measured to the row that reports it, with what a case sends."""
 
 import statistics
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import jax
+import numpy as np
 
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
-from bench_core.accounting.communication import Communication, read_communication
 from bench_core.accounting.inflation import Inflation, weigh
-from bench_core.accounting.roofline import device_bytes
+from bench_core.arrays import Int32
+from bench_core.harness.build import Built, stage_observations
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
-from bench_core.harness.stages import stage_observations
-from bench_core.parallel.communication import model_ring_bytes, sendings
+from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.layout import LoadStatistics, RunStatistics
-from bench_core.timing.cost import ProgramCost, ProgramMemory
+from bench_core.routing.layout import load_statistics, run_statistics
+from bench_core.shapes import QuantMode
+from bench_core.timing.compiling import ProgramCost, program_cost, program_memory
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.staged import StagedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Everything that one case yielded. `ran` names the code that ran."""
+    """Everything that one case yielded."""
 
     check: CheckReport
+    built: Built
     program: Program | StagedProgram
     first_call_s: float
     samples: Samples
-    plan: SpreadPlan
-    load: LoadStatistics
-    runs: RunStatistics
+    chosen: Int32[np.ndarray, "tokens topk"]
     stages: dict[str, tuple[float, ...]]
-    memory: ProgramMemory | None
-    cost: ProgramCost | None
     device_peak_bytes: int | None
-    ran: str
+
+    @property
+    def plan(self) -> SpreadPlan:
+        return self.built.plan
+
+    @property
+    def whole(self) -> jax.stages.Compiled | None:
+        """The one program; None of several."""
+        return self.program.executable if isinstance(self.program, Program) else None
 
 
 def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
@@ -48,33 +56,26 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     agree with whoever takes the median of the samples. (Of an even number of calls, the rate of the median time
     is another number.)
     """
-    rows, tokens = computed_rows(case, measured.plan), case.shape.tokens
-    flops = count_flops(case.shape, case.bench_pass, assignments=rows).total
+    rows = computed_rows(case, measured.plan)
+    flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
     spread = measured.plan.spread
     used = spread.devices
     environment = environment.using(used)
-    time_s = measured.samples.time_s
-    rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
-    tflops = tuple(rate.tflops for rate in rates)
-    tokens_per_s = tuple(rate.tokens_per_s for rate in rates)
-    typical_tflops, typical_tokens_per_s = statistics.median(tflops), statistics.median(tokens_per_s)
-    inflation = case_inflation(case, measured.cost, flops, spread)
-    text = None if measured.cost is None else measured.cost.text
-    sent = case_sends(case, measured.plan, text, several_programs=measured.cost is None)
+    metrics = _metrics(measured.samples.time_s, flops=flops, tokens=case.shape.tokens)
+    typical = {name: statistics.median(metric.samples) for name, metric in metrics.items()}
+    cost = None if measured.whole is None else program_cost(measured.whole)
+    inflation = case_inflation(case, cost, flops, spread)
+    sent, sent_labels = case_sends(
+        case, measured.plan, None if cost is None else cost.text, several_programs=cost is None
+    )
     took = {name: value for name, value in asdict(measured.program.took).items() if value is not None}
     return Row(
         config=case.config(),
         environment=environment,
-        metrics={
-            "tflops": Measurement(samples=tflops, unit="TF/s", direction="max"),
-            "tokens_per_s": Measurement(samples=tokens_per_s, unit="tokens/s", direction="max"),
-            "time_s": Measurement(samples=time_s, unit="s", direction="min"),
-        },
+        metrics=metrics,
         summary={
-            "tflops": typical_tflops,
-            "tokens_per_s": typical_tokens_per_s,
-            "time_s": statistics.median(time_s),
+            **typical,
             **took,
             "devices_used": used,
             "check": measured.check.labels()["check"],
@@ -84,15 +85,25 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
             **stage_observations(measured.stages),
             "flops": flops,
             "model_bytes": moved.total,
-            **({"model_bytes_per_device": device_bytes(moved, ep=spread.ep, devices=used)} if used > 1 else {}),
-            "tflops_per_device": typical_tflops / used,
-            "tokens_per_s_per_device": typical_tokens_per_s / used,
-            "mfu": _utilisation(case, environment, tflops=typical_tflops, used=used),
+            **({"model_bytes_per_device": moved.per_device(ep=spread.ep, devices=used)} if used > 1 else {}),
+            "tflops_per_device": typical["tflops"] / used,
+            "tokens_per_s_per_device": typical["tokens_per_s"] / used,
+            "mfu": _utilisation(case, environment, tflops=typical["tflops"], used=used),
             **inflation.observations(),
-            **sent.observations(),
+            **sent,
         },
-        labels=_labels(case, environment, measured) | inflation.labels() | sent.labels(),
+        labels=_labels(case, environment, measured) | inflation.labels() | sent_labels,
     )
+
+
+def _metrics(time_s: Sequence[float], *, flops: int, tokens: int) -> dict[str, Measurement]:
+    rates = [throughput(flops=flops, tokens=tokens, time_s=sample_s) for sample_s in time_s]
+    tflops, tokens_per_s = (tuple(getattr(rate, name) for rate in rates) for name in ("tflops", "tokens_per_s"))
+    return {
+        "tflops": Measurement(samples=tflops, unit="TF/s", direction="max"),
+        "tokens_per_s": Measurement(samples=tokens_per_s, unit="tokens/s", direction="max"),
+        "time_s": Measurement(samples=tuple(time_s), unit="s", direction="min"),
+    }
 
 
 def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
@@ -138,7 +149,10 @@ def computed_rows(case: Case, plan: SpreadPlan) -> int:
 
 
 def _labels(case: Case, environment: Environment, measured: Measured) -> dict[str, str]:
-    labels = measured.check.labels() | {"ran": measured.ran, "program": measured.program.took.label}
+    labels = measured.check.labels() | {
+        "ran": measured.built.ran(staged=bool(measured.stages)),
+        "program": measured.program.took.label,
+    }
     if any(device.used > 1 and device.platform == "cpu" for device in environment.devices):
         labels["caution"] = VIRTUAL
     idle = case.no_effect()
@@ -151,6 +165,9 @@ def _labels(case: Case, environment: Environment, measured: Measured) -> dict[st
 def _observations(measured: Measured) -> dict[str, Number]:
     assignments = measured.plan.assignments
     slots = assignments.real + assignments.null + assignments.dropped
+    experts = measured.built.shape.experts
+    runs, load = run_statistics(measured.chosen, experts), load_statistics(measured.chosen, experts)
+    memory = None if measured.whole is None else program_memory(measured.whole)
     return {
         "lower_s": measured.program.lower_s,
         **asdict(measured.program.took),
@@ -162,18 +179,11 @@ def _observations(measured: Measured) -> dict[str, Number]:
         "null_realized": assignments.null / slots,
         "dropped_assignments": assignments.dropped,
         "dropped_fraction": assignments.dropped / slots,
-        "runs": measured.runs.count,
-        "run_mean": measured.runs.mean,
-        "run_p95": measured.runs.p95,
-        "run_max": measured.runs.max,
-        "load_min": measured.load.min,
-        "load_max": measured.load.max,
-        "load_mean": measured.load.mean,
-        "load_std": measured.load.std,
-        "load_cv": measured.load.cv,
+        **{"runs" if name == "count" else f"run_{name}": value for name, value in asdict(runs).items()},
+        **{f"load_{name}": value for name, value in asdict(load).items()},
         **_of_devices(measured.plan),
-        "peak_memory_bytes": None if measured.memory is None else measured.memory.total,
-        "temporary_bytes": None if measured.memory is None else measured.memory.temporaries,
+        "peak_memory_bytes": None if memory is None else memory.total,
+        "temporary_bytes": None if memory is None else memory.temporaries,
         "device_peak_bytes": measured.device_peak_bytes,
     }
 
@@ -208,25 +218,16 @@ def failed_row(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """Empty on one device. `model` has the keys of `parallel.communication`."""
+def case_sends(
+    case: Case, plan: SpreadPlan, text: str | None, *, several_programs: bool = False
+) -> tuple[dict[str, Number], dict[str, str]]:
+    """Observations and labels of what devices send to each other; empty on one device.
 
-    compiled: Communication | None = None
-    model: dict[str, float] = field(default_factory=dict)
-
-    def observations(self) -> dict[str, float | None]:
-        return {**self.model, **({} if self.compiled is None else self.compiled.observations())}
-
-    def labels(self) -> dict[str, str]:
-        return {} if self.compiled is None else self.compiled.labels()
-
-
-def case_sends(case: Case, plan: SpreadPlan, text: str | None, *, several_programs: bool = False) -> Sent:
-    """`text`: the optimised HLO; None where it cannot be read, and of `several_programs`."""
+    `text`: the optimised HLO; None where it cannot be read, and of `several_programs`.
+    """
     if plan.spread.devices == 1:
-        return Sent()
+        return {}, {}
     model = model_ring_bytes(sendings(case.shape, case.dtype, case.bench_pass, plan))
-    if several_programs:
-        return Sent(compiled=Communication(unknown="the case is several programs"), model=model)
-    return Sent(compiled=read_communication(text), model=model)
+    several = Communication(unknown="the case is several programs")
+    compiled = several if several_programs else read_communication(text)
+    return {**model, **compiled.observations()}, compiled.labels()

@@ -7,34 +7,25 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int32
 
-from bench_core.blocks.compare import FLOAT64_TOLERANCE
-from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
-from bench_core.blocks.matmul import INTEGER_PRODUCTS, LONGEST_SUM
+from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.registry import BACKENDS
-from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form
+from bench_core.gmm.base import GroupedMatmul
+from bench_core.harness.backend import load_backend, require_form
+from bench_core.harness.build import Built, build_case, compile_built, plan_case, time_stages
 from bench_core.harness.case import Case, checked_shape
-from bench_core.harness.check import CheckReport, check_outputs
+from bench_core.harness.check import FLOAT64_TOLERANCE, CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
-from bench_core.harness.stages import time_stages
 from bench_core.parallel.block import padded, padded_logits, padded_routing
-from bench_core.parallel.spread import DpImpl
-from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import types_for
-from bench_core.routing.layout import load_statistics, run_statistics
+from bench_core.quant import types_for
 from bench_core.shapes import DType, MoeShape
-from bench_core.timing.cost import program_cost, program_memory
 from bench_core.timing.measure import (
     Call,
     Program,
-    Samples,
     call,
     sample,
     trace_call,
@@ -74,15 +65,8 @@ CASE_ERRORS = (CaseFailed, MemoryError, jax.errors.JaxRuntimeError)
 
 def run_case(case: Case, environment: Environment, progress: Progress, extras: Extras | None = None) -> Row:
     """Check and time one case. What a case can do wrong becomes a failed row; a bug still raises."""
-    extras = extras or Extras()
     try:
-        ready = make_ready(case, progress, extras)
-        progress(f"timing {case.warmup} + {case.iters} calls")
-        samples = sample(ready.program, warmup=case.warmup, iters=case.iters)
-        if extras.profile is not None:
-            progress(f"tracing one call into {extras.profile}")
-            trace_call(ready.program, extras.profile)
-        return measured_row(case, environment, ready.measured(samples))
+        return measured_row(case, environment, _measured(case, progress, extras or Extras()))
     except CASE_ERRORS as error:
         return row_of_error(case, environment, error)
 
@@ -145,129 +129,61 @@ def _runtime_reason(message: str) -> str:
     return "out_of_memory" if exhausted else "runtime_error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """A case that passed its check, with its program compiled and called once: all but the samples."""
-
-    case: Case
-    check: CheckReport
-    program: Program | StagedProgram
-    first_call_s: float
-    built: Built
-    chosen: Int32[np.ndarray, "tokens topk"]
-    stages: dict[str, tuple[float, ...]]
-
-    def measured(self, samples: Samples) -> Measured:
-        """What the case yielded, with the samples of its program."""
-        program, plan, experts = self.program, self.built.plan, self.case.shape.experts
-        whole = program.executable if isinstance(program, Program) else None
-        return Measured(
-            check=self.check,
-            program=program,
-            first_call_s=self.first_call_s,
-            samples=samples,
-            plan=plan,
-            load=load_statistics(self.chosen, experts),
-            runs=run_statistics(self.chosen, experts),
-            stages=self.stages,
-            memory=None if whole is None else program_memory(whole),
-            cost=None if whole is None else program_cost(whole),
-            device_peak_bytes=device_peak_bytes(plan.spread.devices),
-            ran=self.built.ran(staged=bool(self.stages)),
-        )
-
-
-def make_ready(case: Case, progress: Progress, extras: Extras) -> Ready:
-    """Compile and check a case, and time its stages where `extras` ask for that.
-
-    Raises:
-        CaseFailed, MemoryError, jax.errors.JaxRuntimeError: as `CASE_ERRORS`.
-    """
+def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
+    """Compile, check and time a case."""
     require_form(case, platform=jax.default_backend())
     backend = load_backend(case, platform=jax.default_backend())
     shape = checked_shape(case.shape, case.parallel.spread)
     if shape != case.shape:
         progress(f"checking at {shape}")
-        small = _prepare(case, shape, backend)
-        report = _checked(case, shape, small, backend)
-        del small
+        report = _checked(case, shape, _prepare(case, shape, backend), backend)
     progress("compiling")
     prepared = _prepare(case, case.shape, backend)
     if shape == case.shape:
         progress("checking")
         report = _checked(case, shape, prepared, backend)
-    built = prepared.built
+    built, program, first_call_s = prepared.built, prepared.program, prepared.first.time_s
+    chosen = np.asarray(prepared.inputs.routing.experts)
+    # The unfused weights and the first outputs are not kept: timing needs their memory.
+    del prepared
     stages: dict[str, tuple[float, ...]] = {}
     if extras.stage_timing:
         progress("timing stages")
-        stages = time_stages(
-            built, prepared.program.arguments, warmup=case.warmup, iters=case.iters, flags=case.compiler_flags
-        )
-    # The unfused weights and the first outputs are not kept: timing needs their memory.
-    return Ready(
-        case=case,
+        stages = time_stages(built, program.arguments)
+    progress(f"timing {case.warmup} + {case.iters} calls")
+    samples = sample(program, warmup=case.warmup, iters=case.iters)
+    if extras.profile is not None:
+        progress(f"tracing one call into {extras.profile}")
+        trace_call(program, extras.profile)
+    return Measured(
         check=report,
-        program=prepared.program,
-        first_call_s=prepared.first.time_s,
         built=built,
-        chosen=np.asarray(prepared.inputs.routing.experts),
+        program=program,
+        first_call_s=first_call_s,
+        samples=samples,
+        chosen=chosen,
         stages=stages,
+        device_peak_bytes=device_peak_bytes(built.plan.spread.devices),
     )
-
-
-def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
-    """The backend of `case` for programs that are compiled for `platform`.
-
-    Raises:
-        UnsupportedCase: it cannot serve the case there.
-    """
-    if case.dtype is DType.FLOAT64 and platform != "cpu":
-        raise UnsupportedCase(
-            f"float64 is not checked on {platform}",
-            cause="float64 is checked on CPU alone: it is about what a form computes, and a TPU has no float64",
-            hint="set JAX_PLATFORMS=cpu",
-        )
-    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile, row_tiles=case.row_tiles)
-    partitioned = case.parallel.dp_impl is DpImpl.AUTO
-    request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass, partitioned=partitioned)
-    refusal = backend.refusal(request)
-    if refusal is not None:
-        raise UnsupportedCase(
-            f"backend {case.backend} cannot serve this case: {refusal}",
-            cause=refusal,
-            hint="bench-core hillclimb --list shows what each backend can serve",
-        )
-    if case.quant_mode is not QuantMode.INT8_REAL:
-        return backend
-    longest = max(case.shape.hidden, case.shape.mlp_dim, case.shape.shared_expert_dim)
-    if longest > LONGEST_SUM:
-        raise UnsupportedCase(
-            f"--quant-mode int8_real cannot sum {longest} products",
-            cause=f"an int32 is certain to hold the sum of at most {LONGEST_SUM} products of int8 codes",
-            hint="use --quant-mode int8, or smaller widths",
-        )
-    if backend.name not in INTEGER_PRODUCTS:
-        able = ", ".join(name for name in BACKENDS if name in INTEGER_PRODUCTS) or "no backend"
-        raise UnsupportedCase(
-            f"backend {case.backend} cannot serve --quant-mode int8_real, {able} can",
-            cause="it has no int8 x int8 matmul with int32 accumulation",
-            hint="bench-core hillclimb --list shows what each backend can serve",
-        )
-    return backend
 
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     with noted(MAKING_INPUTS):
         # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-        drawn = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing, router=case.has_router)
+        drawn = make_inputs(
+            case.seed,
+            shape=shape,
+            dtype=case.dtype,
+            request=case.routing,
+            router=case.has_router,
+            inside=case.routes_inside,
+        )
         inputs = _ready(drawn)
         spread = case.parallel.spread
         x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
         plan = plan_case(case, shape, np.asarray(routing.experts))
         built = build_case(case, shape, backend, plan, jax.devices())
         stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
-        if case.routes_inside:
-            inputs = inputs._replace(logits=make_logits(case.seed, shape=shape, request=case.routing))
         chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
         arguments: tuple[Any, ...] = (x, stored, chosen)
         if built.prequeued:
@@ -278,9 +194,3 @@ def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
 
 def _checked(case: Case, shape: MoeShape, prepared: _Prepared, backend: GroupedMatmul) -> CheckReport:
     return check_outputs(case, shape, prepared.inputs, prepared.first.outputs, backend, prepared.built.plan.buckets)
-
-
-def numbered(progress: Progress, case: Case, index: int, count: int) -> Progress:
-    """Progress that says which of how many cases it is about."""
-    prefix = f"[{index}/{count}] {case.shape} {case.bench_pass} {case.quant_mode}"
-    return lambda text: progress(f"{prefix}: {text}")

@@ -10,10 +10,16 @@ from bench_core.blocks.modes import IMPLS, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
 from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import Distribution, NullMode, PackStrategy, RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.routing.request import (
+    UNLIMITED,
+    Capacity,
+    CapacityPolicy,
+    Distribution,
+    NullMode,
+    PackStrategy,
+    RoutingRequest,
+)
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 
 SHAPES: Mapping[str, MoeShape] = MappingProxyType(
     {

@@ -10,21 +10,22 @@ it: the collective then stands in each of them, and is one.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from bench_core.hlo.loops import turns
 from bench_core.hlo.module import (
     Computation,
     Instruction,
     Module,
+    Part,
     callees,
+    inside,
     operand_name,
     parts,
     shape_bytes,
-    source,
 )
-from bench_core.hlo.schedule import Between, Part, StartsAndEnds, begun_inside, by_names, inside, starts_and_ends, turns
 
 
 class CollectiveKind(StrEnum):
@@ -56,24 +57,17 @@ def ring_bytes(kind: CollectiveKind, payload_bytes: int, group: int) -> float:
 class Collective:
     """One collective of one device.
 
-    `name` is the instruction that is scheduled in `computation` (a fusion that contains it, or its start).
     `payload_bytes` are those of the whole result of an all-reduce, all-gather or all-to-all, of the operand of a
     reduce-scatter (with what the compiler pads), of what a device sends in a collective-permute, and of the buffer from
-    which a ragged all-to-all sends: the most that it may. `between` is None for a synchronous one, and where its end is
-    not in the same computation. `times`: how often one call of the program runs it; None in a loop whose turns the text
-    does not tell, and in a branch.
+    which a ragged all-to-all sends: the most that it may. `times`: how often one call of the program runs it; None in a
+    loop whose turns the text does not tell, and in a branch.
     """
 
     kind: CollectiveKind
-    name: str
-    computation: str
     payload_bytes: int
     group: int
     asynchronous: bool = False
-    between: Between | None = None
     times: int | None = 1
-    looped: bool = False
-    source: str = ""
 
     @property
     def ring_bytes(self) -> float:
@@ -88,7 +82,7 @@ def collectives(module: Module) -> list[Collective]:
     Raises:
         ValueError: the program sends in a way that is not known here, or a line cannot be read.
     """
-    return list(_run(module, module.entry, times=1, looped=False))
+    return list(_run(module, module.entry, times=1))
 
 
 _KINDS = {kind.value: kind for kind in CollectiveKind}
@@ -97,26 +91,17 @@ _UNKNOWN = ("collective-broadcast", "send", "recv")
 _SAME_ELEMENTS = ("bitcast", "reshape", "copy", "convert", "get-tuple-element")
 
 
-def _run(module: Module, computation: Computation, *, times: int | None, looped: bool) -> Iterator[Collective]:
-    pairs = starts_and_ends(module, computation)
+def _run(module: Module, computation: Computation, *, times: int | None) -> Iterator[Collective]:
+    continued = _continued(module, computation)
     for instruction in computation.instructions:
         if instruction.opcode in ("call", "while", "conditional"):
-            again = looped or instruction.opcode == "while"
             each = _turns(module, computation, instruction)
             all_times = None if each is None or times is None else times * each
             for name in callees(instruction):
-                yield from _run(module, module.computations[name], times=all_times, looped=again)
+                yield from _run(module, module.computations[name], times=all_times)
             continue
-        for part, asynchronous in _of(module, computation, instruction, pairs):
-            yield replace(
-                _read(part, module.header),
-                name=instruction.name,
-                computation=computation.name,
-                asynchronous=asynchronous,
-                between=pairs.between(module, instruction) if asynchronous else None,
-                times=times,
-                looped=looped,
-            )
+        for part, asynchronous in _of(module, computation, instruction, continued):
+            yield replace(_read(part, module.header), asynchronous=asynchronous, times=times)
 
 
 def _turns(module: Module, computation: Computation, caller: Instruction) -> int | None:
@@ -125,12 +110,12 @@ def _turns(module: Module, computation: Computation, caller: Instruction) -> int
         case "call":
             return 1
         case "while":
-            return turns(module, by_names(computation.instructions), caller)
+            return turns(module, computation, caller)
     return None
 
 
 def _of(
-    module: Module, computation: Computation, instruction: Instruction, pairs: StartsAndEnds
+    module: Module, computation: Computation, instruction: Instruction, continued: set[str]
 ) -> Iterator[tuple[Part, bool]]:
     """The collectives that an instruction runs (False) or starts (True); not what it goes on with or ends."""
     opcode = instruction.opcode
@@ -141,12 +126,45 @@ def _of(
         raise ValueError(f"the program sends by {plain}, which is not known here")
     elif opcode in ("fusion", "async-start"):
         found = list(inside(module, instruction))
-        begun = begun_inside(found)
+        begun = _begun(found)
         for part in found:
             if part.instruction.opcode in _KINDS:
                 asynchronous = opcode == "async-start" or part.instruction.name in begun
-                if asynchronous or instruction.name not in pairs.continued:
+                if asynchronous or instruction.name not in continued:
                     yield part, asynchronous
+
+
+# TPU: what a fusion starts is an operand of the first, and a fusion with the second ends it.
+_FUSED_START, _FUSED_DONE = 'custom_call_target="AsyncCollectiveStart"', 'custom_call_target="AsyncCollectiveDone"'
+_PASSES_ON = ("get-tuple-element", "bitcast")
+
+
+def _begun(parts: Iterable[Part]) -> set[str]:
+    """Names of what is started inside a fusion of these parts."""
+    starts = (part.instruction for part in parts if _FUSED_START in part.instruction.attributes)
+    return {operand_name(operand) for start in starts for operand in start.operands}
+
+
+def _continued(module: Module, computation: Computation) -> set[str]:
+    """Names of the fusions that go on with what another one has started, or end it. A collective has opcode and shape
+    in common with itself in all of them."""
+    started: dict[str, set[tuple[str, str]]] = {}
+    found: set[str] = set()
+    for instruction in computation.instructions:
+        name = instruction.name
+        carried = set[tuple[str, str]]().union(*(started.get(operand_name(one), ()) for one in instruction.operands))
+        if instruction.opcode == "fusion":
+            fused = list(inside(module, instruction))
+            carried &= {(part.instruction.opcode, part.instruction.shape) for part in fused}
+            found |= {name} if carried else set()
+            if any(_FUSED_DONE in part.instruction.attributes for part in fused):
+                carried = set()
+            own = [part.instruction for part in fused if part.instruction.name in _begun(fused)]
+            carried |= {(begun.opcode, begun.shape) for begun in own}
+        elif instruction.opcode not in _PASSES_ON:
+            continue
+        started[name] = carried
+    return found
 
 
 def _read(part: Part, header: str) -> Collective:
@@ -157,14 +175,7 @@ def _read(part: Part, header: str) -> Collective:
     payload = _payload(kind, part, group)
     if kind is CollectiveKind.ALL_REDUCE and _scattered(part):
         kind = CollectiveKind.REDUCE_SCATTER
-    return Collective(
-        kind=kind,
-        name=instruction.name,
-        computation=part.home.name,
-        payload_bytes=payload,
-        group=group,
-        source=source(instruction),
-    )
+    return Collective(kind=kind, payload_bytes=payload, group=group)
 
 
 def _payload(kind: CollectiveKind, part: Part, group: int) -> int:

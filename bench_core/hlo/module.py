@@ -139,17 +139,32 @@ def _split(operands: str) -> Iterator[str]:
         yield operands[start:].strip()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """An instruction, and the computation in which it stands."""
+
+    instruction: Instruction
+    home: Computation
+
+
+def inside(module: Module, instruction: Instruction) -> Iterator[Part]:
+    """All that an instruction calls, applies or branches to, however deep."""
+    for name in callees(instruction):
+        home = module.computations[name]
+        for inner in home.instructions:
+            yield Part(instruction=inner, home=home)
+            yield from inside(module, inner)
+
+
 def inside_loops(module: Module) -> set[str]:
     """Names of the computations that a loop's body is or calls."""
-    everything = module.computations
-    called = {name: {c for i in found.instructions for c in callees(i)} for name, found in everything.items()}
-    loops = (i for found in everything.values() for i in found.instructions if i.opcode == "while")
-    reached = {callee for loop in loops for callee in callees(loop)}
-    waiting = list(reached)
+    every = [instruction for found in module.computations.values() for instruction in found.instructions]
+    reached = set[str]()
+    waiting = [name for instruction in every if instruction.opcode == "while" for name in callees(instruction)]
     while waiting:
-        new = called.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
+        if (name := waiting.pop()) not in reached and name in module.computations:
+            reached.add(name)
+            waiting += [callee for inner in module.computations[name].instructions for callee in callees(inner)]
     return reached
 
 

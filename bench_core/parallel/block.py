@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Float32
 
+from bench_core.arrays import Array, Float, Float32, Sums
 from bench_core.blocks.inputs import ROUTER
 from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
-from bench_core.quant.sums import Sums, round_to, sum_dtype
+from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
 from bench_core.timing.measure import Places
 

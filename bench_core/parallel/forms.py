@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
+from bench_core.arrays import Array, Float, Int32
 from bench_core.gmm.varying import varies_over
 from bench_core.parallel.spread import EpImpl
-from bench_core.quant.sums import sum_dtype
-from bench_core.routing.distribution import PackStrategy
+from bench_core.quant import sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, sort_by_expert
+from bench_core.routing.request import PackStrategy
 from bench_core.routing.topk import Routing
 
 DATA_AXIS, EXPERT_AXIS = "data", "expert"

@@ -8,11 +8,11 @@ row too many.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int32, Int64
 
+from bench_core.arrays import Bool, Int32, Int64
 from bench_core.parallel.spread import ONE_DEVICE, EpImpl, Spread
-from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.layout import Assignments, Layout, plan_assignments
+from bench_core.routing.request import Capacity, CapacityPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
 
+from bench_core.arrays import Array
 from bench_core.blocks.moe import (
     BlockSpec,
     Queue,
@@ -23,7 +23,7 @@ from bench_core.blocks.moe import (
 )
 from bench_core.parallel.block import QUEUE_PARTITION, SpreadSpec, finish, token_partition, weight_partition
 from bench_core.parallel.forms import Form, Sent, enter, leave, varying
-from bench_core.quant.sums import round_to
+from bench_core.quant import round_to
 from bench_core.routing.topk import RouterInput, Routing, route, route_padded
 from bench_core.timing.measure import Places
 from bench_core.timing.staged import Stage

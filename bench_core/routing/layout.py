@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int, Int32
 
-from bench_core.routing.capacity import Capacity, CapacityPolicy
+from bench_core.arrays import Int, Int32
+from bench_core.routing.request import Capacity, CapacityPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

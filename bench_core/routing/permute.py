@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
 
-from bench_core.quant.sums import Sums, round_to, sum_dtype
-from bench_core.routing.distribution import PackStrategy
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.layout import Layout
+from bench_core.routing.request import PackStrategy
 
 
 class Permutation(NamedTuple):

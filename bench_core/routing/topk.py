@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32
 
-from bench_core.quant.sums import Sums
+from bench_core.arrays import Array, Float32, Int32, Sums
 
 
 class Routing(NamedTuple):

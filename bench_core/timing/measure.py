@@ -6,7 +6,7 @@ Outputs are poisoned before each call, so that one that a program leaves unwritt
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,10 +20,6 @@ from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
 
 def _fresh(like: Any) -> Any:
     return jax.tree.map(lambda one: jnp.full(one.shape, _lost(one.dtype), one.dtype), like)
-
-
-def _on_devices(one: Any) -> jax.Array:
-    return jnp.full(one.shape, _lost(one.dtype), one.dtype, device=one.sharding)
 
 
 def _lost(dtype: np.dtype[Any]) -> float | int:
@@ -45,7 +41,8 @@ def poisoned(like: Any, outputs: Any = None) -> Any:
     leaves, tree = jax.tree.flatten(like)
     shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
     if outputs is None:
-        return jax.tree.map(_on_devices, like)
+        make: Callable[[], Any] = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)
+        return jax.tree.unflatten(tree, make())
     if not shardings:
         return _in_place(outputs)
     return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
@@ -192,9 +189,11 @@ def compile_program(
     """
     with noted(MAKING_INPUTS):
         arguments = _ready(_put(arguments, None if places is None else places.arguments))
-    outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
-    lowered = lower_program(function, arguments, outputs, shardings)
+    # Traced once: for the shapes of its outputs, and inlined for the program.
+    traced: Callable[..., Any] = jax.jit(function, inline=True)
+    outputs, shardings = placed_outputs(traced, arguments, places)
+    lowered = lower_program(traced, arguments, outputs, shardings)
     lowered_at = clock()
     executable, took = compile_lowered(lowered, clock, options)
     if places is not None:
@@ -206,6 +205,13 @@ def compile_program(
         lower_s=lowered_at - started,
         took=took,
     )
+
+
+def reused(program: Program, arguments: tuple[Any, ...], places: Places | None) -> Program:
+    """A program of this process with other arguments, which are put on the device: nothing is lowered or compiled."""
+    with noted(MAKING_INPUTS):
+        placed = _ready(_put(arguments, None if places is None else places.arguments))
+    return replace(program, arguments=placed, lower_s=0.0, took=CompileTime())
 
 
 def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
@@ -225,50 +231,19 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     return Call(outputs=outputs, time_s=time_s)
 
 
-@dataclass(slots=True)
-class OutputMemory:
-    """The latest outputs, whose memory the next call takes over."""
-
-    outputs: Any = None
-
-
-class Sampler:
-    """Calls a program when it is told to; all calls share the memory of one set of outputs.
-
-    With `memory`, so do the programs of other samplers, whose outputs have the same shapes and lie in the same places.
-    """
-
-    def __init__(
-        self, program: Startable, clock: Clock = time.perf_counter, memory: OutputMemory | None = None
-    ) -> None:
-        self._program, self._clock = program, clock
-        self._time_s: list[float] = []
-        self._memory = memory or OutputMemory()
-
-    def take(self) -> None:
-        """Call it once.
-
-        Raises:
-            NonFiniteOutput: the outputs are not finite.
-        """
-        # After a call that fails they may be gone.
-        before, self._memory.outputs = self._memory.outputs, None
-        latest = call(self._program, self._clock, before=before)
-        self._time_s.append(latest.time_s)
-        self._memory.outputs = latest.outputs
-
-    def samples(self, *, warmup: int) -> Samples:
-        """Those of all calls, the first `warmup` of which are no samples of the program's time."""
-        time_s = tuple(self._time_s)
-        return Samples(warmup_s=time_s[:warmup], time_s=time_s[warmup:], outputs=self._memory.outputs)
-
-
 def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
-    """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs."""
-    sampler = Sampler(program, clock)
+    """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs.
+
+    Raises:
+        NonFiniteOutput: the outputs of a call are not finite.
+    """
+    outputs: Any = None
+    time_s: list[float] = []
     for _ in range(warmup + iters):
-        sampler.take()
-    return sampler.samples(warmup=warmup)
+        latest = call(program, clock, before=outputs)
+        time_s.append(latest.time_s)
+        outputs = latest.outputs
+    return Samples(warmup_s=tuple(time_s[:warmup]), time_s=tuple(time_s[warmup:]), outputs=outputs)
 
 
 def trace_call(program: Startable, folder: Path) -> None:

@@ -12,17 +12,14 @@ from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.oracle import Oracle
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
-from bench_core.gmm.base import GroupedMatmul
+from bench_core.gmm.base import FLOAT32_ACCUMULATION, GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.check import host_inputs
 from bench_core.parallel.plan import Buckets
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import plan_assignments
+from bench_core.routing.request import UNLIMITED, Capacity, RoutingRequest
 from bench_core.routing.topk import Routing
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from bench_core.timing.measure import call, compile_program
 from tests.breadth import examples
 

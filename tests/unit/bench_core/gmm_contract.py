@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.compare import compare
 from bench_core.gmm.base import GroupedMatmul
+from bench_core.harness.check import compare
 from bench_core.shapes import TIMED_DTYPES, DType
 
 ROWS, GROUPS, INNER, OUTER = 700, 6, 11, 7

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from bench_core.blocks.compare import compare
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import TIMED_DTYPES, DType, MoeShape
+from bench_core.harness.check import compare
+from bench_core.shapes import TIMED_DTYPES, DType, MoeShape, QuantMode
 from tests.breadth import wide
 from tests.unit.bench_core.bench_problems import ODD, expected_of, inputs_of, outputs_of, with_experts
 

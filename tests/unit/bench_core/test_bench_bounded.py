@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.blocks.bounded import SILU_LIPSCHITZ, Bounded, BoundedMath
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
-from bench_core.quant.fake import fake_quantise
+from bench_core.gmm.base import FLOAT32_ACCUMULATION
+from bench_core.quant import fake_quantise
 from bench_core.shapes import DType
 from tests.unit.bench_core.bench_problems import COMPILES
 

@@ -139,27 +139,11 @@ def test_collectives(name: str) -> None:
     assert found == EXPECTED[name]
     # A scan over seven layers.
     assert {one.times for one in read(name)} == {7 if name == "loop" else 1}
-    assert {one.looped for one in read(name)} == {name == "loop"}
 
 
 @pytest.mark.parametrize(("name", "mib"), RING_MIB.items())
 def test_bytes_of_a_ring(name: str, mib: float) -> None:
     assert sum(one.ring_bytes for one in read(name) if one.payload_bytes > MIB) == mib * MIB
-
-
-def test_what_lies_between() -> None:
-    gathers = [one.between for one in read("gathers_async") if (one.kind.value, one.asynchronous) == (AG, True)]
-    matmul = 2 * 8192 * 4096 * 4096
-    assert [between and (between.operations, between.matmul_flops) for between in gathers] == [(1, matmul)] * 3
-    large = [one.between for one in read("all_to_all_async") if one.payload_bytes > MIB]
-    # While rows of one chunk are sent, the experts' three kernels of the other run, forwards once and backwards once.
-    assert sorted(between.kernels for between in large if between) == [0] * 6 + [3, 3]
-    # One of the eight pairs is one in name only.
-    assert [between.operations for between in large if between].count(0) == 1
-
-
-def test_sources_are_the_operations_of_jax() -> None:
-    assert {one.source.rpartition("/")[2] for one in read("psum_unchecked")} == {"psum"}
 
 
 def test_every_program_has_its_expectation() -> None:

@@ -1,51 +1,34 @@
 """Which backend a case gets that names none, and why."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
-import pytest
-
-from bench_core.aot.targets import TARGETS
-from bench_core.gmm.default import ANYWHERE, default_backends
-from bench_core.gmm.inflation_table import Compiled, InflationTable, inflation_table
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import ANYWHERE, default_backends
+from bench_core.harness.backend import with_default_backend
 from bench_core.harness.case import Case
-from bench_core.harness.chosen import with_default_backend
 from bench_core.harness.table import choices, table_case
 from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import MoeShape
+from bench_core.shapes import MoeShape, QuantMode
 
 LITE = "TPU v5 lite"
+COMPILED = json.loads((Path(__file__).parents[3] / "benchmarks/moe_aot_inflation.json").read_text())
 
 
-def test_the_table_is_of_backends_and_devices_that_exist() -> None:
-    table = inflation_table()
-    assert set(table.software) == {"jax", "jaxlib", "libtpu"}
-    assert {row.backend for row in table.rows} <= set(BACKENDS)
-    kinds = {row.device_kind for row in table.rows}
-    assert {LITE, "TPU v5", "TPU v6 lite"} <= kinds <= {target.device_kind for target in TARGETS.values()}
-    assert all((row.inflation is None) or row.refused is None for row in table.rows)
-
-
-def _table(*rows: tuple[str, float | None, str | None]) -> InflationTable:
-    made = (Compiled(device_kind=LITE, backend=name, inflation=much, refused=why) for name, much, why in rows)
-    return InflationTable(rows=tuple(made), software={"libtpu": "1"})
-
-
-@pytest.mark.parametrize(
-    ("rows", "names"),
-    [
-        ([("ragged_dot", 20.0, None), ("gmm", 1.0, None)], ["gmm", ANYWHERE]),
-        ([("ragged_dot", 1.4, None), ("gmm", 1.0, None)], [ANYWHERE]),
-        ([("ragged_dot", 20.0, None), ("gmm", 1.0, None), ("gmm", None, "vmem")], [ANYWHERE]),
-        ([("ragged_dot", 20.0, None), ("gmm", 2.0, None), ("tiled", 1.0, None)], ["tiled", "gmm", ANYWHERE]),
-    ],
-)
-def test_a_backend_that_does_clearly_less_comes_first(
-    monkeypatch: pytest.MonkeyPatch, rows: list, names: list[str]
-) -> None:
-    monkeypatch.setattr("bench_core.gmm.default.inflation_table", lambda: _table(*rows))
-    assert [default.name for default in default_backends("tpu", LITE)] == names
+def test_the_default_on_a_tpu_is_what_was_compiled() -> None:
+    """Of the programs in the table: on every kind gmm computes few FLOPs in vain, and ragged_dot many."""
+    for kind in {row["device_kind"] for row in COMPILED["rows"]}:
+        own = [row for row in COMPILED["rows"] if row["device_kind"] == kind]
+        assert not any(row["refused"] for row in own)
+        gmm, anywhere = (
+            max(row["flops_inflation"] for row in own if row["backend"] == name) for name in ("gmm", ANYWHERE)
+        )
+        first, last = default_backends("tpu", kind)
+        by = ", ".join(f"{package} {version}" for package, version in COMPILED["software"].items())
+        assert (first.name, last.name) == ("gmm", ANYWHERE)
+        assert first.why == (
+            f"up to {gmm:.2f} times the model FLOPs on {kind}, ragged_dot up to {anywhere:.2f} (compiled by {by})"
+        )
 
 
 def test_a_device_without_programs_is_given_what_serves_everything() -> None:
@@ -64,7 +47,7 @@ def test_on_a_tpu_gmm_is_the_default_where_it_serves_the_case() -> None:
         (label,) = chosen.labels().values()
         assert label.startswith("gmm: up to 1.0")
         assert f"times the model FLOPs on {kind}, ragged_dot up to 2" in label
-        assert f"libtpu {inflation_table().software['libtpu']}" in label
+        assert f"libtpu {COMPILED['software']['libtpu']}" in label
 
 
 def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:

@@ -56,7 +56,7 @@ def _install(monkeypatch: pytest.MonkeyPatch, backend: type) -> None:
         def load(**_: object) -> object:
             return backend()
 
-    monkeypatch.setattr("bench_core.harness.run.BACKENDS", {"ragged_dot": Entry})
+    monkeypatch.setattr("bench_core.harness.backend.BACKENDS", {"ragged_dot": Entry})
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from bench_core.blocks.bounded import Bounded
-from bench_core.blocks.compare import FLOAT64_TOLERANCE, bounded_alike, compare
 from bench_core.blocks.inputs import make_inputs
-from bench_core.gmm.dense import DenseMatmul
+from bench_core.gmm.base import DenseMatmul
 from bench_core.harness.case import Case
+from bench_core.harness.check import FLOAT64_TOLERANCE, bounded_alike, compare
 from bench_core.harness.run import check_case
 from bench_core.harness.table import ROUTINGS, forms
 from bench_core.parallel.spread import ALONE, Parallel
-from bench_core.quant.sums import types_for
-from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
+from bench_core.quant import types_for
+from bench_core.routing.request import Capacity, CapacityPolicy, RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
 from tests.breadth import wide
 

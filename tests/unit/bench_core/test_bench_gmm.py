@@ -6,20 +6,19 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from bench_core.blocks.compare import compare
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_apart
 from bench_core.gmm.pallas_gpu import PallasGpu
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
+from bench_core.harness.backend import load_backend
 from bench_core.harness.case import Case
-from bench_core.harness.run import load_backend
+from bench_core.harness.check import compare
 from bench_core.harness.table import choices, table_case
 from bench_core.parallel.spread import DpImpl, Parallel, ParallelMode
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, DType
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import BenchPass, DType, QuantMode
 from tests.unit.bench_core import gmm_contract as contract
 from tests.unit.bench_core.bench_problems import ODD
 

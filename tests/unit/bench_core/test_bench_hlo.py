@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.accounting.inflation import weigh
-from bench_core.hlo.matmuls import matmuls
-from bench_core.timing.cost import program_cost
+from bench_core.accounting.inflation import matmuls, weigh
+from bench_core.timing.compiling import program_cost
 from tests.breadth import examples
 
 sizes = st.integers(1, 6)

@@ -6,15 +6,21 @@ import jax
 import numpy as np
 import pytest
 
-from bench_core.blocks.compare import compare
 from bench_core.blocks.modes import IMPLS, RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import one_device, pass_function, prepare_queue
 from bench_core.gmm.registry import BACKENDS
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import Distribution, NullMode, PackStrategy, RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.harness.check import compare
+from bench_core.routing.request import (
+    UNLIMITED,
+    Capacity,
+    CapacityPolicy,
+    Distribution,
+    NullMode,
+    PackStrategy,
+    RoutingRequest,
+)
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from tests.breadth import wide
 from tests.unit.bench_core.bench_problems import ODD, expected_of, inputs_of, outputs_of
 

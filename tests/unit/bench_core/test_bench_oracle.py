@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.compare import Comparison, compare
 from bench_core.blocks.oracle import Oracle, OracleInputs
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import BenchPass, DType
+from bench_core.gmm.base import FLOAT32_ACCUMULATION
+from bench_core.harness.check import Comparison, compare
+from bench_core.shapes import BenchPass, DType, QuantMode
 from tests.unit.bench_core.bench_problems import ODD, expected_of, inputs_of, outputs_of
 
 pytestmark = pytest.mark.slow

@@ -13,21 +13,19 @@ from hypothesis import strategies as st
 from jax import export
 from jax.sharding import AbstractDevice, AbstractMesh, AxisType, use_abstract_mesh
 
-from bench_core.blocks.compare import compare
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.base import GroupedMatmul
-from bench_core.gmm.default import default_backends
 from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
 from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, row_tiles
-from bench_core.gmm.registry import BACKENDS
+from bench_core.gmm.registry import BACKENDS, default_backends
+from bench_core.harness.backend import with_default_backend
 from bench_core.harness.case import Case
-from bench_core.harness.chosen import with_default_backend
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
+from bench_core.harness.check import compare
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode
 from tests.unit.bench_core import gmm_contract as contract
 from tests.unit.bench_core.bench_problems import expected_of, inputs_of, with_experts
 

@@ -13,15 +13,15 @@ from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.modes import Programs, QueueMode, Router
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import NonFiniteOutput
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
-from bench_core.harness.run import _checked, _prepare, check_case, load_backend
+from bench_core.harness.run import _checked, _prepare, check_case
 from bench_core.harness.table import forms, spread_case, spread_choices
-from bench_core.quant.mode import QuantMode
-from bench_core.quant.sums import types_for
-from bench_core.routing.distribution import RoutingRequest
+from bench_core.quant import types_for
+from bench_core.routing.request import RoutingRequest
 from bench_core.routing.topk import Routing
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from bench_core.timing.measure import Program, call, poisoned, require_in_place, require_written
 from bench_core.timing.staged import StagedProgram
 from tests.breadth import covering, wide

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl, Spread
-from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
+from bench_core.routing.request import UNLIMITED, Capacity, CapacityPolicy
 from tests.breadth import examples
 
 SPREADS = [

@@ -15,7 +15,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
 from bench_core.harness.run import row_of_error
 from bench_core.parallel.spread import EpImpl, Spread
-from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.request import RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 from tests.contract.bench_core.cli_support import Outcome
 

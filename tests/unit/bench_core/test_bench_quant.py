@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.quant.fake import fake_quantise
-from bench_core.quant.sums import round_to
+from bench_core.quant import fake_quantise, round_to
 from tests.unit.bench_core.bench_problems import COMPILES
 
 pytestmark = pytest.mark.slow

@@ -6,16 +6,15 @@ import pytest
 
 from bench_core.accounting import count_bytes
 from bench_core.accounting.chips import Arithmetic
-from bench_core.accounting.roofline import Resource, device_bytes, peaks
+from bench_core.accounting.roofline import Resource, peaks
 from bench_core.accounting.roofline import roofline as roofline_of
 from bench_core.aot.roofline import case_work, with_roofline
 from bench_core.aot.targets import TARGETS
 from bench_core.harness.case import Case
 from bench_core.harness.record import DeviceGroup, Environment, Measurement, Row
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 
 SHAPE = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
 PSUM = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=4, dp_size=1, devices=4)
@@ -66,10 +65,10 @@ def test_a_device_reads_its_own_weights() -> None:
     shape = MoeShape(tokens=8, hidden=4, mlp_dim=2, experts=4, topk=1, shared_expert_dim=3)
     terms = count_bytes(shape, DType.BFLOAT16, BenchPass.FORWARD)
     rows = 2 * 8 * ((4 + 2 * 2) + (2 + 4)) + 2 * 8 * ((4 + 2 * 3) + (3 + 4))
-    assert device_bytes(terms, ep=4, devices=4) == 2 * 3 * 4 * 2 + 2 * 3 * 4 * 3 + rows / 4
+    assert terms.per_device(ep=4, devices=4) == 2 * 3 * 4 * 2 + 2 * 3 * 4 * 3 + rows / 4
     # Of data parallelism every device has all experts.
-    assert device_bytes(terms, ep=1, devices=4) == 2 * 3 * 4 * 2 * 4 + 2 * 3 * 4 * 3 + rows / 4
-    assert device_bytes(terms, ep=1, devices=1) == terms.total
+    assert terms.per_device(ep=1, devices=4) == 2 * 3 * 4 * 2 * 4 + 2 * 3 * 4 * 3 + rows / 4
+    assert terms.per_device(ep=1, devices=1) == terms.total
 
 
 @pytest.mark.parametrize("bench_pass", [BenchPass.FORWARD_BACKWARD, BenchPass.TRAIN])

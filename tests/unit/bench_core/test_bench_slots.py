@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import Distribution, NullMode, PackStrategy, RoutingRequest
-from bench_core.routing.draws import real_slots, real_weights, run_favourites, run_logits
+from bench_core.blocks.inputs import real_slots, real_weights, run_favourites, run_logits
 from bench_core.routing.layout import load_statistics, plan_assignments, run_statistics
 from bench_core.routing.permute import sort_by_expert
+from bench_core.routing.request import (
+    UNLIMITED,
+    Capacity,
+    CapacityPolicy,
+    Distribution,
+    NullMode,
+    PackStrategy,
+    RoutingRequest,
+)
 from bench_core.shapes import DType, MoeShape
 from tests.unit.bench_core.bench_problems import COMPILES, inputs_of
 

@@ -4,16 +4,15 @@ import jax
 import numpy as np
 import pytest
 
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
-from bench_core.harness.run import _prepare, load_backend
+from bench_core.harness.run import _prepare
 from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.routing.request import Capacity, CapacityPolicy, RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from bench_core.timing.measure import call, compile_program
 from tests.breadth import wide
 from tests.unit.bench_core.test_bench_parallel_forms import _emulated

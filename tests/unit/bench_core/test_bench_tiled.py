@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.blocks.compare import compare
 from bench_core.blocks.inputs import BlockInputs
 from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
@@ -22,8 +21,8 @@ from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import LARGEST, SMALLEST, RowSizes, ladder
 from bench_core.gmm.tiled import Tiled
-from bench_core.quant.mode import QuantMode
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
+from bench_core.harness.check import compare
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode
 from tests.breadth import wide
 from tests.unit.bench_core.bench_problems import COMPILES, expected_of, inputs_of, with_experts
 from tests.unit.bench_core.gmm_contract import (

@@ -8,7 +8,7 @@ import pytest
 from jax.experimental import io_callback
 
 from bench_core.errors import NonFiniteOutput
-from bench_core.timing.cost import program_memory
+from bench_core.timing.compiling import program_memory
 from bench_core.timing.measure import Program, call, compile_program, sample
 from bench_core.timing.staged import Stage, compile_staged
 

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 
 from bench_core.accounting import count_bytes, count_flops
-from bench_core.aot.program import _arguments
+from bench_core.aot.run import _arguments
 from bench_core.blocks.bounded import BoundedMath
-from bench_core.blocks.inputs import make_inputs, make_logits
+from bench_core.blocks.inputs import make_inputs
 from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.errors import UsageError
-from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
+from bench_core.gmm.base import FLOAT32_ACCUMULATION
+from bench_core.harness.backend import load_backend
 from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
-from bench_core.harness.run import _prepare, check_case, load_backend
+from bench_core.harness.run import _prepare, check_case
 from bench_core.harness.table import forms, spread_case
 from bench_core.parallel.spread import ALONE
-from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
-from bench_core.shapes import BenchPass, DType, MoeShape
-from bench_core.timing.cost import program_cost
+from bench_core.routing.request import RoutingRequest
+from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
+from bench_core.timing.compiling import program_cost
 from tests.breadth import wide
 from tests.unit.bench_core.bench_problems import ODD
 
@@ -44,8 +44,7 @@ def _case(**options: object) -> Case:
 
 
 def _inputs(weights: Mapping[str, np.ndarray] | None = None) -> OracleInputs:
-    inputs = make_inputs(3, shape=SHAPE, dtype=DType.FLOAT32, request=ROUTING, router=True)
-    inputs = inputs._replace(logits=make_logits(3, shape=SHAPE, request=ROUTING))
+    inputs = make_inputs(3, shape=SHAPE, dtype=DType.FLOAT32, request=ROUTING, router=True, inside=True)
     found = host_inputs(inputs)
     return replace(found, weights={**found.weights, **(weights or {})})
 
@@ -99,10 +98,9 @@ def test_the_router_is_the_work_that_train_adds() -> None:
     shape = MoeShape(tokens=256, hidden=64, mlp_dim=8, experts=64, topk=1)
     case = _case(shape=shape, dtype=DType.FLOAT32)
     before = replace(case, bench_pass=BenchPass.FORWARD_BACKWARD)
-    terms = count_flops(shape, BenchPass.TRAIN)
-    assert terms.router == 3 * 2 * 256 * 64 * 64
-    assert terms.total - count_flops(shape, BenchPass.FORWARD_BACKWARD).total == terms.router
-    assert 1.0 <= (_flops(case) - _flops(before)) / terms.router < 1.1
+    router = count_flops(shape, BenchPass.TRAIN) - count_flops(shape, BenchPass.FORWARD_BACKWARD)
+    assert router == 3 * 2 * 256 * 64 * 64
+    assert 1.0 <= (_flops(case) - _flops(before)) / router < 1.1
 
 
 def test_the_router_is_traffic_too() -> None:

@@ -1,1 +1,0 @@
-"""Quantisation of matmul operands, and the one rounding to the case's dtype."""
