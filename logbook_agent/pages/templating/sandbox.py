@@ -11,7 +11,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -54,14 +54,20 @@ class Sandbox:
         """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
         limits = self._limits
         began_s = time.process_time()
+        bounds = _Bounds(max(min(limits.cpu_s, self._left_s), 0.001), limits.memory_bytes)
+        size, pieces = 0, list[str]()
         try:
-            with _bounded(max(min(limits.cpu_s, self._left_s), 0.001), limits.memory_bytes):
-                size, pieces = 0, []
+            try:
+                bounds.set()
                 for piece in self._made.get_template(name).generate(values):
                     size += len(piece)
                     if size > limits.output_bytes:
                         raise _Exceeded(f"makes a text of more than {limits.output_bytes >> 20} MiB")
                     pieces.append(piece)
+            finally:
+                # Without a call, at which a signal would be handled.
+                bounds.are_set = False
+                bounds.lift()
             # What no record can hold would break the file or act on the terminal that it goes to.
             return md.without_controls("".join(pieces))
         except MemoryError:
@@ -99,31 +105,38 @@ class _Exceeded(Exception):
     """What a template takes too much of."""
 
 
-@contextlib.contextmanager
-def _bounded(cpu_s: float, memory_bytes: int) -> Iterator[None]:
-    """Raise _Exceeded in the block when that processor time is used up, and MemoryError beyond that memory. Python
-    calls nobody for a signal but the main thread, which makes all documents of a project."""
+class _Bounds:
+    """While they are set, _Exceeded is raised when that processor time is used up, and MemoryError beyond that memory.
+    Python calls nobody for a signal but the main thread, which makes all documents of a project."""
 
-    def end(number: int, frame: FrameType | None) -> None:
-        raise _Exceeded("takes too much processor time")
+    def __init__(self, cpu_s: float, memory_bytes: int) -> None:
+        self.are_set = False
+        self._cpu_s, self._memory_bytes = cpu_s, memory_bytes
+        self._before = resource.getrlimit(resource.RLIMIT_AS)
+        self._is_main = threading.current_thread() is threading.main_thread()
+        self._handler = signal.getsignal(signal.SIGPROF)
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGPROF, end) if is_main else None
-    try:
+    def set(self) -> None:
+        """From now on."""
+        self.are_set = True
+        if self._is_main:
+            signal.signal(signal.SIGPROF, self._end)
+            signal.setitimer(signal.ITIMER_PROF, self._cpu_s, 0.1)
         # macOS refuses no memory: there the processor time bounds it.
         with contextlib.suppress(OSError, ValueError):
             mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, hard))
-        if is_main:
-            signal.setitimer(signal.ITIMER_PROF, cpu_s, 0.1)
-        yield
-    finally:
-        if is_main:
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._memory_bytes, self._before[1]))
+
+    def lift(self) -> None:
+        """Not any more: first there is memory again."""
+        resource.setrlimit(resource.RLIMIT_AS, self._before)
+        if self._is_main:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, before)
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+            signal.signal(signal.SIGPROF, self._handler)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        if self.are_set:
+            raise _Exceeded("takes too much processor time")
 
 
 class _Environment(ImmutableSandboxedEnvironment):
