@@ -57,7 +57,7 @@ def test_another_checksum_leaves_the_answer_open(
     [finding] = answer_of(cli)["findings"]
     assert f"logbook edit T-000 --gate 'same {name}'" in finding["to_settle"]
     assert f"--free {name}" in finding["to_settle"]
-    assert [step["command"] for step in cli("next", "--json").data["steps"][1:2]] == [
+    assert [step["command"] for step in cli("next", "--json").data["steps"][:1]] == [
         f"logbook edit T-000 --gate 'same {name}'"
     ]
     cli("edit", "T-000", "--free", name)
