@@ -89,7 +89,7 @@ def test_logbooks_that_were_just_begun(tmp_path: Path, demo: Site) -> None:
                   "Nothing ran yet."),
         "broken": ("Does it run?", "Nothing was measured yet.", "logbook run --help", "No next step", "no memory"),
         "demo": ("Is int8 faster?", "int8 has 5.97% more tflops than none (95%: ", "No comparison is open.",
-                 "Meet the stop criterion", "runs failed."),
+                 "try topk 4", "runs failed."),
     }  # fmt: skip
     for topic, texts in said.items():
         for width, height in SCREENS:

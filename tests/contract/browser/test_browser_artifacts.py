@@ -22,7 +22,12 @@ def test_pictures_are_drawn_and_nothing_runs(started: Cli, folder: Path, site: S
         page = site.open("moe.html", width=width)
         expect(page.get_by_role("img", name="the loss")).to_be_visible()
         sizes = page.eval_on_selector_all("#MOE-000 img", "all => all.map(i => [i.alt, i.naturalWidth, i.complete])")
-        assert sizes == [["the loss", 1, True], ["out/wide.png", 900, True], ["b.svg", 8, True]]
+        assert sizes == [
+            ["the loss", 1, True],
+            ["out/wide.png", 900, True],
+            ["b.svg", 8, True],
+            ["evil.svg", 300, True],
+        ]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.title() != "1"
         assert violations(page) == []
