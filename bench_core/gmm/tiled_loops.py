@@ -227,7 +227,9 @@ def rows_product(
 
     zeros = jnp.zeros((moved.shape[0], rhs.shape[2 - rhs_axis]), sum_dtype(lhs.dtype))
     (out,) = rows_of_groups(tiles, group_sizes, (varying_as(zeros, lhs, rhs, group_sizes),), of_group)
-    return jnp.where(within(jnp.int32(0), lhs.shape[0], jnp.sum(group_sizes)), out[: lhs.shape[0]], 0.0)
+    return jnp.where(
+        within(jnp.int32(0), lhs.shape[0], jnp.sum(group_sizes, dtype=jnp.int32)), out[: lhs.shape[0]], 0.0
+    )
 
 
 def groups_product(

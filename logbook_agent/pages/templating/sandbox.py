@@ -1,25 +1,24 @@
 """A project's own templates: in Jinja's sandbox, from their folder alone, within limits of time, memory and text.
 
-Powers and large products are refused, so that no single operation is long; many of them are ended by a timer of
-processor time. Memory beyond the limit is refused by the system while a template is rendered.
+A fork of this process compiles and renders a document, and the system holds it to the limits: a loop without end is
+stopped when its processor time is used up, also within one operation such as `9**9**9`, and memory beyond the limit is
+refused. (Jinja computes constant expressions when it compiles: nothing of a project is compiled outside of a fork.)
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import resource
 import signal
-import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import NoReturn
 
 import jinja2
-from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context
+from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from logbook_agent.model.errors import StoreError
@@ -28,7 +27,7 @@ from logbook_agent.store.folder import Folder
 from logbook_agent.store.layout import builtin_folder, manual
 from logbook_agent.text import markdown as md
 
-_MOST_BYTES, _MOST_BITS = 2**20, 10**5
+_MOST_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +35,7 @@ class TemplateLimits:
     """What one document may take, and in processor time all of one command: `spare_s` and `mean_s` for each."""
 
     cpu_s: float = 2.0
+    wall_s: float = 120.0
     spare_s: float = 10.0
     mean_s: float = 0.05
     memory_bytes: int = 512 * 2**20
@@ -48,119 +48,127 @@ class Sandbox:
     def __init__(self, folder: Path, limits: TemplateLimits) -> None:
         self._folder, self._limits = folder, limits
         self._left_s = limits.spare_s
-        self._made = environment(_Environment, _Files(folder))
+        self._made = environment(ImmutableSandboxedEnvironment, _Files(folder))
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
-        limits = self._limits
-        began_s = time.process_time()
-        bounds = _Bounds(max(min(limits.cpu_s, self._left_s), 0.001), limits.memory_bytes)
-        size, pieces = 0, list[str]()
+        inlet, outlet = os.pipe()
+        # A signal to all, such as that of Ctrl-C, is for this process and not for its fork.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            try:
-                bounds.set()
-                for piece in self._made.get_template(name).generate(values):
-                    size += len(piece)
-                    if size > limits.output_bytes:
-                        raise _Exceeded(f"makes a text of more than {limits.output_bytes >> 20} MiB")
-                    pieces.append(piece)
-            finally:
-                # Without a call, at which a signal would be handled.
-                bounds.are_set = False
-                bounds.lift()
-            # What no record can hold would break the file or act on the terminal that it goes to.
-            return md.without_controls("".join(pieces))
-        except MemoryError:
-            raise self._limit(name, f"takes more than {limits.memory_bytes >> 20} MiB of memory") from None
-        except _Exceeded as error:
-            raise self._limit(name, str(error)) from None
-        except StoreError as error:
-            raise StoreError(
-                f"template {name}: {error.message}",
-                cause=f"templates are regular UTF-8 files called *{SUFFIX} in {self._folder}, of at most 1 MiB",
-                hint="put such a file in its place, or remove it for the built-in template",
-            ) from None
-        except Exception as error:  # noqa: BLE001 - a template computes what it likes
-            at_fault, message, line = problem(error, name)
-            raise StoreError(
-                f"template {at_fault}{f', line {line}' if line else ''}: {message[:1000]}",
-                cause=f"the project's own template in {self._folder} is not valid",
-                hint=f"{manual('reference/templates.md')} lists the names a template may use",
-            ) from None
+            pid = os.fork()
+            if pid == 0:
+                self._answer(outlet, name, values)
         finally:
-            self._left_s += limits.mean_s - (time.process_time() - began_s)
+            os.close(outlet)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        # A character takes up to six bytes in JSON.
+        most = 6 * self._limits.output_bytes
+        try:
+            with os.fdopen(inlet, "rb") as pipe:
+                data = pipe.read(most + 1)
+        finally:
+            os.kill(pid, signal.SIGKILL)  # where it has ended, nothing is done
+            _, status, used = os.wait4(pid, 0)
+        self._left_s += self._limits.mean_s - used.ru_utime - used.ru_stime
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            raise self._error({"name": name, "message": " takes too much processor time", "kind": "limit"})
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            raise self._error({"name": name, "message": f" takes more than {self._limits.wall_s:g} s", "kind": "limit"})
+        answer = json.loads(data) if 0 < len(data) <= most else {"name": name, "message": " gives no text"}
+        if "text" not in answer:
+            raise self._error(answer)
+        text: str = answer["text"]
+        return text
 
-    def _limit(self, name: str, said: str) -> StoreError:
-        limits = self._limits
-        return StoreError(
-            f"template {name} {said}",
-            cause=f"a template in {self._folder} has {limits.cpu_s:g} s of processor time,"
-            f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text"
-            f" for a document, and {limits.spare_s:g} s for all of a command",
-            hint="look for a loop or a very long text in it, or remove it for the built-in template",
+    def _error(self, answer: Mapping[str, str]) -> StoreError:
+        limits, kind = self._limits, answer.get("kind")
+        cause, hint = (
+            f"the project's own template in {self._folder} is not valid",
+            f"{manual('reference/templates.md')} lists the names a template may use",
         )
+        if kind == "limit":
+            cause = (
+                f"a template in {self._folder} has {limits.cpu_s:g} s of processor time,"
+                f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text"
+                f" for a document, and {limits.spare_s:g} s for all of a command"
+            )
+            hint = "look for a loop or a very long text in it, or remove it for the built-in template"
+        elif kind == "file":
+            cause = f"templates are regular UTF-8 files called *{SUFFIX} in {self._folder}, of at most 1 MiB"
+            hint = "put such a file in its place, or remove it for the built-in template"
+        return StoreError(f"template {answer['name']}{answer['message']}", cause=cause, hint=hint)
 
+    # -- in the fork -----------------------------------------------------------------------------
 
-class _Exceeded(Exception):
-    """What a template takes too much of."""
+    def _answer(self, outlet: int, name: str, values: Mapping[str, object]) -> NoReturn:
+        try:
+            self._restrict()
+            answer = self._answer_of(name, values)
+            with os.fdopen(outlet, "wb") as pipe:
+                pipe.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+        finally:
+            os._exit(0)
 
-
-class _Bounds:
-    """While they are set, _Exceeded is raised when that processor time is used up, and MemoryError beyond that memory.
-    Python calls nobody for a signal but the main thread, which makes all documents of a project."""
-
-    def __init__(self, cpu_s: float, memory_bytes: int) -> None:
-        self.are_set = False
-        self._cpu_s, self._memory_bytes = cpu_s, memory_bytes
-        self._before = resource.getrlimit(resource.RLIMIT_AS)
-        self._is_main = threading.current_thread() is threading.main_thread()
-        self._handler = signal.getsignal(signal.SIGPROF)
-
-    def set(self) -> None:
-        """From now on."""
-        self.are_set = True
-        if self._is_main:
-            signal.signal(signal.SIGPROF, self._end)
-            signal.setitimer(signal.ITIMER_PROF, self._cpu_s, 0.1)
+    def _restrict(self) -> None:
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF, signal.SIGALRM])
+        # A fork of a process with threads may wait for a lock that none of its own holds: that takes no processor time.
+        signal.setitimer(signal.ITIMER_REAL, self._limits.wall_s)
+        signal.setitimer(signal.ITIMER_PROF, max(min(self._limits.cpu_s, self._left_s), 0.001))
         # macOS refuses no memory: there the processor time bounds it.
         with contextlib.suppress(OSError, ValueError):
-            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._memory_bytes, self._before[1]))
+            mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (mapped + self._limits.memory_bytes, hard))
 
-    def lift(self) -> None:
-        """Not any more: first there is memory again."""
-        resource.setrlimit(resource.RLIMIT_AS, self._before)
-        if self._is_main:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, self._handler)
-
-    def _end(self, number: int, frame: FrameType | None) -> None:
-        if self.are_set:
-            raise _Exceeded("takes too much processor time")
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    intercepted_binops = frozenset(["*", "**"])
-
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """As Jinja's, but for whole numbers that no document needs."""
-        if isinstance(left, int) and isinstance(right, int):
-            bits = left.bit_length() * max(right, 1) if operator == "**" else left.bit_length() + right.bit_length()
-            if bits > _MOST_BITS:
-                raise SecurityError(f"{operator} of numbers that large is refused")
-        return super().call_binop(context, operator, left, right)
+    def _answer_of(self, name: str, values: Mapping[str, object]) -> dict[str, str]:
+        limits = self._limits
+        try:
+            size, pieces = 0, []
+            for piece in self._made.get_template(name).generate(values):
+                size += len(piece)
+                if size > limits.output_bytes:
+                    said = f" makes a text of more than {limits.output_bytes >> 20} MiB"
+                    return {"name": name, "message": said, "kind": "limit"}
+                pieces.append(piece)
+            # What no record can hold would break the file or act on the terminal that it goes to.
+            return {"text": md.without_controls("".join(pieces))}
+        except MemoryError:
+            said = f" takes more than {limits.memory_bytes >> 20} MiB of memory"
+            return {"name": name, "message": said, "kind": "limit"}
+        except _RefusedFile as error:
+            return {"name": error.name, "message": f" {error.message}", "kind": "file"}
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+            at_fault, message, line = problem(error, name)
+            return {"name": at_fault, "message": f"{f', line {line}' if line else ''}: {message[:1000]}"}
 
 
 class _Files(jinja2.BaseLoader):
-    """The project's templates before the built-in ones. No link is followed."""
+    """The project's templates before the built-in ones. Links are followed within the folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folders = (Folder(folder), Folder(builtin_folder("templates").resolve()))
+        self._folders = (folder, Path(os.path.realpath(builtin_folder("templates"))))
 
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, None]:
-        if not template.endswith(SUFFIX):
-            raise StoreError(f"{template} is not called *{SUFFIX}", cause="only templates are included")
+        name = "/".join(split_template_path(template))
         for folder in self._folders:
-            if folder.has(template):
-                return folder.text(template, limit=_MOST_BYTES), str(folder.at(template)), None
+            if "\0" in name or not os.path.lexists(folder / name):
+                continue
+            real = Path(os.path.realpath(folder / name))
+            if not real.is_relative_to(folder):
+                raise _RefusedFile(template, "is a link that points outside the template folder")
+            if real.suffix != SUFFIX:
+                raise _RefusedFile(template, f"points to {real.name}, which is not called *{SUFFIX}")
+            try:
+                return Folder(folder).text(real, limit=_MOST_BYTES), str(real), None
+            except StoreError as error:
+                raise _RefusedFile(template, error.message.removeprefix(f"{real} ")) from None
         raise jinja2.TemplateNotFound(template, f"there is no template {template}")
+
+
+class _RefusedFile(jinja2.TemplateError):
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
