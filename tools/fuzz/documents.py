@@ -62,7 +62,6 @@ _CHANGING: tuple[tuple[int, Words], ...] = (
     (1, ("doctor", "--json")),
     (1, ("doctor", "--fix")),
     (1, ("sync", "--offline", "{top}/out")),
-    (1, ("doctor", "--prune", "--dry-run")),
 )
 
 
