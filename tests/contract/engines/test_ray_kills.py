@@ -65,8 +65,7 @@ def going(folder: Path) -> list[int]:
 
 def is_at_work(folder: Path, client: subprocess.Popen[bytes]) -> bool:
     """Whether this client carries out the sweep, and no longer loads its code; or it has ended."""
-    lock = folder / "logbooks/moe/open/.MOE-000.sweep.lock"
-    return client.poll() is not None or (lock.exists() and f"pid {client.pid} " in lock.read_text())
+    return client.poll() is not None or any(folder.rglob(f".MOE-000*.{client.pid}.lock"))
 
 
 def strike(what: str, ray: Ray, folder: Path, client: subprocess.Popen[bytes]) -> bool:
