@@ -47,7 +47,7 @@ DAILY = (
     Subcommand("criteria", "cli.criteria_command", "Show which stop criteria are met; judge, add or drop one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
     Subcommand("render", "cli.render_command", "Render the whole view, or check that it is up to date."),
-    Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
+    Subcommand("doctor", "cli.doctor", "Find problems in the store, and fix what is safe to fix."),
 )
 COMPARE = (
     Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),

@@ -4,6 +4,7 @@ summary`."""
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -71,7 +72,7 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
     named = " ".join(["logbook edit", *naming(workspace, book), "--metric"])
     workspace.warnings += [
         f"no direction is stated for {m.name}, so nothing is ranked or judged by it; to state one, min or max:"
-        f" {named} {m.name}:min{f':{m.unit}' if m.unit else ''} --reason '...'"
+        f" {named} {shlex.quote(f'{m.name}:min' + (f':{m.unit}' if m.unit else ''))} --reason '...'"
         for m in header.metrics
         if m.primary and m.direction is None
     ]

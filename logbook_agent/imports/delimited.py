@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from logbook_agent.imports.cells import commit_of, moment_of, value_of
-from logbook_agent.imports.document import Document, Named
+from logbook_agent.imports.document import Document, Named, joined
 from logbook_agent.imports.tables import Cells, entries_of, table_of
 from logbook_agent.model.header import Metric
 
+# The columns of a curve: a run has a row for each step.
+_STEPS = frozenset({"step", "_step", "global_step", "epoch", "iteration", "iter"})
 # What karpathy/autoresearch calls its columns.
 _AUTORESEARCH = ("commit", "val_bpb", "memory_gb", "status", "description")
 
@@ -33,7 +36,11 @@ def parse(lines: Sequence[str], columns: Sequence[str], declared: Mapping[str, M
     ragged = [row for row in body if len(row.cells) > len(headings)]
     named += [Named(row.first, f"{len(row.cells)} cells in {len(headings)} columns") for row in ragged[:3]]
     table = table_of(headings, body, declared)
-    return Document(spans=tuple(entries_of(table)), metrics=tuple(table.metrics), named=tuple(named))
+    spans = entries_of(table)
+    if _STEPS & {heading.casefold() for heading in headings}:
+        runs = itertools.groupby(spans, key=lambda span: span.entry.title if span.entry is not None else "")
+        spans = [one[0] if len(one) == 1 else joined(one, title) for title, group in runs if (one := [*group])]
+    return Document(spans=tuple(spans), metrics=tuple(table.metrics), named=tuple(named))
 
 
 def _is_row(cells: Sequence[str]) -> bool:

@@ -109,11 +109,11 @@ def partition(entries: Sequence[SourceSpan], count: int) -> tuple[SourceSpan, ..
     return tuple(found[:-1])
 
 
-def joined(spans: Sequence[SourceSpan]) -> SourceSpan:
+def joined(spans: Sequence[SourceSpan], title: str = "") -> SourceSpan:
     """The rows of many entries as one."""
     first, last = spans[0].first, spans[-1].last
     rows = tuple(row for span in spans if span.entry is not None for row in span.entry.rows)
-    title = f"Rows of lines {first} to {last}"
+    title = title or f"Rows of lines {first} to {last}"
     return SourceSpan(first=first, last=last, entry=ReportedEntry(title=title, tables=(ReportedTable(rows=rows),)))
 
 

@@ -123,7 +123,7 @@ def _text(space: Workspace, found: ImportResult, topic: str, *, dry_run: bool) -
     lines = [f"{topic}: {made} from {found.source.name}{begun}"]
     lines += [f"  {found.known} parts of it were there already"] if found.known else []
     shown = [f"  {one.id or '-'}  {one.span.place}  {one.entry.title}" for one in found.entries]
-    lines += bounded(shown, _SHOWN, "entries more: logbook list")
+    lines += bounded(shown, _SHOWN, "more: logbook list")
     lines += bounded([f"  {one}" for one in found.document.named], _SHOWN, "lines more: --json has all")
     if found.source.is_changed:
         lines.append("  secrets were taken out; so the kept source is not the file byte for byte")

@@ -50,9 +50,11 @@ def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]
     pieces = [*pieces_of([line.replace("\r", "") for line in lines])]
     marks = [read_mark(at, piece.level, piece.title) for at, piece in enumerate(pieces) if piece.level]
     begins = _entry_marks(marks, pieces) or _marked_items(pieces)
-    spans: list[SourceSpan] = []
-    metrics: dict[str, Metric] = {}
     ranked = sorted([*begins, *marks], key=lambda m: m.at)
+    inside = {at for m in begins for at in range(m.at, _end(m, ranked, len(pieces)))}
+    spans, metrics = _row_entries([piece for at, piece in enumerate(pieces) if at not in inside], declared)
+    if not begins and not spans:
+        begins = [m for m in marks[:1] if _is_measured(pieces[m.at + 1 : _end(m, marks, len(pieces))], declared)]
     for mark in begins:
         end = _end(mark, ranked, len(pieces))
         entry, more = _entry(mark, pieces[mark.at : end], {**declared, **metrics})
@@ -60,8 +62,7 @@ def parse(lines: Sequence[str], _: Sequence[str], declared: Mapping[str, Metric]
         spans.append(SourceSpan(first=pieces[mark.at].line, last=last, entry=entry))
         for metric in more:
             metrics.setdefault(metric.name, replace(metric, primary=not metrics))
-    if not spans:
-        spans, metrics = _row_entries(pieces, declared)
+    spans.sort(key=lambda span: span.first)
     names = [span.entry.name for span in spans if span.entry is not None]
     prefixes = Counter(m["prefix"] for name in names if (m := _PREFIX.fullmatch(name)))
     front = pieces[0].text if pieces and pieces[0].language == "front matter" else ""
@@ -91,9 +92,10 @@ def _entry_marks(marks: Sequence[Mark], pieces: Sequence[SourcePiece]) -> list[M
         below = [m for m in inner if m.level > chosen[0].level and not label_of(m.text)]
         first = min((m.level for m in below), default=0)
         chosen += [m for m in below if m.level == first]
-    elif not chosen:
+    elif len(chosen) < 2:
         ends = [_end(m, inner, len(pieces)) for m in inner]
-        chosen = [m for m, end in zip(inner, ends, strict=True) if _is_experiment(m, pieces[m.at + 1 : end])]
+        spans = zip(inner, ends, strict=True)
+        chosen = [m for m, end in spans if m in chosen or _is_experiment(m, pieces[m.at + 1 : end])]
     levels = Counter(m.level for m in chosen if not _is_day(m)) or Counter(m.level for m in chosen)
     level = levels.most_common(1)[0][0] if levels else 0
     lines = {m.at for m in chosen}
@@ -115,8 +117,15 @@ def _is_experiment(mark: Mark, body: Sequence[SourcePiece]) -> bool:
     """Whether a table, a command, or two labelled fields stand below a mark."""
     parts = parts_of(body)
     known = [part for part in parts if label_of(part.label) and part.label != NOTE]
-    has_more = len(known) > 1 or any(pipe_tables(body)) or any(True for _ in commands_in(parts))
-    return has_more and not _APART.fullmatch(plain(mark.text)) and label_of(mark.text) is None
+    is_numbered = len(parts) > 1 and re.match(r"\d+[.):]? ", mark.text)
+    has_more = len(known) > 1 or is_numbered or any(pipe_tables(body)) or any(True for _ in commands_in(parts))
+    return bool(has_more) and not _APART.fullmatch(plain(mark.text)) and label_of(mark.text) is None
+
+
+def _is_measured(body: Sequence[SourcePiece], declared: Mapping[str, Metric]) -> bool:
+    """Whether a log without any entry is the log of one experiment: it has numbers, or two labelled fields."""
+    parts = parts_of(body)
+    return bool(tables_of(parts, declared)[0]) or sum(label_of(part.label) is not None for part in parts) > 2
 
 
 def _marked_items(pieces: Sequence[SourcePiece]) -> list[Mark]:

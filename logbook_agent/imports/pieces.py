@@ -16,11 +16,11 @@ _RULE = re.compile(r"(?=.*-)[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*
 CODE_SPAN = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)")
 _NUMBERED = "experiment|exp|run|trial|arm|iteration|iter|attempt|ablation|round|probe|sweep|entry|step|test|idea|phase"
 _END = r"(?:\s?(?:-|–|—|\.\.+|to|&|\+|/|,|and)\s?(?:[A-Z][A-Z0-9-]*[-_])?#?\d{1,6}[a-z]?)?"
-# `MOE-I8-003`, `EXP-12a`, `exp_07`; `Runs 3-5`, `Arm B`; `#12`; `E3`.
+# `MOE-I8-003`, `EXP-12a`, `exp_07`; `Runs 3-5`, `Arm B`; `#12`, `Finding #12`; `E3`.
 _NAME = re.compile(
     rf"(?:\b[A-Za-z][A-Za-z0-9]{{0,15}}(?:[-_][A-Za-z][A-Za-z0-9]{{0,15}}){{0,3}}[-_]\d{{1,6}}[a-z]?{_END})(?![\w%.])"
     rf"|(?:\b(?i:{_NUMBERED})s?(?i:[ _-]?(?:#|no\.? ?)?\d{{1,6}}[a-z]?(?:\.\d+)?{_END}|[ _-]\#?[A-Z]))(?![\w%])"
-    rf"|(?:#\d{{1,6}}{_END})(?!\w)"
+    rf"|(?:(?:\b[A-Z][a-z]{{2,15}} )?#\d{{1,6}}{_END})(?!\w)"
     r"|(?:\b(?:[A-Z]{1,3}|v)\d{1,4}[a-z]?)(?=\s*[:.)\]–—-])"
 )
 _CONFIDENCE = re.compile(rf"(?i)\(?\s*confidence:\s*({'|'.join(CONFIDENCES)})[^()]*\)?")

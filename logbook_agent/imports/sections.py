@@ -148,9 +148,10 @@ def _variables(text: str) -> dict[str, str]:
 _MEASURED = re.compile(r"(?i)results?|before|after|measured|numbers|baseline numbers|observed")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)[-*+][ \t]+(?P<text>.*\S)")
 _READING = re.compile(
-    rf"(?:(?P<name>[A-Za-z][\w /+-]*?)(?: |(?P<sign>=))\s*)?(?P<value>{NUMBER})x?\s*"
+    rf"(?:(?P<name>[A-Za-z][\w /+-]*?)(?: |(?P<sign>=))\s*)?(?P<value>{NUMBER})x?\s*(?:(?:±|\+/-)\s*{NUMBER}\s*)?"
     r"(?P<unit>%|[A-Za-z]+(?:/[A-Za-z]+)?)?"
 )
+_METRIC = re.compile(rf"[ \t]*[-*+][ \t]+`?(?P<metric>[A-Za-z]\w*)`?: {_READING.pattern}")
 # The metrics of units that state a rate, as columns.
 _OF_UNIT = {q.unit: f"metrics.{name}" for name, q in reversed(KNOWN.items()) if q.unit and "/" in q.unit}
 _OF_UNIT |= dict.fromkeys(("tok/s", "tokens/sec"), "metrics.tokens_per_s")
@@ -164,8 +165,9 @@ def tables_of(
     metrics: list[Metric] = []
     for part in parts:
         tables = [table_of(headings, rows, declared) for headings, rows in pipe_tables(part.pieces)]
-        items = [*_listed(part.pieces)] if _MEASURED.match(part.label) else []
-        tables += [table_of_objects(items, declared)] if len(items) > 1 else []
+        items = (_metrics_listed(part.pieces) or [*_listed(part.pieces)]) if _MEASURED.match(part.label) else []
+        is_listed = len(items) > 1 or any("config.case" not in row and len(row) > 1 for _, row in items)
+        tables += [table_of_objects(items, declared)] if is_listed else []
         for table in tables:
             if rows := cases_of(table):
                 label = part.label if part.label not in (RESULT, NOTE) else None
@@ -189,6 +191,17 @@ def _listed(pieces: Sequence[SourcePiece]) -> Iterator[tuple[int, dict[str, str]
         yield from ((piece.line, row) for row in rows)
         if not colon and not rows:
             above.append((indent, case.rstrip(":")))
+
+
+def _metrics_listed(pieces: Sequence[SourcePiece]) -> list[tuple[int, dict[str, str]]]:
+    """The row of a list whose items name metrics, such as `val_loss: 3.2` and `peak_gb: 10 GB`, in several units
+    or none."""
+    items = [(piece.line, _METRIC.match(piece.text)) for piece in pieces if piece.language is None]
+    named = [(line, m) for line, m in items if m is not None]
+    units = {m["unit"] for _, m in named}
+    if len(named) < 2 or (len(units) == 1 and None not in units) or not any("_" in m["metric"] for _, m in named):
+        return []
+    return [(named[0][0], {f"metrics.{m['metric']} ({m['unit'] or ''})": m["value"] for _, m in named})]
 
 
 def _readings(case: str, text: str) -> list[dict[str, str]]:

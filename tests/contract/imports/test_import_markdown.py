@@ -134,6 +134,28 @@ FORMS = {
         ["one", "two"],
     ),
     "a table": ("# L\n\n| id | cmd | loss | status |\n|--|--|--|--|\n| E-1 | `a|b` | 0.5 | keep |\n", ["E-1"]),
+    "one experiment": (
+        "# 4f9a — q8 cache\n\n**Result:**\n- gen_tok_s: 29.2 ± 0.3\n- peak_gb: 10.1 GB\n\n**Decision: keep**\n",
+        ["4f9a — q8 cache"],
+    ),
+    "a table beside sections": (
+        "# L\n\n## Experiment Log\n\n| # | try | tok/s | status |\n|--|--|--|--|\n| 1 | b16 | 50 | KEEP |\n"
+        "| 2 | b32 | 70 | REVERT |\n\n## Flash attention\n- Config: a=1\n- Result: 22 tok/s\n",
+        ["number 1", "number 2", "Flash attention"],
+    ),
+    "numbered headings": (
+        "# L\n\n## Experiments\n\n### 1. Window fix\n- **Goal:** 128K\n- **Fix:** a line\n\n### 2. Serving\n"
+        "- **Why:** half the layers\n- **Peak:** 654 tok/s\n",
+        ["Window fix", "Serving"],
+    ),
+    "a word and a number": (
+        "# L\n\n## Discovery #1: no compile\nx\n\n## Discovery #2: fused\ny\n\n## What changed\nz\n",
+        ["no compile", "fused"],
+    ),
+    "one number among sections": (
+        "# L\n\n## Progress\n\n| try | tok/s |\n|--|--|\n| b16 | 50 |\n| b32 | 70 |\n\n## Insight (experiment 18)\nx\n",
+        ["Progress", "Insight"],
+    ),
     "no form": ("just words\n", []),
 }
 

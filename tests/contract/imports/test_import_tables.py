@@ -172,6 +172,12 @@ def test_tables_of_trackers(cli: Cli, folder: Path) -> None:
     assert named["metrics"][0]["name"] == "loss"
 
 
+def test_the_steps_of_a_run_are_one_entry(cli: Cli, folder: Path) -> None:
+    text = "run_id,step,loss\na1,0,9.5\na1,100,4.1\nb2,0,9.4\nb2,100,3.9\n"
+    data = imported(cli, folder, "curves.csv", text)
+    assert [(e["title"], e["lines"], e["rows"]) for e in data["entries"]] == [("a1", [2, 3], 2), ("b2", [4, 5], 2)]
+
+
 @pytest.mark.parametrize("content", [b"", b"\n \n", bytes(range(256)) * 8])
 def test_what_is_no_text_is_refused(cli: Cli, folder: Path, content: bytes) -> None:
     (folder / "odd.dat").write_bytes(content)
