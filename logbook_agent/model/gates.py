@@ -18,7 +18,7 @@ from logbook_agent.model.values import Scalar, canonical, finite, parse_scalar
 
 SAME = "same"
 # The reasons why a row fails that was measured. What a source reports is withheld, and its numbers are shown.
-GATE, WITHHELD, REPORTED = "gate", "withheld", "reported"
+GATE, WITHHELD, REPORTED = JUDGED = ("gate", "withheld", "reported")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip

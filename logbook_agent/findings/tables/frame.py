@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.gates import JUDGED
 from logbook_agent.model.run import Device, Row, Scalar
 from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
@@ -72,13 +73,13 @@ class Item:
         return tuple(self.key(name) for name in names)
 
     def says(self, name: str) -> bool:
-        """Whether the case tells its value on an axis, which may be that it has none. A failed case may not have
-        reported all its config."""
+        """Whether the case tells its value on an axis, which may be that it has none. A case that failed, and was not
+        judged later, may not have reported all its config."""
         if self.key(name) is not None:
             return True
         if name in self.facts:
             return not self.facts[name].startswith(PARTLY_KNOWN)
-        return self.row.failed is None
+        return self.row.failed is None or self.row.failed.reason in JUDGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
