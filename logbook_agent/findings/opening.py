@@ -219,7 +219,7 @@ def _synopsis(
         why=why,
         command=way.command,
         pairs=way.pairs if way.command else 0,
-        is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
+        is_hopeless=any(f.lacks_pairs for f in answer.goals) and not (is_over or any(map(is_practical, answer.goals))),
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
     )

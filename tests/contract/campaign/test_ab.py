@@ -340,6 +340,14 @@ def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready
     assert (on.data["pairs"], on.data["stopped"]["by"]) == (20, "pairs")
     assert "it needs more pairs than is practical" in on.data["stopped"]["why"]
     assert "command" not in ready("status", "--json").data["answers"][0]
+    # Nothing can be typed for it: closing the thread keeps it as a limitation.
+    for _ in range(2):
+        closed = ready("close", "--conclusion", "Nothing gained.", "--limitation", "one CPU", "--json")
+        assert closed.data["open_comparisons"] == []
+        limitations = Store(folder).header.closing.limitations
+        assert limitations[0] == "one CPU"
+        assert limitations[1].startswith("MOE-000: ")
+        assert len(limitations) == 2
 
 
 @pytest.mark.slow
