@@ -239,9 +239,9 @@ class Pairs:
     # -- what is said of it ----------------------------------------------------------------------------
 
     def _failed(self, run: Run, how: str = "") -> str:
-        side, command = self._part.side, self._cases[self._part.case].commands[0]
+        command = self._cases[self._part.case].commands[0]
         lacks = lacking(self._series.workspace, self._request.run, command)
-        return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
+        return self._judge.failed(run, f"{self._axis.name}={self._part.side}", how, lacks=lacks)
 
     def _show(self, text: str = "") -> None:
         """Show a line, and how far the comparison is."""

@@ -210,7 +210,7 @@ def close_command(
     }
     lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}"]
     if request.dry_run and header.closing is not None:
-        lines.append(header.closing.conclusion.strip())
+        lines += [header.closing.conclusion.strip(), *(f"limitation: {text}" for text in header.closing.limitations)]
     if request.dry_run and header.issue is not None and not request.local:
         lines.append(f"and {header.issue.url} would be updated")
     lines += [sync_text(synced, dry_run=False)] if synced is not None else []
