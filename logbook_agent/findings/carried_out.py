@@ -44,9 +44,9 @@ def runs_of(entries: Iterable[Summary]) -> Mapping[_Key, Sequence[_Ran]]:
     """When entries ran each command well, by its key, by their own IDs, and by what they compare."""
     found: dict[_Key, list[_Ran]] = {}
     for one in entries:
-        finished = {key: at for key, (_, at) in one["finished"].items()}
-        whole = _pairs_of(one) if one["comparison"] is not None else {one["id"]: max(finished.values(), default="")}
-        for key, at in {**finished, **whole}.items():
+        last: dict[_Key, str] = {key: at for key, (_, at) in one["finished"].items()}
+        last |= _pairs_of(one) if one["comparison"] is not None else {one["id"]: max(last.values(), default="")}
+        for key, at in last.items():
             found.setdefault(key, []).append((at, one["id"]))
     return found
 

@@ -190,7 +190,7 @@ def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli) -> None:
         ("try `sh bench.sh fail`", ["run", "--", "sh", "bench.sh", "fail"], False),
         ("try `sh bench.sh fail`", ["run", "--continues", "MOE-001", "--", "sh", "bench.sh", "fail"], False),
         ("logbook run --id MOE-000", ["run", "--id", "MOE-000", "--", "sh", "bench.sh", "fail"], False),
-        ("logbook ab --axis n=1,fail -- sh bench.sh", ["ab", "--axis", "n=1,fail", "--", "sh", "bench.sh", "{axis}"], False),
+        ("logbook ab --axis n=1,fail -- sh b", ["ab", "--axis", "n=1,fail", "--", "sh", "bench.sh", "{axis}"], False),
     ],
 )  # fmt: skip
 def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: list[str], closes: bool) -> None:
