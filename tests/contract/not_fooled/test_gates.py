@@ -158,6 +158,10 @@ def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook
     cli(*AXIS, "--free", "checksum", *COMMAND)
     assert outcomes(cli) == {"time_s": "better"}
     assert "gates: checksum may differ" in cli("show", "T-000").out
+    # It goes on being said, as a note.
+    differs = "checksum, which may differ, is b with Q=2, a with Q=1"
+    assert (answer_of(cli)["first"], answer_of(cli)["notes"]) == ([], [differs])
+    assert all(f"Noted: {differs}" in cli(word, "T-000").out for word in ("show", "compare"))
     # Freed for the whole logbook, the gate goes, and is named.
     said = cli("edit", "--free", "checksum", "--reason", "int8 rounds otherwise")
     assert "checksum may differ, without same checksum" in said.out
