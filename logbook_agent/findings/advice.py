@@ -25,7 +25,7 @@ from logbook_agent.model.comparison import (
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
-from logbook_agent.model.gates import SAME, Gate, values_of
+from logbook_agent.model.gates import SAME, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
@@ -132,8 +132,8 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     last = max((run.run for run in own), default=None)
     output = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
     turned = other_evaluator(entry_id, stated) if stated is not None and side == stated.question.base else ""
-    if not turned and (gates := _unreported(record)):
-        return Continuation(command=output, lacks="report", first=_without(records.topic, record, gates))
+    if not turned and (why := unreported(records.topic, record)):
+        return Continuation(command=output, lacks="report", first=why)
     if record.entry.recipe is not None:
         return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
@@ -159,20 +159,19 @@ def _is_of(run: Run, side: str) -> bool:
     return is_own(run, SETUP) if side == SETUP else run.part is not None and run.part.side == side
 
 
-def _unreported(record: Record) -> list[Gate]:
-    """The gates on what no row of an entry reports, where it has rows."""
+def unreported(topic: str, record: Record) -> str:
+    """That no row of an entry of this logbook reports what a gate asks for, and what to type; empty where each is
+    reported by some. The gates of the entry can be dropped there."""
     rows = [row for s in record.runs for row in s.run.rows]
-    return [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
-
-
-def _without(topic: str, record: Record, gates: Sequence[Gate]) -> str:
-    """What to do about gates that no run can pass: those of the entry, else those of the logbook `topic`."""
+    gates = [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
+    if not gates:
+        return ""
     own = [gate for gate in gates if str(gate) in record.entry.gates]
     names = listed([gate.name for gate in gates], 3)
     drop = [word for gate in own or gates for word in ("--drop", str(gate))]
     edit = f"logbook edit {record.id}" if own else f"logbook -L {topic} edit"
     typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
-    return f"no run reports {names}: have the command print it and ask again, or drop the gate: `{edit} {typed}`"
+    return f"no run reports {names}: have the command print it and run it again, or drop the gate: `{edit} {typed}`"
 
 
 def show(entry_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,22 @@ def test_the_base_that_disagrees_with_itself_voids_a_gate(sides: Callable[..., C
     cli(*AXIS, "--seed", "3", *COMMAND)
     [finding] = answer_of(cli)["findings"]
     assert (finding["outcome"], any("same checksum" in note for note in finding["notes"])) == ("better", True)
+
+
+def test_a_gate_that_no_run_reports_is_named_with_a_way_out(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text("echo RESULT size=$1 x=1 ok=1\n")
+    (folder / "r.yaml").write_text("name: r\ncommand: [sh, b.sh, '{size}']\naxes: {size: [1, 2]}\n")
+    cli("start", "t", "--prefix", "T", "--metric", "x:min:s", "--gate", "okk == 1")
+    said = "no run reports okk: have the command print it and run it again, or drop the gate: "
+    for words in (
+        ("run", "--", "sh", "b.sh", "1"),
+        ("sweep", "r.yaml"),
+        ("ab", "--axis", "size=1,2", "--", "sh", "b.sh", "{axis}"),
+    ):
+        made = cli(*words)
+        [command] = {*re.findall(f"{said}`(.*?)`", made.err + made.out)}
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert said not in cli("run", "--", "sh", "b.sh", "1").err
 
 
 def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
