@@ -21,7 +21,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_series
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import clean, escape, one_line
+from logbook_agent.text.markdown import clean, escape, one_line, plain
 from logbook_agent.text.phrases import counted, listed
 
 _SHOWN = 80
@@ -210,7 +210,10 @@ def close_command(
     }
     lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}"]
     if request.dry_run and header.closing is not None:
-        lines += [header.closing.conclusion.strip(), *(f"limitation: {text}" for text in header.closing.limitations)]
+        lines += [
+            header.closing.conclusion.strip(),
+            *(f"limitation: {plain(text)}" for text in header.closing.limitations),
+        ]
     if request.dry_run and header.issue is not None and not request.local:
         lines.append(f"and {header.issue.url} would be updated")
     lines += [sync_text(synced, dry_run=False)] if synced is not None else []
