@@ -118,7 +118,10 @@ class PairJudge:
         said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
         if said:
             return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open: it needs {said}")
-        return PairsEnd(stop=Stop.SETTLED, why="settled" if made else f"no pair was made: {self._what_adds(answer)}")
+        if not made:
+            return PairsEnd(stop=Stop.SETTLED, why=f"no pair was made: {self._what_adds(answer)}")
+        borne_out = f"; {answer.confidence} ({'; '.join(answer.reasons)})" if answer.sittings > 1 else ""
+        return PairsEnd(stop=Stop.SETTLED, why=f"settled{borne_out}")
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
@@ -173,6 +176,8 @@ class PairJudge:
         """What would add to an answer that is settled, with the command."""
         if answer.confidence != "exploratory":
             return "it is replicated, so further pairs change nothing"
+        if is_apart(answer, self._series.workspace.now()):
+            return "pairs made now are of a second sitting, which can replicate the answer"
         run = self.stated.run
         way = "" if run is None or run.in_process else f": {second_sitting(answer, self.stated)}"
         return f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"

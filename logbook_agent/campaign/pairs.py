@@ -96,7 +96,7 @@ class Pairs:
         budget = self._budget(pairs)
         series.entry = self._entry = with_judging(series.book, series.entry, request)
         self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
-        self._ended: PairsEnd | None = None
+        self._ended = self._judge.look()
         self._part = Part(pair=0, side="")  # what the last order is for
 
     def _standing(self) -> set[Part | None]:
@@ -110,6 +110,11 @@ class Pairs:
             if part is not None
             and ((at or "") > since or all(replace(part, side=side) in ended for side in self._stated.question.values))
         }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no pair is to be made."""
+        return self._ended is not None
 
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""
@@ -153,7 +158,7 @@ class Pairs:
 
     def _units(self) -> Iterator[Iterator[RunPlan]]:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
-        self._ended = self._judge.look()
+        self._made = self._standing()  # a setup may have taken a while
         if self._ended is None:
             self._entry = with_pairs(self._book, self._entry, self._judge.budget)
             self._stated = stated_in(self._entry)
