@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from logbook_agent.agents.citations import BASE, BASELINE, NOT_COMPARABLE, Citation, Cited, NoNumber, parsed
 from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.identity import residue
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.references import Contrast, beside_baseline, checked, rows_of
@@ -57,13 +58,21 @@ def saying(findings_of: Callable[[str], Findings]) -> Callable[[str], Cited]:
 
 
 def _cited(findings: Findings, citation: Citation) -> Cited:
-    """What the record says of a citation. Raises NotFound, and NoNumber for one that does not name one number."""
+    """What the record says of a citation, also of what was discarded. Raises NotFound, and NoNumber for one that does
+    not name one number."""
     names = [citation.reference, *([citation.against] if citation.against not in (None, BASE, BASELINE) else [])]
     entries = [findings.records.resolve(entry_of(name)) for name in names if name is not None]
-    why = [f"{i} is {lost}" for i in dict.fromkeys(entries) if (lost := findings.standing(findings.entry(i)).why)]
+    standings = {entry: findings.standing(findings.entry(entry)) for entry in entries}
+    discarded = {entry for entry, one in standings.items() if one.withdrawn is None and one.discarded_by is not None}
+    why = [f"{entry} is {one.why}" for entry, one in standings.items() if one.why and entry not in discarded]
     why += findings.baseline_doubts if citation.against == BASELINE else []
     if why:
         return Cited(problems=tuple(why))
+    found = _found(findings, citation, entries)
+    return replace(found, text=f"{found.text}, discarded") if discarded and found.text != NOT_COMPARABLE else found
+
+
+def _found(findings: Findings, citation: Citation, entries: Sequence[str]) -> Cited:
     if citation.against in (None, BASE):
         is_whole = citation.reference == entry_of(citation.reference)
         answer = findings.comparisons.answer_of(entries[0]) if is_whole else None
@@ -173,7 +182,7 @@ def _answered(answer: Answer | None, citation: Citation) -> Cited:
     if mine[0].change is None:
         return Cited(text=NOT_COMPARABLE, problems=(f"no pair of {citation.reference} has a ratio",))
     interval = words.interval(mine[0]) or "no interval"
-    is_open = ", open" if mine[0].outcome is Outcome.OPEN else ""
+    is_open = ", open" if mine[0].lacks is not None else ""
     return Cited(text=f"{words.signed(mine[0].change)} ({interval}{is_open})")
 
 

@@ -4,6 +4,8 @@ no more than stop criteria without a command, a first comparison; pure."""
 from __future__ import annotations
 
 import dataclasses
+import shlex
+from collections.abc import Callable
 
 from logbook_agent.findings.advice import ab_more, measure, needed_setup
 from logbook_agent.findings.open_steps import OpenStep, open_steps
@@ -11,14 +13,15 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import HYPOTHESIS
 
 
-def next_steps(found: Findings) -> list[OpenStep]:
-    """What is open in a thread; a command that is proposed twice stands at its first step."""
+def next_steps(found: Findings, folder: Callable[[str], str]) -> list[OpenStep]:
+    """What is open in a thread; a command that is proposed twice stands at its first step. `folder` is the path from
+    here of a folder as records name it."""
     if found.header.closing is not None:
         return []
     first = found.opening
     kept: dict[str, OpenStep] = {}
     for step in open_steps(found.thread, (*first.answers, *first.retries)):
-        step = _plan(found, step) if step.kind == "plan" else step
+        step = _plan(found, step) if step.kind == "plan" else _in_folder(found, step, folder)
         kept.setdefault(step.command or f"{step.kind} {step.entry} {step.text}", step)
     if first.not_settled and all(step.kind == "criterion" and not step.command for step in kept.values()):
         text = (
@@ -35,6 +38,17 @@ def _typed(found: Findings, step: OpenStep) -> OpenStep:
     lacks = needed_setup(found.entry(step.entry).comparison) if step.entry and ab_more(step.entry) in command else ""
     why = "; ".join(filter(None, [step.why, lacks, "" if command or not step.command else found.budget]))
     return dataclasses.replace(step, command=command, why=why)
+
+
+def _in_folder(found: Findings, step: OpenStep, folder: Callable[[str], str]) -> OpenStep:
+    """The command that a next action names, in the folder of the last run of its entry, else at the top."""
+    options, end, words = step.command.partition(" -- ")
+    if step.kind != "next action" or not end or "--cwd" in options:
+        return step
+    runs = found.record(step.entry).runs
+    path = folder(runs[-1].run.cwd or "." if runs else ".")
+    cwd = f" --cwd {shlex.quote(path)}" if path != "." else ""
+    return dataclasses.replace(step, command=f"{options}{cwd}{end}{words}")
 
 
 def _plan(found: Findings, step: OpenStep) -> OpenStep:

@@ -94,12 +94,13 @@ def carry_out(workspace: Workspace, book: Book, request: AbRequest, sides: Sides
     another = ab_afresh(known.id) if known is not None else "add --new"
     with begun(workspace, book, found, display, another=another) as series:
         series.guard = sides.guard
-        orders = [RunPlan(command=command, entry_id=series.entry.id, config={}) for command in sides.setup]
-        bad = series.own((f"{SETUP}: {order.command.shown()}", order) for order in orders)
         axis = sides.axis
         if known is None and series.entry.comparison is not None and request.codes is not None:
             # One commit has several names: those of the entry.
             axis = dataclasses.replace(axis, values=series.entry.comparison.question.values)
         case = AbCase(commands=sides.commands, config=request.run.config)
         pairs = Pairs(series, request, axis, [case])
+        setup = () if pairs.is_over else sides.setup
+        orders = [RunPlan(command=command, entry_id=series.entry.id, config={}) for command in setup]
+        bad = series.own((f"{SETUP}: {order.command.shown()}", order) for order in orders)
         return pairs.carry_out() if bad is None else pairs.not_prepared(bad)

@@ -154,7 +154,7 @@ class _SidesOf:
             raise UsageError(
                 f"the code has changed, and a checkout of {tree.commit[:9]} lacks {listed(lacks, _SHOWN)}",
                 cause="git does not hold them: a build made them, or they are data",
-                hint=f"{again} --setup 'COMMAND THAT MAKES THEM', or --setup true where the command needs none of them",
+                hint=f"{again} --setup 'COMMAND THAT MAKES THEM'",
             )
         sides = self._of_one_code(axis, [placed_in(self._workspace, run, checkout, tree) for run in runs], [tree])
         if _has_changed(recorded, sides):

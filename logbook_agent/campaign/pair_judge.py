@@ -15,8 +15,6 @@ from logbook_agent.findings.advice import (
     ab_more,
     go_on,
     is_apart,
-    is_commit,
-    other_evaluator,
     second_sitting,
     sweep_more,
 )
@@ -120,7 +118,10 @@ class PairJudge:
         said = next((words.to_settle(answer, f) for f in answer.goals if not f.is_settled), "")
         if said:
             return PairsEnd(stop=Stop.OPEN, why=f"the answer stays open: it needs {said}")
-        return PairsEnd(stop=Stop.SETTLED, why="settled" if made else f"no pair was made: {self._what_adds(answer)}")
+        if not made:
+            return PairsEnd(stop=Stop.SETTLED, why=f"no pair was made: {self._what_adds(answer)}")
+        borne_out = f"; {answer.confidence} ({'; '.join(answer.reasons)})" if answer.sittings > 1 else ""
+        return PairsEnd(stop=Stop.SETTLED, why=f"settled{borne_out}")
 
     def _spent(self, answer: Answer) -> PairsEnd | None:
         """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
@@ -175,6 +176,8 @@ class PairJudge:
         """What would add to an answer that is settled, with the command."""
         if answer.confidence != "exploratory":
             return "it is replicated, so further pairs change nothing"
+        if is_apart(answer, self._series.workspace.now()):
+            return "pairs made now are of a second sitting, which can replicate the answer"
         run = self.stated.run
         way = "" if run is None or run.in_process else f": {second_sitting(answer, self.stated)}"
         return f"a second sitting, ten minutes after the last pair, can replicate the answer{way}"
@@ -190,22 +193,14 @@ class PairJudge:
             shown.append(f"needs {words.more_pairs(last)}")
         return f"{self._id}, pair {self.pairs} of {self._budget_text}: {'; '.join(shown)}"
 
-    def failed(self, run: Run, which: str, how: str = "", *, side: str = "", lacks: Sequence[str] = ()) -> str:
-        """Which run failed and how, its last lines of stderr, and the command that continues. `lacks`: what the
-        checkout of its `side` has not, and git does not hold."""
+    def failed(self, run: Run, which: str, how: str = "", *, lacks: Sequence[str] = ()) -> str:
+        """Which run failed and how, its last lines of stderr, and the command that continues. `lacks`: what its
+        checkout has not, and git does not hold."""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
         tail = tail or tuple(filter(None, [run.last_words]))
-        way, stated = self.way(), self.stated
-        more = [f"fix that, then continue: {way.command}"] if way.command else []
-        if way.lacks == "report":
-            more = [f"{way.first}; what it prints: {way.command}"]
-        elif way.first and is_commit(stated, side):
-            turned = other_evaluator(self._id, stated) if side == stated.question.base else ""
-            more = [f"{side} is a commit, which fails again: compare another one"]
-            more[0] += f", or measure both with the files of the other side: {turned}" if turned else ""
-            more.append(f"to give it up: logbook discard {self._id} --why TEXT")
-        elif way.first:
-            more = [way.first]
+        way = self.way()
+        todo = f"{way.first}; what it prints: " if way.first else "fix that, then continue: "
+        more = [f"{todo}{way.command}"] if way.command else []
         if lacks and not self._is_sweep:
             # What the output names comes first.
             found = listed(sorted(lacks, key=lambda name: name not in "\n".join(tail)), _SHOWN)

@@ -96,7 +96,7 @@ class Pairs:
         budget = self._budget(pairs)
         series.entry = self._entry = with_judging(series.book, series.entry, request)
         self._judge = PairJudge(series, request, pairs=pairs, budget=budget)
-        self._ended: PairsEnd | None = None
+        self._ended = self._judge.look()
         self._part = Part(pair=0, side="")  # what the last order is for
 
     def _standing(self) -> set[Part | None]:
@@ -110,6 +110,11 @@ class Pairs:
             if part is not None
             and ((at or "") > since or all(replace(part, side=side) in ended for side in self._stated.question.values))
         }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no pair is to be made."""
+        return self._ended is not None
 
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the comparison."""
@@ -153,7 +158,7 @@ class Pairs:
 
     def _units(self) -> Iterator[Iterator[RunPlan]]:
         """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough."""
-        self._ended = self._judge.look()
+        self._made = self._standing()  # a setup may have taken a while
         if self._ended is None:
             self._entry = with_pairs(self._book, self._entry, self._judge.budget)
             self._stated = stated_in(self._entry)
@@ -239,9 +244,9 @@ class Pairs:
     # -- what is said of it ----------------------------------------------------------------------------
 
     def _failed(self, run: Run, how: str = "") -> str:
-        side, command = self._part.side, self._cases[self._part.case].commands[0]
+        command = self._cases[self._part.case].commands[0]
         lacks = lacking(self._series.workspace, self._request.run, command)
-        return self._judge.failed(run, f"{self._axis.name}={side}", how, side=side, lacks=lacks)
+        return self._judge.failed(run, f"{self._axis.name}={self._part.side}", how, lacks=lacks)
 
     def _show(self, text: str = "") -> None:
         """Show a line, and how far the comparison is."""

@@ -17,7 +17,7 @@ from logbook_agent.entries.drafts import (
     with_relations,
 )
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.advice import ab_more, measure
+from logbook_agent.findings.advice import ab_more, measure, unreported
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.queries import brief_run
@@ -144,10 +144,10 @@ def _check_noise(request: RunRequest, entry: Entry | None) -> None:
 
 
 def _unmeasured(series: RunSeries) -> list[str]:
-    """Why the first runs of an entry measured nothing."""
+    """Why the first runs of an entry measured nothing, and the gates that no run reports."""
     is_first = bool(series.runs) and series.runs[0].run == 1
     why = unmeasured(series.runs, series.book.header.metrics) if is_first else None
-    return [why] if why is not None else []
+    return [*filter(None, [why, unreported(series.book.topic, series.book.record(series.entry.id))])]
 
 
 def _closed(workspace: Workspace, book: Book) -> list[str]:

@@ -33,7 +33,7 @@ from logbook_agent.campaign.sweep_request import (
     request_of,
     requested,
 )
-from logbook_agent.findings.advice import sweep_more
+from logbook_agent.findings.advice import sweep_more, unreported
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, PlannedCommand
@@ -268,11 +268,13 @@ class _Sweep:
         if left or series.is_cut_off:
             said = left or not (self._problems or self._request.retry_failed)
             wrong = [series.rest(total - left, total, sweep_more(entry_id))] if said else []
+        record = self._book.record(entry_id)
+        wrong += filter(None, [unreported(self._book.topic, record)])
         return SweepResult(
             series=series,
             progress=progress,
             rows=rows,
-            answer=read(self._workspace, self._book).comparisons.answer_with(self._book.record(entry_id)),
+            answer=read(self._workspace, self._book).comparisons.answer_with(record),
             stopped=self._stopped,
             csv=write_csv(self._book, entry_id, (run for runs in progress.made.values() for run in runs)),
             problems=(*self._problems, *wrong, *progress.tally.problems()),

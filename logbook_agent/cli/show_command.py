@@ -21,6 +21,7 @@ from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import ENTITY
 
 
 def show_command(
@@ -61,11 +62,12 @@ def show_command(
 
 
 def entry_text(space: Workspace, book: Book, record: Record) -> str:
-    """An entry as Markdown, with numbers in the place of its citations."""
+    """An entry as Markdown for a reader here: with numbers in the place of its citations, and without what keeps
+    GitHub from looking for names."""
     found, entry = read(space, book), record.entry
     later, compared, plots = found.later(entry), found.compared(entry), plots_of(found, entry)
     block = blocks_of(space, book).entry(record, later=later, compared=compared, plots=plots)
-    return with_numbers(found, block, plain=True)
+    return with_numbers(found, block, plain=True).replace(ENTITY, "")
 
 
 def _show_run(common: Common, book: Book, record: Record, number: int, *, full: bool) -> None:
@@ -77,7 +79,7 @@ def _show_run(common: Common, book: Book, record: Record, number: int, *, full: 
         common.emit("show", {"id": record.id, **run, "log": str(path)})
         return
     entry = replace(record.entry, title=f"{record.entry.title}, run {number}", fields=(), comparison=None)
-    block = blocks_of(common.space(), book).entry(replace(record, entry=entry, runs=(status,)))
+    block = blocks_of(common.space(), book).entry(replace(record, entry=entry, runs=(status,))).replace(ENTITY, "")
     _emit_markdown(common, f"{block.rstrip()}\n- Output: `{common.space().shown(path)}`")
 
 

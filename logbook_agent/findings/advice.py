@@ -25,7 +25,7 @@ from logbook_agent.model.comparison import (
     code_typed,
 )
 from logbook_agent.model.entry import RecipeUse, entry_of, parse_id
-from logbook_agent.model.gates import SAME, Gate, values_of
+from logbook_agent.model.gates import SAME, values_of
 from logbook_agent.model.record import COMPARISON, SETUP, Record, best_pairs, is_own
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.values import canonical
@@ -131,22 +131,23 @@ def _retry(records: Records, answer: Answer, side: str) -> Continuation:
     stated, own = record.entry.comparison, (s.run for s in record.runs if _is_of(s.run, side))
     last = max((run.run for run in own), default=None)
     output = show(f"{entry_id}/{last} --log" if last is not None else entry_id)
-    turned = stated is not None and side == stated.question.base and other_evaluator(entry_id, stated)
-    if not turned and (gates := _unreported(record)):
-        return Continuation(command=output, lacks="report", first=_without(records.topic, record, gates))
+    turned = other_evaluator(entry_id, stated) if stated is not None and side == stated.question.base else ""
+    if not turned and (why := unreported(records.topic, record)):
+        return Continuation(command=output, lacks="report", first=why)
     if record.entry.recipe is not None:
         return Continuation(command=sweep_more(entry_id, "--retry-failed"), lacks="run")
     if stated is None or not _has_command(stated):
         return Continuation(command=show(entry_id), lacks="run")
-    if is_commit(stated, side):
+    if stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP):
+        # Whatever is mended here, commits stay as they are.
         discard = command_line(["logbook", "discard", entry_id, "--why", f"{code_hash(side)} fails"])
-        first = f"a commit fails again: compare another one, or discard the entry: `{discard}`"
-        if side == SETUP:
-            first = (
-                f"to run without it: `{ab_more(entry_id)} --setup true`; to give it up: `{discard}`; it fails on these"
-                f" commits again: give ab --id {entry_id} another --setup, which works on both"
-            )
-        return Continuation(command=output, lacks="commit", first=first)
+        ways = [
+            f"give ab --id {entry_id} another --setup, which works on both" if side == SETUP else "compare another one",
+            f"measure both with the files of the other side: `{turned}`" if turned else "",
+            f"discard the entry: `{discard}`",
+        ]
+        failed = "it fails on these commits" if side == SETUP else f"{code_hash(side)} is a commit, which fails"
+        return Continuation(command=output, lacks="commit", first=f"{failed} again: {', or '.join(filter(None, ways))}")
     made = {s.run.part.side for s in record.runs if s.run.part is not None and s.counts and s.run.exit == Exit(code=0)}
     # Pairs that were made, and failed a gate, would be judged with those of the same entry.
     return Continuation(
@@ -158,25 +159,19 @@ def _is_of(run: Run, side: str) -> bool:
     return is_own(run, SETUP) if side == SETUP else run.part is not None and run.part.side == side
 
 
-def _unreported(record: Record) -> list[Gate]:
-    """The gates on what no row of an entry reports, where it has rows."""
+def unreported(topic: str, record: Record) -> str:
+    """That no row of an entry of this logbook reports what a gate asks for, and what to type; empty where each is
+    reported by some. The gates of the entry can be dropped there."""
     rows = [row for s in record.runs for row in s.run.rows]
-    return [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
-
-
-def _without(topic: str, record: Record, gates: Sequence[Gate]) -> str:
-    """What to do about gates that no run can pass: those of the entry, else those of the logbook `topic`."""
+    gates = [gate for gate in record.gates if rows and not any(values_of(row, gate.name) for row in rows)]
+    if not gates:
+        return ""
     own = [gate for gate in gates if str(gate) in record.entry.gates]
     names = listed([gate.name for gate in gates], 3)
     drop = [word for gate in own or gates for word in ("--drop", str(gate))]
     edit = f"logbook edit {record.id}" if own else f"logbook -L {topic} edit"
     typed = command_line([*drop, *(() if own else ("--reason", f"no run reports {names}"))])
-    return f"no run reports {names}: have the command print it and ask again, or drop the gate: `{edit} {typed}`"
-
-
-def is_commit(stated: Comparison, side: str) -> bool:
-    """Whether a side is a commit, or the setup of some, which fails again whatever is mended here."""
-    return stated.question.axis == CODE_AXIS and ("@" in side or side == SETUP)
+    return f"no run reports {names}: have the command print it and run it again, or drop the gate: `{edit} {typed}`"
 
 
 def show(entry_id: str) -> str:

@@ -313,7 +313,7 @@ class _Ranking:
 
     def _is_other(self, key: str, case: str, of: Mapping[str, str]) -> bool:
         """Whether a case with this config is the baseline, which the one of the key is not."""
-        places = [place for place in baseline_cases(self._thread.header) if place]
+        places = baseline_cases(self._thread.header)
         named = any(_is_of(of, place) and not _is_of(self._config[key], place) for place in places)
         return named or (case in self._cases and self._is_baseline(case))
 
@@ -322,7 +322,7 @@ class _Ranking:
         header, config = self._thread.header, self._config[key]
         if header.baseline is None:
             return ""
-        places = [place for place in baseline_cases(header) if place]
+        places = baseline_cases(header)
         if any(_is_of(config, place) for place in places):
             return _SAME
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]

@@ -1,4 +1,4 @@
-"""Which next actions were carried out: a later run of the commands that they name."""
+"""Which next actions were carried out: by later runs of the commands that they name, which finished and count."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from logbook_agent.findings.attempts import FAILURE, command_key
+from logbook_agent.findings.attempts import command_key
 from logbook_agent.findings.comparison.answer import EntryPairs
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.summary import Summary
@@ -41,14 +41,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def runs_of(entries: Iterable[Summary]) -> Mapping[_Key, Sequence[_Ran]]:
-    """When entries ran each command, by its key, by their own IDs, and by what they compare."""
+    """When entries ran each command well, by its key, by their own IDs, and by what they compare."""
     found: dict[_Key, list[_Ran]] = {}
     for one in entries:
-        last = _last_runs(one)
+        last: dict[_Key, str] = {key: at for key, (_, at) in one["finished"].items()}
+        last |= _pairs_of(one) if one["comparison"] is not None else {one["id"]: max(last.values(), default="")}
         for key, at in last.items():
             found.setdefault(key, []).append((at, one["id"]))
-        for name in (one["id"], _compares(one)) if last else ():
-            found.setdefault(name, []).append((max(last.values()), one["id"]))
     return found
 
 
@@ -80,19 +79,10 @@ def _key(words: Sequence[str]) -> _Key:
     return command_key(split_env_words(command)[1]) if command and words[1] == "run" else None
 
 
-def _last_runs(one: Summary) -> dict[str, str]:
-    """When an entry last ran each command, whether it finished or failed, by the key of the command."""
-    found = {key: started for key, (_, started) in one["finished"].items()}
-    for item in one["tried"]:
-        if item["kind"] == FAILURE and item["run"] is not None:
-            key = command_key(item["command"])
-            found[key] = max(found.get(key, ""), item["at"])
-    return found
-
-
-def _compares(one: Summary) -> _Key:
-    """Axis and values of the comparison that an entry states. Code goes by its commit."""
-    if one["comparison"] is None:
-        return None
-    question = EntryPairs.of(one["comparison"]).question
-    return question.axis, frozenset(map(code_hash if question.axis == CODE_AXIS else canonical, question.values))
+def _pairs_of(one: Summary) -> Mapping[_Key, str]:
+    """When the last pair of the comparison that an entry states began, by its ID, and by axis and values. Code goes by
+    its commit."""
+    stated = EntryPairs.of(one["comparison"] or {})
+    question, began = stated.question, max((p.started for s in stated.series for p in s.pairs), default="")
+    values = frozenset(map(code_hash if question.axis == CODE_AXIS else canonical, question.values))
+    return {one["id"]: began, (question.axis, values): began}

@@ -28,11 +28,12 @@ from logbook_agent.text.phrases import listed
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
-    """The config of each of the baseline's numbers; of the baseline alone when it states none."""
+    """The config of each of the baseline's numbers, or of the baseline alone when it states none, where there is
+    some."""
     if header.baseline is None:
         return ()
     own = header.baseline.config
-    return tuple({**own, **n.config} for n in header.baseline.numbers) or ((own,) if own else ())
+    return tuple(filter(None, [{**own, **n.config} for n in header.baseline.numbers] or [dict(own)]))
 
 
 def is_case(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:

@@ -19,7 +19,7 @@ from logbook_agent.findings.comparison.words import asked, is_practical, subject
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Item, frame_of, groups
 from logbook_agent.findings.tables.frame import show as show_value
-from logbook_agent.findings.thread import Thread
+from logbook_agent.findings.thread import ENDED_BADLY, Thread
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, code_hash, code_name
 from logbook_agent.model.entry import ABANDONED, VOID
 from logbook_agent.model.gates import GATE, WITHHELD
@@ -219,7 +219,7 @@ def _synopsis(
         why=why,
         command=way.command,
         pairs=way.pairs if way.command else 0,
-        is_hopeless=any(f.lacks_pairs for f in answer.goals) and not any(map(is_practical, answer.goals)),
+        is_hopeless=any(f.lacks_pairs for f in answer.goals) and not (is_over or any(map(is_practical, answer.goals))),
         # What was kept is worth a second sitting; what was decided otherwise is not.
         replicate=replicate(records, answer, now) if not is_over or (is_kept and later is None) else "",
     )
@@ -387,8 +387,6 @@ def best_text(best: BestCase) -> str:
 
 # -- what failed ----------------------------------------------------------------------------------------
 
-_ENDED_BADLY = ("failed", "timeout", "stalled", "interrupted", "lost", "never-started")
-
 
 def failures(
     thread: Thread, stated: Mapping[str, str | None], found: Container[str] = ()
@@ -416,6 +414,6 @@ def _how_it_failed(summary: Summary) -> str:
         is_judged = last["outcome"] == WITHHELD or last["outcome"].startswith(GATE)
         said = outcome_text(last) if is_judged else last["reason"] or last["outcome"]
         return escape(said) + (f" (and {counted(more, 'other failure')})" if more else "")
-    if summary["state"] not in _ENDED_BADLY:
+    if summary["state"] not in ENDED_BADLY:
         return ""
     return ": ".join(filter(None, [summary["state"], summary["interpretation"]]))

@@ -140,8 +140,9 @@ def beside_baseline(records: Records, asked: Contrast) -> tuple[Contrast, list[l
     entry = records.resolve(header.baseline.entry)
     asked = replace(asked, references=(entry, *asked.references))
     base, *others = rows_of(asked, {i: records.record(i) for i in asked.entries})
-    places = baseline_cases(header)
-    own = [t for t in base if not places or any(is_case(t.row.config, place) for place in places)]
+    places, runs = baseline_cases(header), header.baseline.runs
+    own = [t for t in base if not runs or t.run in runs]
+    own = [t for t in own if not places or any(is_case(t.row.config, place) for place in places)]
     if not own:
         raise UsageError(
             f"no row of {entry} matches the baseline's case",

@@ -170,7 +170,7 @@ def _comparison(found: Findings, one: Synopsis, here: OnMachine) -> dict[str, ob
     more = {
         "why": _text(one.why),
         "command": here.free(found.typed(one.command)),
-        "pairs_to_add": 0 if one.is_hopeless else one.pairs,
+        "pairs_to_add": one.pairs,
         "lacks": one.lacks if one.lacks != "pairs" else "",
         # Nearly all are exploratory.
         "confidence": one.confidence if one.confidence != "exploratory" else "",

@@ -106,8 +106,9 @@ def standings(said: Iterable[SaidByEntry]) -> dict[str, Standing]:
     return {s["id"]: standing(s["id"], s["state"]) for s in all_}
 
 
-# The states in which an entry has done what it was to complete.
+# The states in which an entry has done what it was to complete, and those of runs that failed or were cut off.
 _DONE = ("finished", "noted")
+ENDED_BADLY = ("failed", "timeout", "stalled", "interrupted", "lost", "never-started")
 
 
 def said_by(entry: Entry) -> SaidByEntry:
@@ -200,8 +201,8 @@ class Thread:
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no other entry has taken up, and whose commands none has run; of those that
-        name one command or use the same words, the latest. None once the thread is closed."""
+        """Settled entries whose next action no other entry has taken up, and whose commands none has run to an end that
+        counts; of those that name one command or use the same words, the latest. None once the thread is closed."""
         if self.header.closing is not None:
             return []
         left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(s)]
@@ -212,6 +213,8 @@ class Thread:
     def _is_left(self, summary: Summary) -> bool:
         standing = self.standing[summary["id"]]
         written = summary["next_at"]
-        later = (i for i in standing.taken_up_by if written is None or self.by_id[i]["opened"] > written)
+        failed = {i for i in standing.taken_up_by if self.by_id[i]["state"] in ENDED_BADLY} - {*standing.superseded_by}
+        others = (i for i in standing.taken_up_by if i not in failed)
+        later = (i for i in others if written is None or self.by_id[i]["opened"] > written)
         taken_up = (i for i in later if i not in standing.decided_by or closes(summary, self.by_id[i]["opened"]))
         return standing.withdrawn is None and not any(taken_up)

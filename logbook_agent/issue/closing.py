@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 from logbook_agent.cli.declared import flag, option
 from logbook_agent.cli.options import Common, prose, prose_options
 from logbook_agent.findings.open_steps import open_steps
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue.book_sync import SyncResult, sync_after
 from logbook_agent.issue.commands import DRY_RUN, MAX_WAIT, pace_of, sync_data, sync_text, warned
 from logbook_agent.issue.pace import Pace
@@ -21,7 +21,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_series
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.markdown import clean, escape, one_line, plain
 from logbook_agent.text.phrases import counted, listed
 
 _SHOWN = 80
@@ -65,9 +65,9 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> CloseResul
     `local`. Raises NotMet, before anything is written, where an open thread has a stop criterion that is not met,
     unless `unmet` allows that."""
     book = workspace.book()
-    before = book.header.closing
-    closing = None if request.reopen else _closing(workspace, before, request)
-    left, warnings = _left(workspace, book) if closing is not None else ({}, [])
+    before, found = book.header.closing, read(workspace, book)
+    closing = None if request.reopen else _closing(workspace, found, request)
+    left, warnings = _left(found, book) if closing is not None else ({}, [])
     unmet = left.get("unmet_criteria", ())
     if unmet and before is None and not (request.unmet or request.dry_run):
         raise NotMet(
@@ -93,8 +93,9 @@ def _state(header: Header) -> str:
     return "closed" if header.closing is not None else "open again"
 
 
-def _closing(workspace: Workspace, closed: Closing | None, request: CloseRequest) -> Closing:
-    said = clean(request.conclusion or "").strip("\n")
+def _closing(workspace: Workspace, found: Findings, request: CloseRequest) -> Closing:
+    """The closing words; the limitations name the comparisons that no practical number of pairs settles."""
+    closed, said = found.records.header.closing, clean(request.conclusion or "").strip("\n")
     before = closed if not said.strip() else None
     if before is not None:
         said = before.conclusion
@@ -106,10 +107,16 @@ def _closing(workspace: Workspace, closed: Closing | None, request: CloseRequest
             cause="closing needs a conclusion, even when nothing was found",
             hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
         )
+    limitations = _items(request.limitations) or (before.limitations if before is not None else ())
+    hopeless = (
+        escape(f"{one.entry}: {one.text}; no practical number of pairs would settle it")
+        for one in found.opening.answers
+        if one.is_hopeless
+    )
     return Closing(
         at=workspace.stamp(),
         conclusion=said,
-        limitations=_items(request.limitations) or (before.limitations if before is not None else ()),
+        limitations=tuple(dict.fromkeys((*limitations, *hopeless))),
         next_steps=_items(request.next_steps) or (before.next_steps if before is not None else ()),
     )
 
@@ -125,9 +132,8 @@ def _changed(header: Header, closing: Closing | None) -> Header:
     return dataclasses.replace(header, closing=closing)
 
 
-def _left(workspace: Workspace, book: Book) -> tuple[Left, list[str]]:
+def _left(found: Findings, book: Book) -> tuple[Left, list[str]]:
     """The loose ends of a thread, and all of it as sentences, the criteria first."""
-    found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.
     thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
@@ -139,7 +145,6 @@ def _left(workspace: Workspace, book: Book) -> tuple[Left, list[str]]:
     unfinished = tuple(e for e in unfinished if e not in going)
     answers = (*found.opening.answers, *found.opening.retries)
     left = {step.entry for step in open_steps(thread, answers) if step.kind == "comparison"}
-    left |= {one.entry for one in answers if one.is_hopeless}
     comparisons = tuple(e for e in thread.by_id if e in left and e not in going and e not in unfinished)
     warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
@@ -205,7 +210,10 @@ def close_command(
     }
     lines = [f"{header.topic} {'would be' if request.dry_run else 'is'} {_state(header)}"]
     if request.dry_run and header.closing is not None:
-        lines.append(header.closing.conclusion.strip())
+        lines += [
+            header.closing.conclusion.strip(),
+            *(f"limitation: {plain(text)}" for text in header.closing.limitations),
+        ]
     if request.dry_run and header.issue is not None and not request.local:
         lines.append(f"and {header.issue.url} would be updated")
     lines += [sync_text(synced, dry_run=False)] if synced is not None else []

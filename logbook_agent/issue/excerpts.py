@@ -16,7 +16,6 @@ CAPS = (4_096, 1_024, 256)
 TITLE_BYTES = 200
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4_096
-_ENTITY = "&#8203;"
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
 
 
@@ -61,7 +60,7 @@ def prose(text: str | None, cap: int) -> str:
 
 def shortened(text: str, cap: int) -> str:
     """Markdown that we made ourselves, as much of it as there is room for."""
-    return _noted(*_shortened(text.replace(_ENTITY, neutral.ZERO_WIDTH), cap))
+    return _noted(*_shortened(text.replace(md.ENTITY, neutral.ZERO_WIDTH), cap))
 
 
 def _noted(text: str, more: int) -> str:
@@ -86,11 +85,11 @@ def words(text: str, cap: int) -> str:
 def escape(text: str) -> str:
     """Text on one line, inert in Markdown. What keeps names apart is the character, not the entity: the last pass
     over a document takes a number in an entity for one of an issue."""
-    return md.escape(text).replace(_ENTITY, neutral.ZERO_WIDTH)
+    return md.escape(text).replace(md.ENTITY, neutral.ZERO_WIDTH)
 
 
 def cell(text: str) -> str:
-    return md.cell(text).replace(_ENTITY, neutral.ZERO_WIDTH)
+    return md.cell(text).replace(md.ENTITY, neutral.ZERO_WIDTH)
 
 
 def _cut_line(text: str, cap: int) -> tuple[str, int]:

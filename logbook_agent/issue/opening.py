@@ -139,7 +139,10 @@ def write_offline(
             )
     for path in earlier:
         files.remove(path)
-    files.make()
+    if not place.exists():
+        files.make()
+        # They are no part of the code beside which they lie.
+        files.write(".gitignore", "*\n", durable=False)
     for name, text in documents.items():
         files.write(name, text, durable=False)
     return book, [place / name for name in documents]

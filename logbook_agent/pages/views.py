@@ -21,6 +21,7 @@ from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import mark_due, plots_of
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
+from logbook_agent.store.repository import is_in_index
 from logbook_agent.store.user_config import made_folder
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
@@ -107,13 +108,16 @@ def _mark_due(
 
 def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
     """The blocks of the view by name. None where there is no view, or where something else than the tool has changed
-    it: then its text is kept, with a warning."""
+    it: then its text is kept, with a warning, unless git holds it, as after a merge."""
     text = book.read_view()
     if text is None or not text.strip():
         return {}
     if marked.is_generated(text):
         return marked.parse(text)
-    kept = _keep(book, text)
+    data = text.encode("utf-8", "replace")
+    if is_in_index(book.view_path, data):
+        return {}
+    kept = _keep(book, data)
     workspace.warnings.append(
         f"{book.view_path.name} was changed by hand or by a merge, and is rendered again from the entries;"
         f" the changed text is in {kept}"
@@ -121,11 +125,10 @@ def _standing(workspace: Workspace, book: Book) -> dict[str, Block]:
     return {}
 
 
-def _keep(book: Book, text: str) -> Path:
+def _keep(book: Book, data: bytes) -> Path:
     """Keep a view that something else than the tool has changed, in the user's state; where it is kept. Raises
     UsageError where there is no place for it."""
     state = made_folder(book.state, "the text of a view that was changed")
-    data = text.encode("utf-8", "replace")
     kept = f".views/{book.topic}.{marked.digest(data)}.md"
     state.make(".views", private=True)
     if not state.has(kept):

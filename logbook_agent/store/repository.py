@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,16 @@ def commit_of(place: Path, branch: str) -> str | None:
         packed = []
     named = (line.partition(" ") for line in packed)
     return _first_line(found.common_dir / ref) or next((sha for sha, _, name in named if name == ref), None)
+
+
+def is_in_index(path: Path, text: bytes) -> bool:
+    """Whether the index of the repository of a file has exactly this text. It names each blob by its digest."""
+    found, blob = repository_of(path), b"blob %d\0%s" % (len(text), text)
+    try:
+        index = (found.git_dir / "index").read_bytes() if found is not None else b""
+    except OSError:
+        return False
+    return any(hashlib.new(name, blob, usedforsecurity=False).digest() in index for name in ("sha1", "sha256"))
 
 
 def _git_dir(entry: Path) -> Path | None:

@@ -152,11 +152,14 @@ def escape(text: str) -> str:
     return text.replace("[", "\\[") if _LINK.search(text) else text
 
 
+# GitHub looks for `@name` and `#12` after Markdown has taken the backslashes away.
+ENTITY = "&#8203;"
+
+
 def _escaped(match: re.Match[str]) -> str:
     sign = match[0]
     if sign in "#@":
-        # GitHub looks for `@name` and `#12` after Markdown has taken the backslashes away.
-        return f"{sign}&#8203;"
+        return f"{sign}{ENTITY}"
     return "&lt;" if sign == "<" else "".join(f"\\{c}" for c in sign)
 
 

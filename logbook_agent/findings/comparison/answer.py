@@ -109,7 +109,7 @@ class Finding:
 class Apart(NamedTuple):
     """What is constant on each side, and differs between them; `case` names the case where there are several.
     `is_worse`: a declared metric that got worse; `is_label`: a checksum or another digest of the output, which leaves
-    the answer open."""
+    the answer open; `is_free`: somebody said that it may differ."""
 
     side: str
     case: str
@@ -118,6 +118,7 @@ class Apart(NamedTuple):
     other: str
     is_worse: bool
     is_label: bool
+    is_free: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +261,7 @@ class EntryPairs:
     block). `is_typed`: `ab --id` makes further ones. `is_void`: the entry was taken back, and its pairs count for
     nothing. `asks`: a digest of the question with its command, which other entries that ask the same share, of any
     code; empty without a pair. `code` labels the code of each side in its latest pair. `known` names what a gate
-    mentions, or what may differ between the sides; `evaluator` the files of the base that measured both sides, and
+    mentions, `free` what may differ between the sides; `evaluator` the files of the base that measured both sides, and
     that another side has otherwise. `stopped` has the side, or `setup`, and the reason of a failure after which no
     pair was made."""
 
@@ -272,6 +273,7 @@ class EntryPairs:
     asks: str = ""
     code: dict[str, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
+    free: list[str] = field(default_factory=list)
     evaluator: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     series: list[EntrySeries]

@@ -29,7 +29,7 @@ def answer_for(one: EntryPairs, tried: Sequence[EntryPairs], declared: Sequence[
     for side, _, label in (pair for s in counting for pair in s.failed):
         lost.setdefault(side, set()).add(label)
     judged = findings(one.question, own, declared, fixed=one.fixed)
-    apart = tuple(differences(own, declared, one.known, {f.metric for f in judged}))
+    apart = tuple(differences(own, declared, one, {f.metric for f in judged}))
     found = tuple(_failed(_opened(f, apart), one.question.base, lost) for f in judged)
     times = sorted({(p.started, p.ended) for s in counting for p in s.pairs})
     borne_out, reasons = confidence(found)
@@ -89,11 +89,11 @@ _CONSTANT_PAIRS = 3
 def differences(
     own: Mapping[tuple[str, str, str], EntrySeries],
     declared: Sequence[Metric],
-    known: Collection[str],
+    of: EntryPairs,
     judged: Collection[str],
 ) -> Iterator[Apart]:
-    """What is constant on each side of a case and differs between them, and counts that lie apart, but for what is
-    `known`, and metrics that are `judged` by their ratio; metrics that got worse come first, then usual ones."""
+    """What is constant on each side of a case and differs between them, and counts that lie apart, but for what a gate
+    mentions, and metrics that are `judged` by their ratio; metrics that got worse come first, then usual ones."""
     found = []
     cases = {case for _, case, metric in own if not metric and case}
     names = {m.name: m for m in declared}
@@ -101,18 +101,19 @@ def differences(
         if metric or series.reports < _CONSTANT_PAIRS:
             continue
         for name, (base, other) in {**_far_counts(series), **series.constants}.items():
-            if name in known:
+            if name in {*of.known} - {*of.free}:
                 continue
             mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
             if name in judged and min(mine or 0, theirs or 0) > 0:
                 continue
-            is_label, is_worse = is_digest_name(name), False
-            if name in names and not is_label:
+            is_free, is_worse = name in of.free, False
+            is_label = is_digest_name(name) and not is_free
+            if name in names and not is_label and not is_free:
                 direction = None if mine is None or theirs is None else "min" if theirs > mine else "max"
                 is_worse = (
                     other == NOT_REPORTED if direction is None else metric_named(name, declared).direction == direction
                 )
-            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label))
+            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label, is_free))
     # A loss or an accuracy that nobody declared tells more than a count.
     yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label, one.name not in KNOWN))
 

@@ -299,8 +299,8 @@ def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
     slow = [part for part in parts if part >= _SLOW]
     if not slow or len(slow) > len(parts) / 4:
         return []
-    what = "took" if direction == "min" else "fell behind"
-    return [f"{len(slow)} of {len(parts)} runs of {name} {what} {max(slow):.1f}x the median"]
+    were = "was" if len(slow) == 1 else "were up to"
+    return [f"{len(slow)} of {len(parts)} runs of {name} {were} {max(slow):.1f}x worse than the median"]
 
 
 def sittings(times: Sequence[tuple[str, str]]) -> list[int]:

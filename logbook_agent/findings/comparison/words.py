@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Lacks, Outcome, Side
+from logbook_agent.findings.comparison.answer import Answer, Apart, Finding, Lacks, Outcome, Side
 from logbook_agent.model.comparison import BLOCK_PAIRS, CODE_AXIS, MINIMUM_EFFECT, code_hash, code_name
 from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.units import TIMES, format_value, known
@@ -38,13 +38,21 @@ def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_watched and f.outcome is Outcome.WORSE]
-    base = subject(answer, answer.question.base)
-    apart = [
-        f"{one.name} is {_value(one.other)} with {subject(answer, one.side)}, {_value(one.base)} with {base}"
-        f"{f' at {one.case}' if one.case else ''}{' (worse)' if one.is_worse else ''}"
-        for one in answer.apart
-    ]
+    apart = [f"{_differs(answer, one)}{' (worse)' if one.is_worse else ''}" for one in answer.apart if not one.is_free]
     return [*answer.first, *bounded([*failures(answer), *worse, *apart], most)]
+
+
+def _differs(answer: Answer, one: Apart) -> str:
+    """`loss is 0.9 with int8, 0.5 with none at topk=4`."""
+    name = f"{one.name}, which may differ," if one.is_free else one.name
+    side, base = subject(answer, one.side), subject(answer, answer.question.base)
+    said = f"{name} is {_value(one.other)} with {side}, {_value(one.base)} with {base}"
+    return f"{said} at {one.case}" if one.case else said
+
+
+def notes(answer: Answer) -> list[str]:
+    """What differs between the sides, and may, as somebody said; and problems of the runs."""
+    return [*(_differs(answer, one) for one in answer.apart if one.is_free), *answer.notes]
 
 
 def failures(answer: Answer) -> list[str]:
@@ -66,7 +74,7 @@ def about(answer: Answer) -> list[str]:
     """Lines about all findings of an answer: who asked the same, and what was left out."""
     earlier = [f"The same was asked in {listed(answer.earlier[::-1], _SHOWN_EARLIER)}."] if answer.earlier else []
     void = ["Void: its pairs count for nothing."] if answer.is_void else []
-    noted = bounded(answer.notes, _SHOWN_NOTES)
+    noted = bounded(notes(answer), _SHOWN_NOTES)
     gates = {to_settle(answer, f): None for f in answer.goals if f.lacks is not None and f.lacks.what == "gate"}
     needs = [f"To settle it: {text}" for text in gates]
     return [*earlier, *evaluator(answer), *answer.left_out, *needs, *(f"Noted: {text}" for text in noted), *void]
@@ -163,7 +171,7 @@ def data(answer: Answer) -> dict[str, object]:
         "earlier": list(answer.earlier),
         "void": answer.is_void,
         "left_out": list(answer.left_out),
-        "notes": list(answer.notes),
+        "notes": notes(answer),
         "evaluator": list(answer.evaluator),
         "stopped": list(answer.stopped),
         "first": first_words(answer),

@@ -149,6 +149,26 @@ def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     assert all(one.get("id") != "MOE-000" for one in thread("status", "--json").data["next_actions"])
 
 
+@pytest.mark.parametrize("place", [".", "sub"])
+def test_the_command_of_a_next_action_runs_in_its_folder(
+    git: Callable[..., str], cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (folder / "sub").mkdir()
+    for name, number in ((".", 1), ("sub", 2)):
+        (folder / name / "bench.sh").write_text(f"echo METRIC a={number}\n")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    cli("run", "--cwd", "sub", "--next", "`sh bench.sh x`", "--", "sh", "bench.sh")
+    cli("note", "An idea", "--next", "`sh bench.sh y`")
+    cli("note", "An idea", "--next", "logbook run -- sh bench.sh z")
+    monkeypatch.chdir(folder / place)
+    commands = [one["command"] for one in steps(cli) if one["kind"] == "next action"]
+    assert len(commands) == 3
+    for command, measured in zip(commands, (1, 1, 2), strict=True):
+        options, _, words = command.partition(" -- ")
+        [row] = cli(*shlex.split(f"{options} --json -- {words}")[1:]).data["runs"][0]["rows"]
+        assert row["metrics"]["a"]["median"] == measured
+
+
 @pytest.mark.slow
 def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli) -> None:
     assert thread("criteria", "--drop", "1", "--reason", "it is another question").code == 0
@@ -166,8 +186,11 @@ def test_a_comparison_that_is_superseded_is_not_continued(thread: Cli) -> None:
         ("logbook run --id MOE-000", ["run", "--id", "MOE-000"], True),
         ("logbook ab --axis n=1,2 -- sh bench.sh", ["ab", "--axis", "n=2,1", "--", "sh", "bench.sh", "{axis}"], True),
         ("logbook ab --axis n=1,3 -- sh bench.sh", ["ab", "--axis", "n=1,2", "--", "sh", "bench.sh", "{axis}"], False),
-        # A failure is an answer, too.
-        ("try `sh bench.sh fail`", ["run", "--", "sh", "bench.sh", "fail"], True),
+        # What failed is left to do.
+        ("try `sh bench.sh fail`", ["run", "--", "sh", "bench.sh", "fail"], False),
+        ("try `sh bench.sh fail`", ["run", "--continues", "MOE-001", "--", "sh", "bench.sh", "fail"], False),
+        ("logbook run --id MOE-000", ["run", "--id", "MOE-000", "--", "sh", "bench.sh", "fail"], False),
+        ("logbook ab --axis n=1,fail -- sh b", ["ab", "--axis", "n=1,fail", "--", "sh", "bench.sh", "{axis}"], False),
     ],
 )  # fmt: skip
 def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: list[str], closes: bool) -> None:

@@ -102,3 +102,21 @@ def test_what_the_record_says_of_each_form_and_that_each_altered_digit_is_caught
         "MOE-001/3 tflops",
         "MOE-001/3 vs baseline tflops",
     ]
+
+
+@pytest.mark.slow
+def test_a_baseline_without_config_and_a_discarded_comparison_are_cited(measured: Cli, folder: Path) -> None:
+    base, other = (measured("run", "--json", "--", "echo", f"RESULT tflops={v}").data["id"] for v in (10, 40))
+    for value in (30, 20):
+        assert measured("run", "--id", base, "--", "echo", f"RESULT tflops={value}").code == 0
+    assert measured("baseline", "--entry", f"{base}/2", "--reason", "a start without config").code == 0
+    for word in ("keep", "discard"):
+        assert measured(word, "MOE-000", "--why", "its output").code == 0
+    note = folder / "note.md"
+    note.write_text(f"[[{other} vs baseline tflops]] [[MOE-000 vs base tflops]] [[MOE-000 tflops@int8]]\n")
+    assert measured("cite", "note.md").code == 0
+    change, found, number = re.findall(r"(?<=>)[^<>]+(?=</abbr>)", note.read_text())
+    assert change == "+33.3% (order not drawn)"
+    assert re.fullmatch(r"\+[56](\.\d+)?% \(95%&#58; [^a-z]* to [^a-z]*%\), discarded", found)
+    assert re.fullmatch(r"10\d\.\d+ TF/s, discarded", number)
+    assert measured("cite", "note.md", "--check").code == 0

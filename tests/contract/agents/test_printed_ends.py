@@ -41,7 +41,7 @@ def test_a_gate_that_no_run_reports_is_left_by_one_printed_command(
         ask = ("ab", "--code", "HEAD~1", "HEAD", "--max-pairs", "1")
     failed = ready(*ask, *(COMMAND if axis == "mode" else ("--", "sh", "bench.sh")))
     [step] = [one for one in steps(ready) if one["kind"] == "comparison"]
-    said = "no run reports ok: have the command print it and ask again, or drop the gate: "
+    said = "no run reports ok: have the command print it and run it again, or drop the gate: "
     [out] = {tuple(re.findall(f"{said}`(.*?)`", text.replace("N", "n"))) for text in (failed.out, step["why"])}
     assert said[1:] in ready("status").out
     assert step["command"] in failed.out

@@ -340,10 +340,18 @@ def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready
     assert (on.data["pairs"], on.data["stopped"]["by"]) == (20, "pairs")
     assert "it needs more pairs than is practical" in on.data["stopped"]["why"]
     assert "command" not in ready("status", "--json").data["answers"][0]
+    # Nothing can be typed for it: closing the thread keeps it as a limitation.
+    for _ in range(2):
+        closed = ready("close", "--conclusion", "Nothing gained.", "--limitation", "one CPU", "--json")
+        assert closed.data["open_comparisons"] == []
+        limitations = Store(folder).header.closing.limitations
+        assert limitations[0] == "one CPU"
+        assert limitations[1].startswith("MOE-000: ")
+        assert len(limitations) == 2
 
 
 @pytest.mark.slow
-def test_a_settled_question_that_is_typed_again_says_so_first(ready: Cli) -> None:
+def test_a_settled_question_that_is_typed_again_says_so_first(ready: Cli, folder: Path) -> None:
     typed = (*AB, *SEED, "--title", "Int8", "--hypothesis", "It is faster")
     assert ready(*typed, *COMMAND).code == 0
     again = ready(*typed, *COMMAND)
@@ -355,6 +363,29 @@ def test_a_settled_question_that_is_typed_again_says_so_first(ready: Cli) -> Non
     assert "stays as it is" not in again.err, "the texts are the same"
     other = ready(*typed, "--next", "int4", "--max-pairs", "1", *COMMAND)
     assert "the text of MOE-000 stays as it is" in other.err
+    # Nothing is built for pairs that nobody makes.
+    built = ready(*typed, "--new", "--setup", "touch built", "--json", *COMMAND).data
+    (folder / "built").unlink()
+    for words in (("--id", built["id"]), (*AB[1:], "--setup", "touch built", *COMMAND)):
+        assert "no pair was made" in ready("ab", *words).out
+    assert not (folder / "built").exists()
+
+
+@pytest.mark.slow
+def test_a_second_sitting_says_what_it_is_and_what_it_showed(settled: Cli) -> None:
+    second = settled("ab", "--id", "MOE-000", "--max-pairs", "10")
+    assert "; pairs made now are of a second sitting, which can replicate the answer" in second.err
+    assert "ten minutes after" not in second.err + second.out
+    assert second.out.splitlines()[0] == ("MOE-000: 20 pairs; stopped: settled; replicated (settled in two sittings)")
+
+
+@pytest.mark.slow
+def test_a_slow_run_is_named_in_plain_words(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(
+        '[ "$LOGBOOK_RUN" = 3 ] && echo METRIC tflops=50 || echo METRIC tflops=100; : $2\n'
+    )
+    notes = finding(ready(*AB, *SEED, "--max-pairs", "10", "--json", *COMMAND))["notes"]
+    assert [note for note in notes if "worse" in note] == ["1 of 10 runs of int8 was 2.0x worse than the median"]
 
 
 def test_a_comparison_without_a_pair_says_how_its_run_failed(ready: Cli, folder: Path) -> None:

@@ -151,7 +151,8 @@ def test_setup_true_says_that_nothing_is_needed(ready: Cli, git: Git, folder: Pa
     (folder / "notes.bin").write_text("x")
     assert ready(*ASK, *COMMAND).code == 0
     (folder / "lib.sh").write_text("speed=500\n")
-    assert "--setup true" in refused(ready(*MORE), "notes.bin")
+    hint = refused(ready(*MORE), "notes.bin")
+    assert hint.endswith("--setup 'COMMAND THAT MAKES THEM'")
     assert ready(*ASK, "--new", "--plan", *COMMAND).code == 0
     [why] = [one["why"] for one in ready("next", "--json").data["steps"] if one["kind"] == "plan"]
     assert "add --setup COMMAND, which makes notes.bin" in why
@@ -380,9 +381,12 @@ def test_a_setup_that_failed_is_a_step_with_another_setup(ready: Cli, git: Git, 
     (folder / "lib.sh").write_text("speed=110\n")
     failed = ready(*ask, "--json", "--", "sh", "bench.sh")
     why = failed.data["stopped"]["why"]
-    said = "it fails on these commits again: give ab --id MOE-000 another --setup, which works on both"
+    said = (
+        "it fails on these commits again: give ab --id MOE-000 another --setup, which works on both, or discard the"
+        " entry: `logbook discard MOE-000 --why 'setup fails'`"
+    )
     assert (failed.code, failed.data["stopped"]["by"]) == (1, "failed")
-    assert why.endswith(said), why
+    assert said in why, why
     assert "no pair has a number yet: setup failed: exit code 1: cat: " in ready("compare", "MOE-000").out
     [step] = [one for one in ready("next", "--json").data["steps"] if one["kind"] == "comparison"]
     # No command holds a place that a person has to fill: the one that is printed shows how it failed.

@@ -123,6 +123,15 @@ def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
         assert "KeyboardInterrupt" not in said
 
 
+def test_a_terminal_shows_no_entity_of_a_page(started: Cli, folder: Path) -> None:
+    words = ("ab", "--axis", "mode=a,b#1 @c", "--max-pairs", "1", "--", "sh", "-c", "echo METRIC tflops=1", "{axis}")
+    assert started(*words).code == 0
+    for shown in (("show", "MOE-000"), ("show", "MOE-000/2"), ("status",), ("next",), ("compare", "MOE-000")):
+        assert "&#" not in started(*shown).out
+    assert "b#1 @c against a is open" in started("show", "MOE-000").out
+    assert "b#&#8203;1 @&#8203;c" in (folder / "logbooks/moe.md").read_text()
+
+
 def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:
     before = (folder / "logbooks/moe.md").read_bytes()
     answer = started("close", "--conclusion", "Nothing gained.", "--dry-run", "--json")

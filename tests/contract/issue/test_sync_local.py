@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from tests.conftest import Cli
 from tests.contract.issue.sync_support import Bench
 
 LOCAL = [
@@ -43,3 +46,13 @@ def test_only_the_sync_asks_anything_of_the_host(bench: Bench, monkeypatch: pyte
         bench.ok(*args)
     assert len(bench.github.requests) == before
     monkeypatch.undo()
+
+
+def test_offline_documents_are_no_code(git: Callable[..., str], started: Cli, folder: Path) -> None:
+    for _ in range(2):
+        assert started("sync", "--offline", "out").code == 0
+    assert (folder / "out/issue.md").exists()
+    assert git("status", "--porcelain", "--untracked-files=all", "--", "out") == ""
+    (folder / "notes").mkdir()
+    assert started("sync", "--offline", "notes").code == 0
+    assert [path.name for path in (folder / "notes").iterdir()] == ["issue.md"], "a folder that is there is its owner's"

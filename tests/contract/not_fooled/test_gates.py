@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -128,6 +129,22 @@ def test_the_base_that_disagrees_with_itself_voids_a_gate(sides: Callable[..., C
     assert (finding["outcome"], any("same checksum" in note for note in finding["notes"])) == ("better", True)
 
 
+def test_a_gate_that_no_run_reports_is_named_with_a_way_out(cli: Cli, folder: Path) -> None:
+    (folder / "b.sh").write_text("echo RESULT size=$1 x=1 ok=1\n")
+    (folder / "r.yaml").write_text("name: r\ncommand: [sh, b.sh, '{size}']\naxes: {size: [1, 2]}\n")
+    cli("start", "t", "--prefix", "T", "--metric", "x:min:s", "--gate", "okk == 1")
+    said = "no run reports okk: have the command print it and run it again, or drop the gate: "
+    for words in (
+        ("run", "--", "sh", "b.sh", "1"),
+        ("sweep", "r.yaml"),
+        ("ab", "--axis", "size=1,2", "--", "sh", "b.sh", "{axis}"),
+    ):
+        made = cli(*words)
+        [command] = {*re.findall(f"{said}`(.*?)`", made.err + made.out)}
+    assert cli(*shlex.split(command)[1:]).code == 0
+    assert said not in cli("run", "--", "sh", "b.sh", "1").err
+
+
 def test_a_gate_of_one_comparison(sides: Callable[..., Cli]) -> None:
     cli = sides("checksum=a", "checksum=b", metrics=("time_s:min:s",))
     cli(*AXIS, "--gate", "same checksum", *COMMAND)
@@ -158,6 +175,10 @@ def test_a_label_that_may_differ_in_an_entry_is_judged_by_no_gate_of_the_logbook
     cli(*AXIS, "--free", "checksum", *COMMAND)
     assert outcomes(cli) == {"time_s": "better"}
     assert "gates: checksum may differ" in cli("show", "T-000").out
+    # It goes on being said, as a note.
+    differs = "checksum, which may differ, is b with Q=2, a with Q=1"
+    assert (answer_of(cli)["first"], answer_of(cli)["notes"]) == ([], [differs])
+    assert all(f"Noted: {differs}" in cli(word, "T-000").out for word in ("show", "compare"))
     # Freed for the whole logbook, the gate goes, and is named.
     said = cli("edit", "--free", "checksum", "--reason", "int8 rounds otherwise")
     assert "checksum may differ, without same checksum" in said.out

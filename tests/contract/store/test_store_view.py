@@ -235,10 +235,14 @@ def test_branches_that_changed_the_view_merge_and_the_next_command_renders_it(
         commit(git, branch)
     git("merge", "-q", "--no-edit", "a")
     assert one("render", "--check").code == 1
-    kept(one("note", "--title", "after"))
+    merged = view.read_text()
+    # Git holds what it merged.
+    assert one("note", "--title", "after").err == ""
     assert [*blocks(view.read_text())] == ["header", "MOE-000", "MOE-001", "MOE-002", "MOE-003"]
     assert "- a: from a" in view.read_text()
     assert one("render", "--check").code == 0
+    view.write_text(f"{merged}mine\n")
+    assert kept(one("render")).read_text() == f"{merged}mine\n"
 
 
 def test_attributes_of_ones_own_stay(cli: Cli, folder: Path) -> None:
