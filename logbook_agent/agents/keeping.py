@@ -196,12 +196,14 @@ def _commit_of(
     committed now."""
     if given is not None:
         return _named(workspace, given), [], False
-    if not code.dirty:
+    if not code.dirty and (code.commit is None or _is_in_head(workspace, code.commit)):
         return code.commit, [], False
     look = CodeLook(workspace.cwd, workspace.root, run.command, workspace.environ, workspace.config.code)
     here = look.facts()
     if here.code.dirty is False and here.code.identity == code.identity:
         return here.code.commit, [], False
+    if not code.dirty:
+        return code.commit, [], False
     lacks = _lacking(book, code, here, look)
     return (code.commit if lacks else here.code.commit), lacks, bool(here.code.dirty)
 

@@ -187,6 +187,8 @@ class PairJudge:
         goals = self.answer.goals if self.answer is not None else ()
         if self.answer is None or not any(f.change is not None for f in goals):
             return ""
+        if self.pairs > BLOCK_PAIRS and self.pairs % BLOCK_PAIRS and not self.is_fixed:
+            return f"{self._id}, pair {self.pairs} of {self._budget_text}"  # the next look is at the end of the block
         more, last = len(goals) - _SHOWN, last_to_settle(self.answer)
         shown = [*map(words.progress, goals[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
         if last is not None and not self.pairs % BLOCK_PAIRS:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -72,11 +73,18 @@ def _name(p: EntrySeries) -> str:
 def _step(p: EntrySeries, count: int) -> float:
     """How coarse the clock that measured the first `count` pairs may be, relative to the values of those that have a
     ratio."""
-    both = [(one.base, one.other) for one in p.pairs[:count]]
-    values = [v for base, other in both if base is not None and other is not None for v in (base, other)]
-    # Whole numbers that are no times were counted.
-    is_exact = not is_timed(p.unit) and all(value.is_integer() for value in values)
-    return 0.0 if is_exact else step_of(values)
+    pairs = ((one.base, one.other) for one in p.pairs[:count])
+    both = [(base, other) for base, other in pairs if base is not None and other is not None]
+    values = [value for pair in both for value in pair]
+    if is_timed(p.unit) or not values:
+        return step_of(values)
+    # Whole numbers that are no times were counted; what repeats to its last digit is exact to that.
+    if all(value.is_integer() for value in values):
+        return 0.0
+    if p.unit is None or any(len({*side}) > 1 for side in zip(*both, strict=True)):
+        return step_of(values)
+    digits = max(-int(Decimal(repr(value)).as_tuple().exponent) for value in values)
+    return math.pow(10, -digits) / min(values)
 
 
 def _steps(p: EntrySeries) -> list[float]:

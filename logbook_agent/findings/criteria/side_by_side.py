@@ -87,7 +87,9 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
     def is_settled(found: Found | None) -> bool:
         return found is not None and _outcome(*found, asked.min_effect) is not Outcome.OPEN
 
+    fine: Answer | None = None
     for answer, f in _findings(asked, facts, base, side, metric):
+        fine = answer if answer.question.minimum_effect <= asked.min_effect and not f.is_settled else fine
         if by := facts.discarded.get(answer.entry):
             discarded = f"{answer.entry} was discarded by {by}"
         elif is_settled((answer, f)) or not is_settled(latest.get(f.setting)):
@@ -108,7 +110,11 @@ def _settled(asked: SideBySide, facts: Facts, base: Config, side: Config) -> Com
         return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
     wanted = f"; wanted {' or '.join(asked.outcomes)} from {100 * asked.min_effect:g}% on"
     is_coarse = answer.question.minimum_effect > asked.min_effect
-    command = _missing(asked, facts, base, side, metric if metric not in primary else None)[1] if is_coarse else ""
+    command = ""
+    if is_coarse:
+        # One that asks for smaller effects may be open already, with or without a command.
+        found = _missing(asked, facts, base, side, metric if metric not in primary else None)
+        command = facts.go_on(fine) if fine is not None else found[1]
     return unmet(count + _said(others[0]) + wanted, entries, command=command)
 
 

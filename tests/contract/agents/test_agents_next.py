@@ -204,6 +204,20 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     assert ("MOE-001" in left) is not closes
 
 
+def test_an_ab_of_code_closes_the_action_that_names_it(cli: Cli, git: Callable[..., str], folder: Path) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    (folder / "bench.sh").write_text("echo METRIC a=$(cat speed.sh).$LOGBOOK_RUN\n")
+    (folder / "speed.sh").write_text("1")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    git("branch", "fast")
+    command = "logbook ab --code fast WORK -- sh bench.sh"
+    cli("note", "An idea", "--next", f"Try it: `{command}`")
+    (folder / "speed.sh").write_text("2")
+    assert cli("ab", "--pairs", "1", *shlex.split(command)[2:]).code == 0
+    assert cli("status", "--json").data.get("next_actions", []) == []
+
+
 def test_criteria_are_named_from_the_first_moment(thread: Cli) -> None:
     assert [one["kind"] for one in steps(thread)] == ["criterion", "first comparison"]
 

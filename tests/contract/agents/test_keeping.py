@@ -325,6 +325,14 @@ def test_a_commit_that_is_merged_as_another_one(campaign: Cli, git: Git, folder:
     assert "HEAD does not hold" not in campaign("keep", here).out
 
 
+def test_a_commit_that_was_amended_is_kept_as_it_is_now(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=8')\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    idea = campaign("run", "--json", "--", *COMMAND).data["id"]
+    git("commit", "-q", "--amend", "-m", "idea, reworded")
+    assert campaign("keep", idea, "--json").data["commit"] == git("rev-parse", "HEAD")
+
+
 def test_git_says_where_a_diff_does_not_fit(campaign: Cli, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     (folder / "bench.py").write_text("print('RESULT tflops=7')\n")

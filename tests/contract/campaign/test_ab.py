@@ -60,6 +60,22 @@ def test_the_comparison_is_stated_first_and_settled_after_a_block(ready: Cli, fo
 
 
 @pytest.mark.slow
+def test_a_number_that_repeats_to_its_last_digit_is_exact(cli: Cli, folder: Path) -> None:
+    declared = [word for name in ("size:min:kB", "rss:min:kB") for word in ("--metric", f"{name}:watched")]
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *declared).code == 0
+    sizes = (
+        'case $2 in int8) size=365.16;; *) size=394.408;; esac; echo "METRIC size=$size kB"; echo "METRIC rss=7.5 kB"'
+    )
+    (folder / "bench.sh").write_text(f"{BENCH}\n{sizes}\n")
+    answer = cli(*AB, *SEED, "--json", *COMMAND)
+    found = {f["metric"]: f for f in answer.data["answer"]["findings"]}
+    assert found["size"]["outcome"] == "better"
+    assert found["size"]["interval"] == pytest.approx([-0.0742, -0.0742], abs=1e-4)
+    # Two digits, which hide 1.3%.
+    assert found["rss"]["outcome"] == "open"
+
+
+@pytest.mark.slow
 def test_every_reader_says_the_same(settled: Cli, folder: Path) -> None:
     ready = settled
     [found] = ready("compare", "MOE-000", "--json").data["answer"]["findings"]
@@ -338,7 +354,16 @@ def test_what_the_budget_cannot_settle_says_what_it_needs_and_how_to_go_on(ready
     assert lines[9].endswith(f"; needs {finding(answer)['to_settle']}")
     on = ready("ab", "--id", "MOE-000", "--max-pairs", "10", "--json")
     assert (on.data["pairs"], on.data["stopped"]["by"]) == (20, "pairs")
-    assert "it needs more pairs than is practical" in on.data["stopped"]["why"]
+    why = on.data["stopped"]["why"]
+    assert "it needs more pairs than is practical" in why
+    ready("criteria", "--add", "A", "--predicate", "compared: {axis: quant_mode, values: [none, int8], settled: true}")
+    larger = ready(*shlex.split(why.split("`")[1])[1:], "--json").data
+    assert (larger["id"], larger["stopped"]["by"]) == ("MOE-001", "settled"), why
+    # It does not meet a criterion that asks for smaller effects, and more pairs of the first are no way.
+    [asked] = ready("criteria", "--json").data["criteria"]
+    assert (asked["computed"]["state"], "command" in asked["computed"]) == ("unmet", False), asked
+    assert ready("criteria", "--drop", "1", "--reason", "a try").code == 0
+    assert ready("discard", "MOE-001", "--why", "a try").code == 0
     assert "command" not in ready("status", "--json").data["answers"][0]
     # Nothing can be typed for it: closing the thread keeps it as a limitation.
     for _ in range(2):
