@@ -53,7 +53,7 @@ class AbOptions:
     like = option(
         "--like ID[/RUN]",
         "The command of this run, in its folder, with its options and the gates of its entry; ID of an A/B: all that it"
-        " asks, of the code as it is now.",
+        " asks, of the code as it is now, or of the commits that it compares.",
     )
     new = flag("--new", "Start another entry, though one asks the same of the same code.")
 
