@@ -189,7 +189,10 @@ def _answered(answer: Answer | None, citation: Citation) -> Cited:
 def _change(sides: Sequence[Sequence[Case]], citation: Citation) -> Cited:
     """The change between two cases whose order was not drawn, where they differ in one thing at most."""
     names = (citation.against or "", citation.reference)
-    good = [_one_case(rows, citation, name) for name, rows in zip(names, sides, strict=True)]
+    good = [_one_case(rows, citation, name) for name, rows in zip(names[1:], sides[1:], strict=True)]
+    # A value that no row of the other side has, such as that of an axis, names a case of this one alone.
+    is_known = any(_is_meant(citation, item.place) for item in frame_of(sides[0]).items)
+    good.insert(0, _one_case(sides[0], citation if is_known else replace(citation, where=()), names[0]))
     both = [case for side in good for case in side.cases]
     unlike = residue(both)
     units = {case.row.metrics[citation.metric].unit for case in both if citation.metric in case.row.metrics}

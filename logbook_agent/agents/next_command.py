@@ -73,7 +73,7 @@ def _text(shown: Sequence[OpenStep], at_work: _AtWork, left_out: int) -> str:
 def _lines(number: int, step: OpenStep, at_work: _AtWork) -> list[str]:
     parts = {
         "why": step.why,
-        "settles": "" if step.settles in step.text else step.settles,
+        "about": "" if step.settles in step.text else step.settles,
         **{key.replace("_", " "): text for key, text in filter(None, [at_work.get(step.entry)])},
         "type": "" if step.entry in at_work else step.command,
     }

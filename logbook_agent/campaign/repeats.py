@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +100,7 @@ def run(
             pending = book.record(earlier.id).pending
             commands = [command for command in commands if command.planned in pending]
             if not commands:
-                raise _nothing_planned(book.record(earlier.id), request)
+                raise _nothing_planned(workspace, book.record(earlier.id), request)
         orders = _orders(request, commands, made.entry.id)
         if is_sent:
             made.send(next(orders))
@@ -184,7 +185,7 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
         )
     pending = [i for i in record.pending if request.label in (None, entry.commands[i].label)]
     if not pending:
-        raise _nothing_planned(record, request)
+        raise _nothing_planned(workspace, record, request)
     found = []
     for place in pending:
         c = entry.commands[place]
@@ -194,15 +195,17 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     return found
 
 
-def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
+def _nothing_planned(workspace: Workspace, record: Record, request: RunRequest) -> UsageError:
     """That an entry has no planned command to run, with what to type."""
     labels = [c.label for c in record.entry.commands if c.label]
-    has_command = any(status.run.argv for status in record.runs)
+    place = next((status.run.cwd for status in reversed(record.runs) if status.run.argv), None)
+    cwd = os.path.relpath(folder_of(place, workspace), os.path.realpath(workspace.cwd)) if place is not None else "."
     done = "each was executed" if record.entry.commands else "it has no plan"
     if any(status.run.is_reported for status in record.runs):
         done = "its command was imported: it is quoted, and runs once you have read it and type it"
     return UsageError(
         f"{record.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
         cause=f"its planned commands: {', '.join(labels)}" if labels else done,
-        hint=f"{'repeat its last command' if has_command else 'give one'}: {measure(record, times=request.times)}",
+        hint=f"{'give one' if place is None else 'repeat its last command'}:"
+        f" {measure(record, times=request.times, cwd=cwd)}",
     )

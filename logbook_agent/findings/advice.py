@@ -104,9 +104,9 @@ def second_sitting(answer: Answer, stated: Comparison) -> str:
     return ab_again(answer.entry, stated, -answer.pairs % BLOCK_PAIRS + pairs)
 
 
-def measure(record: Record, *, times: int = 1) -> str:
+def measure(record: Record, *, times: int = 1, cwd: str = ".") -> str:
     """What to type to make the runs that an entry states: its sweep, its pairs, its planned commands; else its last
-    command again, so many `times`. An entry that makes no runs is shown."""
+    command again, so many `times`, in the folder `cwd`. An entry that makes no runs is shown."""
     entry, stated = record.entry, record.entry.comparison
     if entry.kind != "experiment":
         return show(entry.id)
@@ -121,7 +121,8 @@ def measure(record: Record, *, times: int = 1) -> str:
         return f"logbook run --id {entry.id} -- COMMAND"
     command = command_line(last.argv, typed_env(last))
     repeat, label = f"--repeat {times}" if times > 1 else "", f"--label {shlex.quote(last.label)}" if last.label else ""
-    return _line(f"logbook run --id {entry.id}", repeat, label, "--shell" if last.shell else "", "--", command)
+    options = (repeat, label, "--shell" if last.shell else "", f"--cwd {shlex.quote(cwd)}" if cwd != "." else "")
+    return _line(f"logbook run --id {entry.id}", *options, "--", command)
 
 
 def _retry(records: Records, answer: Answer, side: str) -> Continuation:

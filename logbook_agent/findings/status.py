@@ -209,7 +209,9 @@ def _criterion(criterion: Criterion, here: OnMachine) -> dict[str, object]:
     if criterion.doubt is not None:
         line["doubt"] = _text(criterion.doubt)
     if computed is not None:
-        line |= {"computed": computed.state, "reason": _text(computed.reason)}
+        line["computed"] = computed.state
+        # What a person judged otherwise is shown by what the judgement names.
+        line |= {"reason": _text(computed.reason)} if judgement is None or criterion.doubt is not None else {}
     if judgement is not None:
         line["evidence"] = _text(judgement.evidence)
     elif computed is not None and computed.evidence:

@@ -14,7 +14,7 @@ from logbook_agent.issue.book_sync import SyncRequest, SyncResult, sync
 from logbook_agent.issue.linked_issues import link
 from logbook_agent.issue.opening import write_offline
 from logbook_agent.issue.pace import Pace
-from logbook_agent.model.errors import LogbookError, exclusive
+from logbook_agent.model.errors import LogbookError, UsageError, exclusive
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.phrases import listed
@@ -53,6 +53,9 @@ def sync_command(
     space = common.space()
     if offline is not None:
         exclusive({"--offline": offline, "--dry-run": request.dry_run}, cause="--offline only writes files")
+        if offline.startswith("-"):
+            cause = "an option stands where the folder should"
+            raise UsageError(f"--offline {offline}: expected a folder", cause=cause, hint="logbook sync --offline DIR")
         book, paths = write_offline(
             space, offline, entries=request.entries, repository=request.repository, labels=request.labels
         )

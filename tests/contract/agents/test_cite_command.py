@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,26 @@ def test_a_baseline_without_config_and_a_discarded_comparison_are_cited(measured
     assert re.fullmatch(r"\+[56](\.\d+)?% \(95%&#58; [^a-z]* to [^a-z]*%\), discarded", found)
     assert re.fullmatch(r"10\d\.\d+ TF/s, discarded", number)
     assert measured("cite", "note.md", "--check").code == 0
+
+
+@pytest.mark.slow
+def test_a_side_of_a_comparison_of_code_is_cited_against_the_baseline(
+    cli: Cli, git: Callable[..., str], folder: Path
+) -> None:
+    assert cli("start", "t", "--prefix", "T", "--metric", "time_ms:min:ms").code == 0
+    (folder / "bench.sh").write_text("echo METRIC time_ms=$(cat speed.sh).$LOGBOOK_RUN\n")
+    (folder / "speed.sh").write_text("100")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    assert cli("run", "--", "sh", "bench.sh").code == 0
+    assert cli("baseline", "--entry", "T-000", "--reason", "the start").code == 0
+    (folder / "speed.sh").write_text("50")
+    assert cli("ab", "--code", "HEAD", "WORK", "--pairs", "1", "--", "sh", "bench.sh").code == 0
+    note = folder / "docs/note.md"
+    note.parent.mkdir()
+    note.write_text("[[T-002 vs baseline time_ms]]\n")
+    [problem] = cli("cite", "docs/note.md", "--json").data[0]["problems"]
+    [case] = re.findall(r"code=WORK\S*?(?=[ ,;)]|$)", problem["problem"])[:1]
+    note.write_text(f"[[T-002 vs baseline time_ms@{case}]]\n")
+    assert cli("cite", "docs/note.md").code == 0
+    assert re.search(r">-\d\d\.\d% \(order not drawn\)<", note.read_text()), note.read_text()

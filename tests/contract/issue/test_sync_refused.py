@@ -59,6 +59,11 @@ def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
 # -- documents as files -----------------------------------------------------------------------------------
 
 
+def test_an_option_is_no_folder(bench: Bench) -> None:
+    assert "expected a folder" in refused(bench, 2, "sync", "--offline", "--create")["message"]
+    assert not (bench.folder / "--create").exists()
+
+
 def test_files_of_somebody_else_stay(bench: Bench) -> None:
     bench.note()
     bench.sync("--offline", "out")
