@@ -73,7 +73,8 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
     UsageError for an entry whose number of pairs is fixed, and made."""
     asked = replace(
         comparison_of(workspace, book.header, request, sides.axis),
-        run=_invocation(workspace, request, sides),
+        # Of several cases no one command makes more.
+        run=_invocation(workspace, request, sides) if not request.cases else None,
         code={side: facts.code for side, facts in sides.code.items()},
         branches=dict(sides.branches),
     )

@@ -23,10 +23,11 @@ from logbook_agent.model.comparison import (
     Question,
     code_typed,
 )
-from logbook_agent.model.entry import HYPOTHESIS, Entry, is_withdrawn
+from logbook_agent.model.entry import HYPOTHESIS, Entry, PlannedCommand, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical
+from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
@@ -49,6 +50,9 @@ class AbRequest:
     one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
     without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
     entry about a question that has one. `like` names the run whose command it is.
+
+    `names` are what both codes are called (None: as they were typed, with their commits). `cases` (none: `run` alone),
+    `prepare` (before `setup`) and `teardown` are those of a recipe; they need `codes`.
     """
 
     axis: AbAxis | None = None
@@ -66,6 +70,10 @@ class AbRequest:
     setup: str | None = None
     new: bool = False
     like: str | None = None
+    names: tuple[str, str] | None = None
+    cases: tuple[RunRequest, ...] = ()
+    prepare: tuple[PlannedCommand, ...] = ()
+    teardown: tuple[PlannedCommand, ...] = ()
 
     @property
     def pairs(self) -> int:
@@ -74,11 +82,22 @@ class AbRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AbCase:
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis; or `sides`, the
+    config of each. `name` tells it from other cases; empty: its config does."""
+
+    commands: tuple[Command, ...]
+    sides: tuple[Mapping[str, Scalar], ...] = ()
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """The `commands` of an A/B in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
-    code stays as it is. `code` is what is known of it, by side, and `branches` those that hold it; `lines` say which
-    code each side is. `setup` prepares the folders. `needs`: files beside the code that git does not hold.
-    `in_process`: they are functions of this process."""
+    """The `commands` of an A/B in the order of the `axis`, or those of its `cases` where there are several; `argv` has
+    the place of the value, and `guard` sees that the code stays as it is. `code` is what is known of it, by side, and
+    `branches` those that hold it; `lines` say which code each side is. `setup` and `teardown` have the commands of each
+    folder. `needs`: files beside the code that git does not hold. `in_process`: they are functions of this process."""
 
     axis: AbAxis
     argv: Sequence[str]
@@ -86,7 +105,9 @@ class Sides:
     guard: CodeGuard | None = None
     code: Mapping[str, CodeFacts] = field(default_factory=dict)
     branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    setup: tuple[Command, ...] = ()
+    cases: tuple[AbCase, ...] = ()
+    setup: tuple[tuple[RunPlan, ...], ...] = ()
+    teardown: tuple[tuple[RunPlan, ...], ...] = ()
     lines: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     in_process: bool = False

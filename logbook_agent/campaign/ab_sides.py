@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, placed
-from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides
+from logbook_agent.campaign.ab_request import NONE, AbCase, AbRequest, Sides
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
-from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
+from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.campaign.series import RunSeries
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
+from logbook_agent.model.record import SETUP, TEARDOWN
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.running.provenance.inputs import input_file
@@ -38,14 +39,24 @@ _NAMES = ("base", "head")
 
 @contextlib.contextmanager
 def sides_of(
-    workspace: Workspace, book: Book, request: AbRequest, display: Display, stated: Comparison | None
+    workspace: Workspace,
+    book: Book,
+    request: AbRequest,
+    display: Display,
+    stated: Comparison | None,
+    trees: tuple[Checkout, list[Tree]] | None = None,
 ) -> Iterator[Sides]:
     """The sides that are asked for, while their folders are there; those of an entry with the code that it `stated`,
-    in place where that is the code that is there. Raises UsageError where it cannot be had, and StoreError where git
-    cannot check it out."""
-    of = _SidesOf(workspace, book, request, display, is_built=request.setup is not None)
+    in place where that is the code that is there; codes in their `trees`, where they are checked out. Raises UsageError
+    where it cannot be had, and StoreError where git cannot check it out."""
+    # In trees that others have checked out, a program that is missing is a run that fails.
+    of = _SidesOf(workspace, book, request, display, is_built=_is_set_up(request) or trees is not None)
     with of.folders:
-        yield of.values(stated) if request.codes is None else of.codes(request.codes, stated)
+        yield of.values(stated) if request.codes is None else of.codes(request.codes, stated, trees)
+
+
+class SameCode(UsageError):
+    """Raised where the codes that are to be compared are the same."""
 
 
 @contextlib.contextmanager
@@ -75,12 +86,21 @@ class _SidesOf:
         # What prepares a folder is the same for each value.
         plain = [{name: text for name, text in run.env.items() if name != axis.variable} for run in runs]
         folders = {run.cwd: dataclasses.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
+        asked, names = self._request, {str(tree.folder): tree.name for tree in trees if len(trees) > 1}
+        own = {SETUP: (*asked.prepare, *setup_command(asked.setup)), TEARDOWN: asked.teardown}
+        setup, teardown = (
+            tuple(
+                own_plans(self._workspace, label, made, run, names.get(run.cwd or "", "")) for run in folders.values()
+            )
+            for label, made in own.items()
+        )
         return Sides(
             axis=axis,
             argv=self._request.run.argv,
             commands=commands,
             guard=CodeGuard(looks, {tree.folder: tree.name for tree in trees}),
-            setup=tuple(c for run in folders.values() for c in setup_of(self._workspace, self._request.setup, run)),
+            setup=setup,
+            teardown=teardown,
         )
 
     # -- values of one code ----------------------------------------------------------------------------
@@ -168,16 +188,18 @@ class _SidesOf:
 
     # -- codes -----------------------------------------------------------------------------------------
 
-    def codes(self, codes: tuple[str, str], stated: Comparison | None) -> Sides:
+    def codes(
+        self, codes: tuple[str, str], stated: Comparison | None, at: tuple[Checkout, list[Tree]] | None = None
+    ) -> Sides:
         """Both codes, each in a checkout; those that are stated as they were recorded. Their labels are such as
         `main@3f2a9c01d` and `WORK+a1b2c3d`. Raises UsageError where one is no commit, or both are the same code."""
         run = self._request.run
         recorded = [stated.code[side] for side in stated.question.values] if stated is not None else codes
-        checkout, trees = self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
+        checkout, trees = at or self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
         evaluator = _shared(checkout, self._request, [tree.top for tree in trees], stated)
-        runs = [placed_in(self._workspace, run, checkout, tree) for tree in trees]
+        cases = [[self._placed(one, checkout, tree) for tree in trees] for one in self._request.cases or (run,)]
         try:
-            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), runs, trees)
+            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), cases[0], trees)
         except CommandNotFound as error:
             error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
             raise
@@ -197,6 +219,13 @@ class _SidesOf:
         return dataclasses.replace(
             sides,
             axis=AbAxis(name=CODE_AXIS, values=labels, evaluator=evaluator),
+            cases=tuple(
+                AbCase(
+                    commands=tuple(prepared(self._workspace, one, is_built=self._is_built) for one in runs),
+                    config=runs[0].config,
+                )
+                for runs in cases
+            ),
             code=dict(zip(labels, facts, strict=True)),
             branches=dict(zip(labels, branches, strict=True)),
             lines=tuple(
@@ -204,6 +233,14 @@ class _SidesOf:
                 for label, commit, is_changed in zip(labels, commits, changed, strict=True)
             ),
         )
+
+    def _placed(self, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
+        """A run in a tree. A virtual environment that a setup makes there comes first on its path."""
+        placed = placed_in(self._workspace, run, checkout, tree)
+        if not _is_set_up(self._request):
+            return placed
+        path = run.env.get("PATH", self._workspace.environ.get("PATH", os.defpath))
+        return dataclasses.replace(placed, env={**placed.env, "PATH": f"{tree.environment / 'bin'}{os.pathsep}{path}"})
 
     def _labels(
         self, checkout: Checkout, commits: Sequence[str], facts: Sequence[CodeFacts], differed: str
@@ -216,12 +253,18 @@ class _SidesOf:
             self._display.progress(
                 f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
             )
+        if self._request.names is not None:
+            return self._request.names
         known = named_before(like, self._request)
         say_moved(checkout, codes, known, self._display)
         return tuple(
             label_of(checkout, code, commit, one.code.identity, known)
             for code, commit, one in zip(codes, commits, facts, strict=True)
         )
+
+
+def _is_set_up(request: AbRequest) -> bool:
+    return request.setup is not None or bool(request.prepare)
 
 
 def _has_changed(recorded: Code, sides: Sides) -> bool:
@@ -233,7 +276,7 @@ def _check_differ(request: AbRequest, facts: Sequence[CodeFacts], differed: str,
     """Raises UsageError where two codes are the same. `differed`: files that measure them, and do not count."""
     codes = request.codes or ("", "")
     if facts[0].code.identity == facts[1].code.identity is not None:
-        raise UsageError(
+        raise SameCode(
             f"{codes[0]} and {codes[1]} are the same code"
             + (f" but for {differed}, which measures them" if differed else ""),
             cause="they have the same files outside of the logbooks, documents left out",

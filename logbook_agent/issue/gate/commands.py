@@ -29,6 +29,7 @@ class CiOptions:
         "A metric to judge; repeatable. [those of the recipe]",
         read=lambda texts: tuple(map(parse_metric, texts)),
     )
+    evaluator = repeated("--evaluator PATH", "A file of the base that measures both sides; repeatable.")
     env = ENV
     timeout_s = TIMEOUT
     read = READ

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from logbook_agent.campaign.code_guard import OUTSIDE
+from logbook_agent.campaign.pair_judge import Stop
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Finding, Outcome
 from logbook_agent.findings.comparison.rule import LEVEL
 from logbook_agent.issue import marking, neutral
-from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
+from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
-from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
+from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome, Unmeasured
 from logbook_agent.issue.pace import Stale
 from logbook_agent.issue.values import Comment
 from logbook_agent.model.errors import Unreachable
@@ -49,16 +49,20 @@ _TITLES = {
     GateOutcome.NO_BASE: "no base to compare with",
     GateOutcome.SAME_CODE: "base and head are the same code",
 }
+# Why the pairs ended, without the options of `logbook ab`.
+_ENDED = {
+    Stop.SETTLED: "every answer is settled",
+    Stop.PAIRS: "--max-pairs is reached",
+    Stop.TIME: "--max-time is reached",
+}
 _SIDES = {BASE: "the base fails", HEAD: "the head fails and the base does not", "both": "both sides fail"}
 
 
 def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     """The comment without its marker. Deterministic."""
     name = f" of {md.escape(finding.name)}" if finding.name else ""
-    changed = finding.measured.changed if finding.measured is not None else None
-    early = f": stopped early because {md.escape(changed)}" if changed else ""
+    early = f": stopped early because {md.escape(finding.changed)}" if finding.changed else ""
     parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{early}", _summary(finding)]
-    parts += [f"To mend this, {OUTSIDE}."] if changed else []
     parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
     parts += _table(finding.findings)
     parts += _unmeasured(finding.unmeasured)
@@ -145,18 +149,18 @@ def _sentences(finding: GateFinding) -> list[str]:
 
 def _details(finding: GateFinding, actions: Actions | None) -> str:
     """How it was measured, and the command that repeats it; folded."""
-    made, commits = finding.measured, finding.commits
+    made, commits = finding.result, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
     if made is not None and any(f.pairs for f in finding.findings):
-        ended = f"; ended: {md.escape(made.why)}" if made.why else ""
+        ended = f"; ended: {_ENDED[made.stop]}" if made.stop in _ENDED else ""
         least = f"{100 * finding.minimum_effect:.3g}%"
         lines += [
             f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
             f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
         ]
-    if made is not None and made.entry is not None:
+    if made is not None:
         where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""
-        lines.append(f"- record: {made.entry}{where}")
+        lines.append(f"- record: {made.series.entry.id}{where}")
     if actions is not None and actions.page is not None:
         lines.append(f"- [the job]({actions.page})")
     lines.append(md.bullet("again", md.command(finding.again)))
