@@ -32,7 +32,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from store_scale import ENVIRON, LOGBOOK, forget, store  # noqa: E402
 
-from logbook_agent.issue.contents import gather  # noqa: E402
+from logbook_agent.issue.documents import gather  # noqa: E402
 from logbook_agent.issue.plan import first_body, make_plan  # noqa: E402
 from logbook_agent.issue.values import Comment, Issue, SyncPlan  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402

@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.contents import BookTexts, gather
 from logbook_agent.issue.destination import connect, default_repository, issue_of
-from logbook_agent.issue.links import Links
+from logbook_agent.issue.documents import BookTexts, gather
 from logbook_agent.issue.opening import check_no_link, first_plan, labels_of, open_issue
 from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.sync import Sync
-from logbook_agent.issue.values import Write
+from logbook_agent.issue.values import Links, Write
 from logbook_agent.model.errors import Locked, RemoteError, SyncRunning, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -150,7 +149,7 @@ def _result(book: Book, writes: Sequence[Write], texts: BookTexts) -> SyncResult
         book=book,
         issue=issue.url if issue is not None else None,
         writes=tuple(writes),
-        links=texts.links,
+        links=texts.values.links,
         waiting=tuple(e.id for e in wanted.entries if e.stage == "open" and e.id not in wanted.chosen),
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.token import is_named, token_for
+from logbook_agent.issue.values import Links
 from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of

@@ -9,8 +9,18 @@ from typing import Protocol
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.excerpts import TITLE_BYTES, cell, entry_link, escape, left_out, link, number, words
-from logbook_agent.issue.links import Links
+from logbook_agent.issue.excerpts import (
+    MOST_ITEMS,
+    TITLE_BYTES,
+    cell,
+    entry_link,
+    escape,
+    left_out,
+    link,
+    number,
+    words,
+)
+from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
@@ -25,8 +35,8 @@ _CASE_BYTES = 120
 _SAME_BYTES = 600
 
 
-def results(thread: Thread, links: Links, most: int, only: Collection[str] | None = None) -> dict[str, object] | None:
-    """The table of some entries (`only`; None: of all), at most so many of the newest; None where there are none."""
+def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> dict[str, object] | None:
+    """The table of some entries (`only`; None: of all), of the newest that have room; None where there are none."""
     found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
     if not found:
         return None
@@ -34,9 +44,9 @@ def results(thread: Thread, links: Links, most: int, only: Collection[str] | Non
     same = _same(found)
     return {
         "columns": [cell(name) for name in metrics] or ["Result"],
-        "rows": [{"id": entry_link(links, s["id"]), **_row(thread, s, metrics, same)} for s in found[-most:]],
+        "rows": [{"id": entry_link(links, s["id"]), **_row(thread, s, metrics, same)} for s in found[-MOST_ITEMS:]],
         "same": words(assignments(same), _SAME_BYTES),
-        "left_out": left_out(links, len(found) - most, "earlier entry", "earlier entries"),
+        "left_out": left_out(links, len(found) - MOST_ITEMS, "earlier entry", "earlier entries"),
     }
 
 
@@ -118,7 +128,6 @@ def _no_pipe(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-_BEST_CASE_BYTES = 300
 # Of those that measured one case.
 _MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
@@ -147,7 +156,7 @@ def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
         "value": number(best.metric, best.value, unit, best.high - best.low),
         "entry": ", ".join([*shown, *more]),
         "notes": [note for note in notes if note],
-        "case": words(case_text(best), _BEST_CASE_BYTES),
+        "case": words(case_text(best)),
     }
 
 
@@ -159,9 +168,7 @@ def case_text(best: BestCase) -> str:
 
 # Of one entry, so that a comment about several has room for them.
 _MOST_PLOTS = 6
-_PLOT_TITLE_BYTES = 300
-_MOST_FILES, _FILE_BYTES = 10, 200
-_WHY_BYTES = 200
+_MOST_FILES = 10
 
 
 def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
@@ -196,8 +203,8 @@ def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
 
 
 def _file(links: Links, file: LeftFile) -> str:
-    name = words(file.name, _FILE_BYTES)
-    about = escape(words(f"{file.about}, run {file.run}", _FILE_BYTES))
+    name = words(file.name)
+    about = escape(words(f"{file.about}, run {file.run}"))
     address = links.files.get(file.path or "")
     if address is None:
         return f"{escape(name)} ({about}, sha256 {file.digest[:16]})"
@@ -205,12 +212,12 @@ def _file(links: Links, file: LeftFile) -> str:
 
 
 def _picture(links: Links, plot: NamedPlot) -> str:
-    title = words(plot.title, _PLOT_TITLE_BYTES)
+    title = words(plot.title)
     address = _address(links, plot)
     if address is not None:
         return f"!{link(title, address)}"
     pushed = links.why if links.commit is None else "not pushed"
-    return f"Not shown ({escape(words(plot.missing or pushed, _WHY_BYTES))}): {escape(title)}"
+    return f"Not shown ({escape(words(plot.missing or pushed))}): {escape(title)}"
 
 
 def _address(links: Links, plot: NamedPlot) -> str | None:

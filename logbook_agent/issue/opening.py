@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.contents import BookTexts, gather
 from logbook_agent.issue.destination import connect, default_repository, issue_of
+from logbook_agent.issue.documents import BookTexts, gather
 from logbook_agent.issue.linked_issues import adopted
 from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.plan import first_body, make_plan

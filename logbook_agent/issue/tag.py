@@ -145,7 +145,7 @@ def _taken(name: str, there: str, here: str) -> Taken:
 
 def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     links = links_of(workspace, book, None)
-    lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
+    lacking = [i for i in made.entries or book.entry_ids() if links.entries.get(i) is None]
     if lacking:
         workspace.warnings.append(
             f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them,"
