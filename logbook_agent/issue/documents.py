@@ -13,9 +13,8 @@ from functools import cached_property, partial
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.issue import neutral
+from logbook_agent.issue import inert, neutral
 from logbook_agent.issue.destination import links_of
-from logbook_agent.issue.excerpts import TEXT_BYTES, is_address
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
@@ -39,7 +38,7 @@ from logbook_agent.text.address import RepositoryAddress
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
 # The bytes of a section of an entry in an update: the first with which all entries have room.
-_CAPS = (TEXT_BYTES, TEXT_BYTES // 4, TEXT_BYTES // 16)
+_CAPS = (inert.TEXT_BYTES, inert.TEXT_BYTES // 4, inert.TEXT_BYTES // 16)
 
 
 def gather(
@@ -150,9 +149,9 @@ class BookTexts:
             *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
             links.view,
             *links.entries.values(),
-            *links.plots.values(),
+            *links.files.values(),
         ]
-        return frozenset(url for url in found if url is not None and is_address(url))
+        return frozenset(url for url in found if url is not None and inert.is_address(url))
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""

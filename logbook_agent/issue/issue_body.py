@@ -11,19 +11,7 @@ from typing import Literal
 from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.excerpts import (
-    MOST_ITEMS,
-    TITLE_BYTES,
-    entry_link,
-    escape,
-    inert,
-    is_address,
-    left_out,
-    line,
-    link,
-    prose,
-    words,
-)
+from logbook_agent.issue import inert
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Criterion, Header
@@ -59,7 +47,7 @@ class IssueValues:
         return md.one_line(minute(moment, self.header.zone))
 
     def id_link(self, entry_id: str) -> str:
-        return entry_link(self.links, entry_id)
+        return inert.entry_link(self.links, entry_id)
 
     # -- parts of several documents ----------------------------------------------------------------
 
@@ -68,7 +56,7 @@ class IssueValues:
         """What all templates of an issue know of the logbook."""
         names = ("topic", "prefix", "zone", "title", "opened", "goal")
         lists = ("metrics", "secondary_metrics", "constraints", "gates")
-        return {key: inert(of, key) for key, of in header_values(self.header).items() if key in (*names, *lists)}
+        return {key: inert.header(of, key) for key, of in header_values(self.header).items() if key in (*names, *lists)}
 
     @cached_property
     def best(self) -> list[dict[str, object]]:
@@ -81,11 +69,11 @@ class IssueValues:
         first = opening_with_numbers(self.found)
         return opening_values(
             first,
-            plain=escape,
-            prose=line,
+            plain=inert.escape,
+            prose=inert.line,
             link=self.id_link,
-            more=lambda count, noun: left_out(self.links, count, f"more of the {noun}", f"more {noun}"),
-        ) | {"asked": prose(first.asked)}
+            more=lambda count, noun: inert.left_out(self.links, count, f"more of the {noun}", f"more {noun}"),
+        ) | {"asked": inert.prose(first.asked)}
 
     @property
     def criteria(self) -> list[dict[str, object]]:
@@ -94,30 +82,33 @@ class IssueValues:
     def _criterion(self, criterion: Criterion) -> dict[str, object]:
         judged, computed = criterion.judgement, criterion.computed
         return {
-            "text": line(criterion.text),
+            "text": inert.line(criterion.text),
             "met": criterion.met,
             "judged": judged is not None,
-            "computed": escape(words(computed.text)) if computed is not None else "",
+            "computed": inert.escape(inert.words(computed.text)) if computed is not None else "",
             "evidence": self._evidence(judged.evidence.strip()) if judged is not None else "",
-            "by": escape(words(judged.by)) if judged is not None else "",
+            "by": inert.escape(inert.words(judged.by)) if judged is not None else "",
             "at": self.date(judged.at) if judged is not None else "",
-            "doubt": escape(criterion.doubt or ""),
+            "doubt": inert.escape(criterion.doubt or ""),
         }
 
     def _evidence(self, evidence: str) -> str:
         """An address as it stands, an entry linked, other words as prose."""
-        if is_address(evidence):
+        if inert.is_address(evidence):
             return evidence
-        return self.id_link(evidence) if evidence in self.thread.by_id else line(evidence)
+        return self.id_link(evidence) if evidence in self.thread.by_id else inert.line(evidence)
 
     @property
     def closing(self) -> dict[str, object] | None:
         closing = self.header.closing
-        return inert(asdict(closing)) | {"at": self.date(closing.at)} if closing is not None else None
+        return inert.header(asdict(closing)) | {"at": self.date(closing.at)} if closing is not None else None
 
     @property
     def snapshots(self) -> list[dict[str, object]]:
-        return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
+        return [
+            {"name": inert.link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)}
+            for s in self.header.snapshots
+        ]
 
     # -- the body ----------------------------------------------------------------------------------
 
@@ -126,7 +117,7 @@ class IssueValues:
         own = self.header.issue.url if self.header.issue is not None else None
         return {
             "opening": self.opening,
-            "summary": prose(self.header.summary),
+            "summary": inert.prose(self.header.summary),
             "facts": self._facts(),
             "status": self._status(),
             "baseline": self._baseline(),
@@ -139,7 +130,7 @@ class IssueValues:
             "conclusion": self.closing,
             "open": self._entries(self.thread.open, "next_lead"),
             "next_actions": self._entries(self.thread.next_actions, "next_lead"),
-            "links": [link(f.label, f.url) for f in self.header.links if f.url != own],
+            "links": [inert.link(f.label, f.url) for f in self.header.links if f.url != own],
             "snapshots": self.snapshots,
             "logbook": self.logbook,
         }
@@ -151,10 +142,10 @@ class IssueValues:
         entry = plain["baseline"]["entry"]
         standing = self.thread.standing.get(entry or "")
         return {
-            **inert(plain["baseline"]),
+            **inert.header(plain["baseline"]),
             "entry": self.id_link(entry) if entry else "",
-            "doubt": escape(standing.why) if standing is not None else "",
-            "moves": inert(plain["baseline_moves"]),
+            "doubt": inert.escape(standing.why) if standing is not None else "",
+            "moves": inert.header(plain["baseline_moves"]),
         }
 
     def _status(self) -> dict[str, object]:
@@ -179,7 +170,7 @@ class IssueValues:
         ]
 
     def _entry(self, summary: Summary) -> dict[str, object]:
-        title = line(summary["title"], TITLE_BYTES)
+        title = inert.line(summary["title"], inert.TITLE_BYTES)
         return {"id": self.id_link(summary["id"]), "title": title, "opened": self.date(summary["opened"])}
 
     def _entries(
@@ -190,14 +181,14 @@ class IssueValues:
             self._entry(summary)
             | {
                 "state": summary["state"],
-                "text": line(summary[key]),
+                "text": inert.line(summary[key]),
                 "superseded_by": list(map(self.id_link, self.thread.superseded_by(summary["id"]))),
             }
-            for summary in found[-MOST_ITEMS:]
+            for summary in found[-inert.MOST_ITEMS :]
         ]
         return {
             "shown": shown,
-            "left_out": left_out(self.links, len(found) - len(shown), "earlier one", "earlier ones"),
+            "left_out": inert.left_out(self.links, len(found) - len(shown), "earlier one", "earlier ones"),
         }
 
 

@@ -8,18 +8,7 @@ from dataclasses import dataclass, replace
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
 from logbook_agent.findings.trust import trust_of
-from logbook_agent.issue.excerpts import (
-    LINE_BYTES,
-    MOST_ITEMS,
-    TEXT_BYTES,
-    TITLE_BYTES,
-    escape,
-    line,
-    link,
-    prose,
-    shortened,
-    words,
-)
+from logbook_agent.issue import inert
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
 from logbook_agent.model.header import Snapshot
@@ -66,7 +55,7 @@ def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable
     )
     return {
         "id": entry.id,
-        "title": line(entry.title, 2 * TITLE_BYTES),
+        "title": inert.line(entry.title, 2 * inert.TITLE_BYTES),
         "opened": values.date(entry.opened),
         "url": values.links.entries.get(entry.id),
         "link": values.id_link(entry.id),
@@ -75,8 +64,8 @@ def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable
         "confidence": trust.word if trust is not None else None,
         "sections": [
             {
-                "label": line(one.label, TITLE_BYTES),
-                "text": shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else prose(one.text, cap),
+                "label": inert.line(one.label, inert.TITLE_BYTES),
+                "text": inert.shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else inert.prose(one.text, cap),
                 "computed": one.computed,
             }
             for one in shown
@@ -84,17 +73,17 @@ def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable
     }
 
 
-def _commands(record: Record, cap: int = TEXT_BYTES) -> str:
+def _commands(record: Record, cap: int = inert.TEXT_BYTES) -> str:
     """The commands that were executed, each once: verbatim and fenced, or not at all, since half of one must not be
     copied."""
     found, parts = facts.commands_of(record), []
-    for one in found[:MOST_ITEMS]:
+    for one in found[: inert.MOST_ITEMS]:
         times = f"×{one.times}" if one.times > 1 else ""
-        about = ", ".join(filter(None, (words(one.label or ""), times)))
+        about = ", ".join(filter(None, (inert.words(one.label or ""), times)))
         shown = md.fence(folded(one.text), "bash")
         if size(shown) > cap:
             shown = f"*(a command of {size(one.text):,} bytes, in the logbook)*"
-        parts.append(f"{escape(about)}:\n\n{shown}" if about else shown)
+        parts.append(f"{inert.escape(about)}:\n\n{shown}" if about else shown)
     more = len(found) - len(parts)
     return "\n\n".join([*parts, *([f"*(and {more:,} more commands, in the logbook)*"] if more else [])])
 
@@ -112,14 +101,19 @@ def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[R
         "software": [(i, f"{k} {v}") for i, run in runs for k, v in sorted(facts.software_of(run).items())],
     }
     return {
-        "name": escape(words(snapshot.name)),
-        "tag": link(snapshot.name, snapshot.url),
+        "name": inert.escape(inert.words(snapshot.name)),
+        "tag": inert.link(snapshot.name, snapshot.url),
         "url": snapshot.url,
         "commit": snapshot.commit,
         "commit_url": commit_url(snapshot),
         "at": values.date(snapshot.at),
         "entries": [
-            {"id": r.id, "link": values.id_link(r.id), "title": line(r.entry.title, TITLE_BYTES), "commands": text}
+            {
+                "id": r.id,
+                "link": values.id_link(r.id),
+                "title": inert.line(r.entry.title, inert.TITLE_BYTES),
+                "commands": text,
+            }
             for r in records
             if (text := _commands(r))
         ],
@@ -145,7 +139,7 @@ def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[str]:
         if text:
             where.setdefault(text, []).append(entry_id)
     return [
-        md.inline_code(words(text, LINE_BYTES))
+        md.inline_code(inert.words(text, inert.LINE_BYTES))
         + (f" ({listed(list(dict.fromkeys(ids)), 5)})" if len(ids) < runs else "")
         for text, ids in where.items()
     ]

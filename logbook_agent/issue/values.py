@@ -125,14 +125,13 @@ class Links:
     been pushed.
 
     `view` is the rendered logbook at `commit`. `entries` has, by ID, where the entry starts in that view; an entry
-    whose file differs from the pushed one is left out. `plots` has, by the name of its file without `.svg`, where
-    the picture of a plot is served, if the pushed file is the one that is here; and `files`, by their path in the
-    folder of the logbook, where the files that runs left are. `why` says in a few words why there is no commit.
+    whose file differs from the pushed one is left out. `files` has, by their path in the folder of the logbook, where
+    pictures of plots and files that runs left are served, if the pushed file is the one that is here. `why` says in a
+    few words why there is no commit.
     """
 
     commit: str | None = None
     view: str | None = None
     entries: Mapping[str, str] = field(default_factory=dict)
-    plots: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     why: str = "not pushed"

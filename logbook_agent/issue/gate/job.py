@@ -12,6 +12,7 @@ from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import Tree
 from logbook_agent.campaign.recipe_files import choose_recipe
 from logbook_agent.campaign.run_request import RunRequest, setup_command
+from logbook_agent.campaign.sweep_request import requested
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import PlannedCommand
@@ -112,6 +113,7 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
         return GateJob(name="command", question=question, cases=(case,), metrics=request.metrics, setup=setup)
     plan = choose_recipe(workspace, request.words[0], scale=request.scale, sets=request.sets)
     recipe, cases = plan.recipe, []
+    given = {name: of for name in ("timeout_s", "read") if (of := getattr(request, name)) is not None}
     for planned in plan.cases:
         run = plan.run(planned, repeat=1, place=1)
         if CODE_AXIS in run.config:
@@ -120,16 +122,8 @@ def _job_in(workspace: Workspace, request: CiRequest) -> GateJob:
                 cause=f"logbook ci tells its two sides apart by {CODE_AXIS}",
                 hint="rename the key in the recipe",
             )
-        case = RunRequest(
-            argv=run.argv,
-            shell=recipe.shell,
-            config=run.config,
-            env={**run.env, **request.env},
-            timeout_s=recipe.timeout_s if request.timeout_s is None else request.timeout_s,
-            read=recipe.read if request.read is None else request.read,
-            label=planned.label,
-        )
-        cases.append(case)
+        case = requested(recipe, run, None, planned.label)
+        cases.append(dataclasses.replace(case, config=run.config, env={**run.env, **request.env}, **given))
     return GateJob(
         name=recipe.name,
         question=recipe.question,

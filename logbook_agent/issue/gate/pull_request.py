@@ -153,25 +153,21 @@ class Commits:
     how: str
     tip: str | None = None
 
-    @property
-    def shown(self) -> str:
-        """The commit that people know as the head."""
-        return self.tip or self.head
-
 
 def commits_of(
     checkout: Checkout, pull: PullRequest | None, *, base: str | None, head: str | None, fetch: bool
 ) -> Commits:
     """The commits to compare. Raises UsageError where one is not known, StoreError where git cannot fetch it."""
     top = _named(checkout, head or "HEAD", "--head" if head else "HEAD")
-    merged = _merged(checkout, pull, top) if head is None else None
-    tip = pull.head if merged is not None and pull is not None else None
+    # What `actions/checkout` checks out for a pull request is a merge commit of GitHub's: its first parent is the base.
+    parents = checkout.parents_of(top) if pull is not None and head is None else ()
+    tip = pull.head if pull is not None and len(parents) == 2 and parents[1] == pull.head else None
     if base is not None:
         return Commits(base=_named(checkout, base, "--base"), head=top, how="from --base", tip=tip)
-    if merged is not None:
-        if checkout.commit_of(merged) is None:
-            _bring(checkout, merged, fetch=fetch, history=False)
-        return Commits(base=merged, head=top, how="the target branch, into which the head is merged", tip=tip)
+    if tip is not None:
+        if checkout.commit_of(parents[0]) is None:
+            _bring(checkout, parents[0], fetch=fetch, history=False)
+        return Commits(base=parents[0], head=top, how="the target branch, into which the head is merged", tip=tip)
     target = pull.base if pull is not None else None
     target = target or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
     if target is None:
@@ -191,12 +187,6 @@ def commits_of(
             hint="name a commit to compare with: --base COMMIT",
         )
     return Commits(base=found, head=top, how="where the head left the target branch")
-
-
-def _merged(checkout: Checkout, pull: PullRequest | None, top: str) -> str | None:
-    """What `actions/checkout` checks out for a pull request is a merge commit of GitHub's: its first parent."""
-    parents = checkout.parents_of(top) if pull is not None else ()
-    return parents[0] if len(parents) == 2 and pull is not None and parents[1] == pull.head else None
 
 
 def _merge_base(checkout: Checkout, target: str, top: str) -> str | None:

@@ -35,6 +35,8 @@ class GateOutcome(StrEnum):
     SAME_CODE = "same-code"
 
 
+# The order in which findings are shown, with a sign for each.
+SIGNS = {Outcome.WORSE: "🔴", Outcome.BETTER: "🟢", Outcome.OPEN: "⚪", Outcome.NO_DIFFERENCE: "✅"}
 # All others are 0.
 EXIT_CODES = {GateOutcome.WORSE: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.NOT_MEASURED: 6}
 
@@ -94,7 +96,8 @@ class GateFinding:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return self.answer.findings if self.answer is not None else ()
+        found = self.answer.findings if self.answer is not None else ()
+        return tuple(sorted(found, key=lambda f: [*SIGNS].index(f.outcome)))
 
     @property
     def counts(self) -> Counter[Outcome]:

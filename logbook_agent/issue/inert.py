@@ -80,13 +80,13 @@ def words(text: str, cap: int = WORDS_BYTES) -> str:
     return shown + ("…" if more else "")
 
 
-def inert(value: Any, name: str = "") -> Any:
+def header(value: Any, name: str = "") -> Any:
     """The values of a header as a template of an issue gets them: texts on one line, but for prose, and for what
     templates show as code; no long lists."""
     if isinstance(value, Mapping):
-        return {key: inert(of, key) for key, of in value.items()}
+        return {key: header(of, key) for key, of in value.items()}
     if isinstance(value, list | tuple):
-        found = [inert(one, name) for one in value]
+        found = [header(one, name) for one in value]
         return bounded(found, MOST_ITEMS) if all(isinstance(one, str) for one in found) else found
     if name in ("goal", "summary", "text", "conclusion"):
         return prose(value)
