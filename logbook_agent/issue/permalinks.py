@@ -63,19 +63,12 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
 
 def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
     """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
-    # HEAD, and behind it the tips of the remote's branches.
-    found = _commits(root, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
-    if len(found) < 2:
-        return None
-    head = found[0]
-    if head in found[1:]:
-        return head
-    words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
+    words = ["rev-list", "--boundary", "--timestamp", "HEAD", "--not", f"--remotes={remote}", "--"]
     answer = _git(root, words, environ)
     if answer is None or answer.code != 0:
         return None
     if not answer.out:
-        return head
+        return head_commit(root, environ)
     edge = [line.split(" -") for line in answer.lines() if " -" in line]
     return max(edge, key=lambda e: int(e[0]))[1] if edge else None
 
