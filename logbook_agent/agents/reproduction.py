@@ -92,7 +92,7 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             checkout, [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
             for file in run.inputs:
                 _bring_input(file.path, checkout, tree)
-            placed = placed_in(space, request, checkout, tree)
+            placed = placed_in(space, request, checkout, tree, is_set_up=setup is not None)
             command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
             first = own_plans(space, SETUP, setup_command(setup), dataclasses.replace(placed, entry_id=run.entry))

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab_question import asked_entry
-from logbook_agent.campaign.ab_request import AbCase, AbRequest, Sides, as_run, checked, taken_up
+from logbook_agent.campaign.ab_request import AbRequest, as_run, checked, taken_up
 from logbook_agent.campaign.ab_sides import sides_of
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.entry_claim import check_free
 from logbook_agent.campaign.pair_judge import stated_in
 from logbook_agent.campaign.pairs import AbResult, Pairs
 from logbook_agent.campaign.series import RunSeries, begun
+from logbook_agent.campaign.sides import AbCase, Sides
 from logbook_agent.findings.advice import ab_afresh, ab_again
 from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import UsageError

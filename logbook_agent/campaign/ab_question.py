@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
-from logbook_agent.campaign.ab_request import AbRequest, Sides, check_pairs
+from logbook_agent.campaign.ab_request import AbRequest, check_pairs
 from logbook_agent.campaign.recorded_command import OPTIONS
+from logbook_agent.campaign.sides import Sides
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.entries.judging import check_gates, with_gates
 from logbook_agent.findings.comparison.conditions import plain_words

@@ -5,28 +5,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, placed
-from logbook_agent.campaign.ab_request import NONE, AbCase, AbRequest, Sides
+from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
+from logbook_agent.campaign.evaluator import shared_evaluator
 from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.campaign.series import RunSeries
+from logbook_agent.campaign.sides import AbCase, Sides
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
 from logbook_agent.model.record import SETUP, TEARDOWN
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.named_files import files_named
-from logbook_agent.running.provenance.worktrees import Checkout, bring
+from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -196,8 +194,12 @@ class _SidesOf:
         run = self._request.run
         recorded = [stated.code[side] for side in stated.question.values] if stated is not None else codes
         checkout, trees = at or self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
-        evaluator = _shared(checkout, self._request, [tree.top for tree in trees], stated)
-        cases = [[self._placed(one, checkout, tree) for tree in trees] for one in self._request.cases or (run,)]
+        evaluator = shared_evaluator(checkout, self._request, [tree.top for tree in trees], stated)
+        is_set_up = _is_set_up(self._request)
+        cases = [
+            [placed_in(self._workspace, one, checkout, tree, is_set_up=is_set_up) for tree in trees]
+            for one in self._request.cases or (run,)
+        ]
         try:
             sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), cases[0], trees)
         except CommandNotFound as error:
@@ -233,14 +235,6 @@ class _SidesOf:
                 for label, commit, is_changed in zip(labels, commits, changed, strict=True)
             ),
         )
-
-    def _placed(self, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
-        """A run in a tree. A virtual environment that a setup makes there comes first on its path."""
-        placed = placed_in(self._workspace, run, checkout, tree)
-        if not _is_set_up(self._request):
-            return placed
-        path = run.env.get("PATH", self._workspace.environ.get("PATH", os.defpath))
-        return dataclasses.replace(placed, env={**placed.env, "PATH": f"{tree.environment / 'bin'}{os.pathsep}{path}"})
 
     def _labels(
         self, checkout: Checkout, commits: Sequence[str], facts: Sequence[CodeFacts], differed: str
@@ -282,45 +276,3 @@ def _check_differ(request: AbRequest, facts: Sequence[CodeFacts], differed: str,
             cause="they have the same files outside of the logbooks, documents left out",
             hint="--evaluator none measures each with its own" if differed else other_code(like, request),
         )
-
-
-# -- the evaluator: what measures, which is the base's on both sides ----------------------------------
-
-
-def _shared(
-    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
-) -> tuple[Evaluator, ...]:
-    """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
-    Raises UsageError for a path that the base does not have."""
-    base, *others = tops
-    found = []
-    for path in _evaluator_paths(checkout, request, tops, stated):
-        if not (base / path).exists():
-            raise UsageError(
-                f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
-                cause="the base's own files measure both sides",
-                hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
-            )
-        digest = input_file(path, base / path).sha256
-        places = [top / path for top in others]
-        unlike = [at for at in places if not at.exists() or input_file(path, at).sha256 != digest]
-        for at in unlike:
-            bring(base / path, at)
-        found.append(Evaluator(path=path, sha256=digest, differed=bool(unlike)))
-    return tuple(found)
-
-
-def _evaluator_paths(
-    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
-) -> list[str]:
-    """Paths from the top of the repository."""
-    here, given = checkout.top / checkout.inside, request.evaluator
-    if stated is not None:
-        return [one.path for one in stated.evaluator]
-    if given == (NONE,) and not (here / NONE).exists():
-        return []
-    if given:
-        return [os.path.relpath(here / path, checkout.top) for path in given]
-    named = [path for path in files_named(request.run.argv, here).read if path.is_relative_to(checkout.top)]
-    paths = [str(path.relative_to(checkout.top)) for path in named]
-    return [path for path in paths if all((top / path).is_file() for top in tops)]

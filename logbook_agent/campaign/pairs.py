@@ -9,11 +9,12 @@ from datetime import timedelta
 
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_question import copy_of, with_judging, with_pairs, with_setup
-from logbook_agent.campaign.ab_request import AbCase, AbRequest
+from logbook_agent.campaign.ab_request import AbRequest
 from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
+from logbook_agent.campaign.sides import AbCase
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
