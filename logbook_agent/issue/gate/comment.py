@@ -120,7 +120,10 @@ def _sentences(finding: GateFinding) -> Iterator[str]:
             beside.append(f"it needs {needs}")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             yield "; ".join([words.sentence(answer, f), *beside])
-    yield from (*words.failures(answer), *answer.left_out)
+    reasons = [*words.failures(answer), *answer.left_out]
+    if not reasons and finding.result is not None and finding.result.stop is Stop.NOT_COMPARABLE:
+        reasons = [finding.result.why]
+    yield from reasons
 
 
 def _details(finding: GateFinding, actions: Actions | None) -> str:

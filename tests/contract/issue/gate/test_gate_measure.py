@@ -223,3 +223,11 @@ def test_its_entry_is_an_ordinary_comparison(cli: Cli, git: Git, folder: Path, r
     assert ci(cli, record, "--max-pairs", "2", *BENCH_WORDS).code == 0
     answer = cli("ab", "--root", str(record), "--id", "CI-000", "--max-pairs", "2", "--json")
     assert (answer.code, answer.data["answer"]["pairs"]) == (0, 4), answer.err
+
+
+def test_a_comment_says_why_nothing_can_be_compared(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "110")
+    answer = ci(cli, record, "--json", "--max-pairs", "1", "--", "python3", "bench.py")
+    assert (answer.code, answer.data["outcome"]) == (6, "not-measured"), answer.err
+    why = "nothing can be compared: no metric is named; the runs report step_ms"
+    assert f"\n- {why}" in answer.data["comment"]["text"].replace("\\_", "_")
