@@ -23,19 +23,8 @@ from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 
 from logbook_agent.issue.token import variables
 from logbook_agent.issue.values import Comment, Issue
-from logbook_agent.model.errors import (
-    AnswerLost,
-    BadToken,
-    Forbidden,
-    IssueLocked,
-    IssueMissing,
-    IssueMoved,
-    NoToken,
-    RateLimited,
-    Rejected,
-    RemoteError,
-    Unreachable,
-)
+from logbook_agent.model import errors as err
+from logbook_agent.model.errors import RemoteError
 from logbook_agent.text.escapes import visible
 from logbook_agent.text.redaction.redactor import by_shape
 
@@ -145,30 +134,30 @@ class Request:
         if status == 429 or (status == 403 and _is_limit(headers, said)):
             wait_s = wait_asked_s(headers, time.time())
             hint = f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {self.again}"
-            return RateLimited(f"{host} takes no more requests for now", wait_s=wait_s, cause=cause, hint=hint)
+            return err.RateLimited(f"{host} takes no more requests for now", wait_s=wait_s, cause=cause, hint=hint)
         kind: type[RemoteError]
         if status == 401 and not self.has_token:
-            kind, message, cause = NoToken, f"{host} needs a token", "none was found for this host"
+            kind, message, cause = err.NoToken, f"{host} needs a token", "none was found for this host"
             hint = f"set {variable} or type `gh auth login`"
         elif status == 401:
-            kind, message = BadToken, f"{host} does not know the token"
+            kind, message = err.BadToken, f"{host} does not know the token"
             cause, hint = (
                 "it is mistyped, expired or revoked, or belongs to another host",
                 f"make a new one and set {variable}",
             )
         elif status == 403 and _LOCKED.search(said):
-            kind, message = IssueLocked, f"{self.about} is locked"
+            kind, message = err.IssueLocked, f"{self.about} is locked"
             hint = "unlock the conversation, or use a token with write access to the repository"
         elif status == 403:
-            kind, message = Forbidden, f"the token may not {self.doing}"
+            kind, message = err.Forbidden, f"the token may not {self.doing}"
             hint = "give it write access to issues (and to contents, for tags)"
         elif status in (404, 410):
-            kind, message = IssueMissing, f"{host} did not find {self.about}"
+            kind, message = err.IssueMissing, f"{host} did not find {self.about}"
             seen = "this token may not see it" if self.has_token else "is private: there was no token to see it with"
             cause = f"it does not exist, was deleted, or {seen}"
             hint = "check the address, and that the token may see it (another issue: logbook link URL --replace)"
         else:
-            kind, message = Rejected, f"{host} refused to {self.doing}"
+            kind, message = err.Rejected, f"{host} refused to {self.doing}"
             hint = "change what it refuses (sync --dry-run shows what is sent)"
         return kind(message, cause=cause, hint=f"{hint}, then: {self.again}")
 
@@ -179,10 +168,10 @@ class Request:
             found = re.search(r"certificate verify failed: ([^(]+)", str(error))
             cause = f"its certificate was not accepted: {one_line(found[1]) if found else 'TLS failed'}"
             hint = f"if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then: {self.again}"
-            return Unreachable(f"{self.host} could not prove its identity", cause=cause, hint=hint)
+            return err.Unreachable(f"{self.host} could not prove its identity", cause=cause, hint=hint)
         if isinstance(error, ConnectTimeout | ProxyError) or isinstance(reason, NewConnectionError):
             cause = "no connection: the host is down, its name or port is wrong, or the network is down"
-            return Unreachable(f"{self.host} cannot be reached", cause=cause, hint=f"try again later: {self.again}")
+            return err.Unreachable(f"{self.host} cannot be reached", cause=cause, hint=f"try again later: {self.again}")
         is_timeout = isinstance(error, Timeout) or isinstance(reason, ReadTimeoutError)
         return self.unanswered(f"none came within {timeout_s:g} s" if is_timeout else "the connection broke")
 
@@ -190,19 +179,21 @@ class Request:
         """The error where no answer came, or one that says nothing. A write may have been applied."""
         if self.is_write:
             hint = f"it may or may not have been done; the next sync checks first: {self.again}"
-            return AnswerLost(f"{self.host} did not confirm the request to {self.doing}", cause=cause, hint=hint)
-        return Unreachable(f"{self.host} could not {self.doing}", cause=cause, hint=f"try again later: {self.again}")
+            return err.AnswerLost(f"{self.host} did not confirm the request to {self.doing}", cause=cause, hint=hint)
+        return err.Unreachable(
+            f"{self.host} could not {self.doing}", cause=cause, hint=f"try again later: {self.again}"
+        )
 
-    def moved(self, url: str | None) -> IssueMoved:
+    def moved(self, url: str | None) -> err.IssueMoved:
         """`url`: where people find the issue now; None for a repository that has another name."""
         if url is None:
-            return IssueMoved(
+            return err.IssueMoved(
                 f"{self.about} has another name or owner now",
                 cause="the repository was renamed or moved",
                 hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
                 f" `git remote set-url`; then: {self.again}",
             )
-        error = IssueMoved(
+        error = err.IssueMoved(
             f"{self.about} is now {url}",
             cause="the issue was transferred, or its repository renamed or moved",
             hint=f"logbook link {quote(url)} --replace; then: {self.again}",

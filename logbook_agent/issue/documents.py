@@ -18,7 +18,7 @@ from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
+from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.values import SyncedEntry, Wanted
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
@@ -177,23 +177,25 @@ class BookTexts:
         """One comment about some entries."""
         key = (tuple(entry_ids), room)
         if key not in self._updates:
-            entries, text = [*map(self._updated, entry_ids)], ""
+            records, text = [*map(self._cited, entry_ids)], ""
             render = partial(table_text, self._templates)
             for cap in _CAPS:
-                told = [entry_values(self.values, entry, render, cap) for entry in entries]
+                told = [
+                    entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
+                    for record in records
+                ]
                 text = self._rendered("issue_update.md.j2", update={"entries": told, "logbook": self.values.logbook})
                 if fit.size(text) <= room:
                     break
             self._updates[key] = fit.cut(text, room)
         return self._updates[key]
 
-    def _updated(self, entry_id: str) -> UpdatedEntry:
-        """An entry with the numbers that its prose cites."""
+    def _cited(self, entry_id: str) -> Record:
+        """The record of an entry, with the numbers that its prose cites."""
         found = self.values.found
         record = found.records.record(entry_id)
         fields = (replace(f, text=with_numbers(found, f.text, plain=True)) for f in record.entry.fields)
-        record = replace(record, entry=replace(record.entry, fields=tuple(fields)))
-        return UpdatedEntry(record=record, plots=self.plots.get(entry_id, ()), files=_files_of(record))
+        return replace(record, entry=replace(record.entry, fields=tuple(fields)))
 
     def snapshot_of(self, name: str, room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results."""

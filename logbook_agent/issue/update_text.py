@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
@@ -25,19 +25,17 @@ from logbook_agent.text.shell_words import command_line, folded
 _TABLE_WEIGHT = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedEntry:
-    """One entry of an update, with the plots that it names and the files that its runs left."""
-
-    record: Record
-    plots: Sequence[NamedPlot] = ()
-    files: Sequence[LeftFile] = ()
-
-
-def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable, cap: int) -> dict[str, object]:
-    """The values of one entry in the template of updates: its sections as in the view, with links; `cap`: the bytes of
-    a section."""
-    record, entry, found = updated.record, updated.record.entry, values.found
+def entry_values(
+    values: IssueValues,
+    record: Record,
+    plots: Sequence[NamedPlot],
+    left: Sequence[LeftFile],
+    render: RenderTable,
+    cap: int,
+) -> dict[str, object]:
+    """The values of one entry in the template of updates: its sections as in the view, with links, with the plots that
+    it names and the files that its runs `left`; `cap`: the bytes of a section."""
+    entry, found = record.entry, values.found
     compared = found.compared(entry)
     trust = trust_of(entry, len(record.runs), compared)
 
@@ -50,8 +48,8 @@ def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable
         replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
         later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
         compared=compared,
-        plots=pictures(values.links, updated.plots),
-        artifacts=md.items(files(values.links, updated.files)),
+        plots=pictures(values.links, plots),
+        artifacts=md.items(files(values.links, left)),
     )
     return {
         "id": entry.id,
