@@ -116,7 +116,8 @@ def _sentences(finding: GateFinding) -> Iterator[str]:
         return
     for f in finding.findings:
         beside = [*f.left_out, *f.notes]
-        if f.outcome is Outcome.OPEN and (needs := words.to_settle(answer, f)):
+        # Of pairs, its sentence says how many it needs.
+        if f.outcome is Outcome.OPEN and not f.lacks_pairs and (needs := words.to_settle(answer, f)):
             beside.append(f"it needs {needs}")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             yield "; ".join([words.sentence(answer, f), *beside])
