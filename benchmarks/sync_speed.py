@@ -32,8 +32,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from store_scale import ENVIRON, LOGBOOK, forget, store  # noqa: E402
 
-from logbook_agent.issue.contents import gather  # noqa: E402
-from logbook_agent.issue.plan import first_body, make_plan  # noqa: E402
+from logbook_agent.issue.documents import gather  # noqa: E402
+from logbook_agent.issue.marking import room, wrapped  # noqa: E402
+from logbook_agent.issue.plan import make_plan  # noqa: E402
 from logbook_agent.issue.values import Comment, Issue, SyncPlan  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.emulator.proxy import Proxy, public_token  # noqa: E402
@@ -123,7 +124,7 @@ def planned(
     wanted = replace(documents.wanted, login="ada")
     plan = make_plan(wanted, documents, issue, comments)
     keep(samples, f"plan of 1,000 entries, {name}, s", time.perf_counter() - began)
-    return first_body(wanted, documents), plan
+    return wrapped(wanted.book, documents.block(room("", wanted.book))), plan
 
 
 def keep(samples: Samples, name: str, value: float) -> None:

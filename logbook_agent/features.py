@@ -62,7 +62,7 @@ FEATURES = (
             Subcommand("link", "issue.commands", "Link the experiment issue or a related one."),
             Subcommand("snapshot", "issue.tag", "Tag the pushed commit, and post how to reproduce it."),
             Subcommand("close", "issue.closing", "Close a thread: conclusion, limitations, next steps."),
-            Subcommand("ci", "issue.gate.commands", "Measure base and head of a pull request in pairs; comment on it."),
+            Subcommand("ci", "issue.gate.ci", "Measure base and head of a pull request in pairs; comment on it."),
         ),
     ),
     Feature(

@@ -22,7 +22,7 @@ from logbook_agent.campaign.recorded_command import (
     is_secret,
     run_named,
 )
-from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
+from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.record import SETUP, Record
 from logbook_agent.model.run import Run
@@ -92,10 +92,10 @@ def _made_again(workspace: Workspace, book: Book, run: Run, setup: str | None, d
             checkout, [tree] = stack.enter_context(in_trees(space, request, "reproduce", codes, display, book))
             for file in run.inputs:
                 _bring_input(file.path, checkout, tree)
-            placed = placed_in(space, request, checkout, tree)
+            placed = placed_in(space, request, checkout, tree, is_set_up=setup is not None)
             command = prepared(space, placed, is_built=setup is not None)
             check_secrets(f"{run.entry}/{run.run}", setup or "")
-            first = [placed.plan(one, run.entry) for one in setup_of(space, setup, placed)]
+            first = own_plans(space, SETUP, setup_command(setup), dataclasses.replace(placed, entry_id=run.entry))
         except (CommandNotFound, NotExecutable, UsageError) as error:
             raise _Missing(error.said) from error
         plan = dataclasses.replace(request.plan(command, run.entry), inputs=tuple(file.path for file in run.inputs))

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
-from logbook_agent.campaign.ab_request import AbRequest, Sides, check_pairs
+from logbook_agent.campaign.ab_request import AbRequest, check_pairs
 from logbook_agent.campaign.recorded_command import OPTIONS
+from logbook_agent.campaign.sides import Sides
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, is_stated, with_relations
 from logbook_agent.entries.judging import check_gates, with_gates
 from logbook_agent.findings.comparison.conditions import plain_words
@@ -73,7 +74,8 @@ def asked_entry(workspace: Workspace, book: Book, request: AbRequest, sides: Sid
     UsageError for an entry whose number of pairs is fixed, and made."""
     asked = replace(
         comparison_of(workspace, book.header, request, sides.axis),
-        run=_invocation(workspace, request, sides),
+        # Of several cases no one command makes more.
+        run=_invocation(workspace, request, sides) if not request.cases else None,
         code={side: facts.code for side, facts in sides.code.items()},
         branches=dict(sides.branches),
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.campaign.ab_axis import DEFAULT_TITLE, AbAxis, axis_of
-from logbook_agent.campaign.code_guard import CodeGuard
 from logbook_agent.campaign.recorded_command import as_made, check_secrets, invocation_of, run_named
 from logbook_agent.campaign.run_request import RunRequest, check_count
 from logbook_agent.entries.judging import check_gates, checked_gates, with_gates
@@ -23,12 +21,10 @@ from logbook_agent.model.comparison import (
     Question,
     code_typed,
 )
-from logbook_agent.model.entry import HYPOTHESIS, Entry, is_withdrawn
+from logbook_agent.model.entry import HYPOTHESIS, Entry, PlannedCommand, is_withdrawn
 from logbook_agent.model.errors import UsageError, exclusive
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.git import CodeFacts
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.axis_words import with_place
@@ -49,6 +45,9 @@ class AbRequest:
     one that nobody has chosen). `gates` and `free` are added to those of the entry. `minimum_effect` None is 1%;
     without `metrics` the primary ones decide. `setup` prepares each folder in which the command runs. `new`: another
     entry about a question that has one. `like` names the run whose command it is.
+
+    `names` are what both codes are called (None: as they were typed, with their commits). `cases` (none: `run` alone),
+    `prepare` (before `setup`) and `teardown` are those of a recipe; they need `codes`.
     """
 
     axis: AbAxis | None = None
@@ -66,30 +65,15 @@ class AbRequest:
     setup: str | None = None
     new: bool = False
     like: str | None = None
+    names: tuple[str, str] | None = None
+    cases: tuple[RunRequest, ...] = ()
+    prepare: tuple[PlannedCommand, ...] = ()
+    teardown: tuple[PlannedCommand, ...] = ()
 
     @property
     def pairs(self) -> int:
         """How many pairs may be made."""
         return self.fixed or self.max_pairs or BUDGET_PAIRS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """The `commands` of an A/B in the order of the `axis`; `argv` has the place of the value, and `guard` sees that the
-    code stays as it is. `code` is what is known of it, by side, and `branches` those that hold it; `lines` say which
-    code each side is. `setup` prepares the folders. `needs`: files beside the code that git does not hold.
-    `in_process`: they are functions of this process."""
-
-    axis: AbAxis
-    argv: Sequence[str]
-    commands: tuple[Command, ...]
-    guard: CodeGuard | None = None
-    code: Mapping[str, CodeFacts] = field(default_factory=dict)
-    branches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    setup: tuple[Command, ...] = ()
-    lines: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    in_process: bool = False
 
 
 def checked(request: AbRequest) -> AbRequest:

@@ -5,27 +5,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis, placed
-from logbook_agent.campaign.ab_request import NONE, AbRequest, Sides
+from logbook_agent.campaign.ab_request import NONE, AbRequest
 from logbook_agent.campaign.checkouts import WORK, Tree, beside, in_trees, placed_in
 from logbook_agent.campaign.code_guard import CodeGuard, looks_at
 from logbook_agent.campaign.code_labels import label_of, like_of, named_before, other_code, say_moved
-from logbook_agent.campaign.run_request import RunRequest, prepared, setup_of
+from logbook_agent.campaign.evaluator import shared_evaluator
+from logbook_agent.campaign.run_request import RunRequest, own_plans, prepared, setup_command
 from logbook_agent.campaign.series import RunSeries
+from logbook_agent.campaign.sides import AbCase, Sides
 from logbook_agent.findings.advice import ab_afresh, ab_more
 from logbook_agent.model.code import Code
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Evaluator
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import CommandNotFound, LogbookError, UsageError
+from logbook_agent.model.record import SETUP, TEARDOWN
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.git import CodeFacts
-from logbook_agent.running.provenance.inputs import input_file
-from logbook_agent.running.provenance.named_files import files_named
-from logbook_agent.running.provenance.worktrees import Checkout, bring
+from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -38,14 +37,24 @@ _NAMES = ("base", "head")
 
 @contextlib.contextmanager
 def sides_of(
-    workspace: Workspace, book: Book, request: AbRequest, display: Display, stated: Comparison | None
+    workspace: Workspace,
+    book: Book,
+    request: AbRequest,
+    display: Display,
+    stated: Comparison | None,
+    trees: tuple[Checkout, list[Tree]] | None = None,
 ) -> Iterator[Sides]:
     """The sides that are asked for, while their folders are there; those of an entry with the code that it `stated`,
-    in place where that is the code that is there. Raises UsageError where it cannot be had, and StoreError where git
-    cannot check it out."""
-    of = _SidesOf(workspace, book, request, display, is_built=request.setup is not None)
+    in place where that is the code that is there; codes in their `trees`, where they are checked out. Raises UsageError
+    where it cannot be had, and StoreError where git cannot check it out."""
+    # In trees that others have checked out, a program that is missing is a run that fails.
+    of = _SidesOf(workspace, book, request, display, is_built=_is_set_up(request) or trees is not None)
     with of.folders:
-        yield of.values(stated) if request.codes is None else of.codes(request.codes, stated)
+        yield of.values(stated) if request.codes is None else of.codes(request.codes, stated, trees)
+
+
+class SameCode(UsageError):
+    """Raised where the codes that are to be compared are the same."""
 
 
 @contextlib.contextmanager
@@ -75,12 +84,21 @@ class _SidesOf:
         # What prepares a folder is the same for each value.
         plain = [{name: text for name, text in run.env.items() if name != axis.variable} for run in runs]
         folders = {run.cwd: dataclasses.replace(run, env=env) for run, env in zip(runs, plain, strict=True)}
+        asked, names = self._request, {str(tree.folder): tree.name for tree in trees if len(trees) > 1}
+        own = {SETUP: (*asked.prepare, *setup_command(asked.setup)), TEARDOWN: asked.teardown}
+        setup, teardown = (
+            tuple(
+                own_plans(self._workspace, label, made, run, names.get(run.cwd or "", "")) for run in folders.values()
+            )
+            for label, made in own.items()
+        )
         return Sides(
             axis=axis,
             argv=self._request.run.argv,
             commands=commands,
             guard=CodeGuard(looks, {tree.folder: tree.name for tree in trees}),
-            setup=tuple(c for run in folders.values() for c in setup_of(self._workspace, self._request.setup, run)),
+            setup=setup,
+            teardown=teardown,
         )
 
     # -- values of one code ----------------------------------------------------------------------------
@@ -168,16 +186,22 @@ class _SidesOf:
 
     # -- codes -----------------------------------------------------------------------------------------
 
-    def codes(self, codes: tuple[str, str], stated: Comparison | None) -> Sides:
+    def codes(
+        self, codes: tuple[str, str], stated: Comparison | None, at: tuple[Checkout, list[Tree]] | None = None
+    ) -> Sides:
         """Both codes, each in a checkout; those that are stated as they were recorded. Their labels are such as
         `main@3f2a9c01d` and `WORK+a1b2c3d`. Raises UsageError where one is no commit, or both are the same code."""
         run = self._request.run
         recorded = [stated.code[side] for side in stated.question.values] if stated is not None else codes
-        checkout, trees = self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
-        evaluator = _shared(checkout, self._request, [tree.top for tree in trees], stated)
-        runs = [placed_in(self._workspace, run, checkout, tree) for tree in trees]
+        checkout, trees = at or self._trees("--code", dict(zip(_NAMES, recorded, strict=True)))
+        evaluator = shared_evaluator(checkout, self._request, [tree.top for tree in trees], stated)
+        is_set_up = _is_set_up(self._request)
+        cases = [
+            [placed_in(self._workspace, one, checkout, tree, is_set_up=is_set_up) for tree in trees]
+            for one in self._request.cases or (run,)
+        ]
         try:
-            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), runs, trees)
+            sides = self._made(AbAxis(name=CODE_AXIS, values=_NAMES), cases[0], trees)
         except CommandNotFound as error:
             error.hint = "if a build makes it, have it made in each checkout: add --setup 'COMMAND'"
             raise
@@ -197,6 +221,13 @@ class _SidesOf:
         return dataclasses.replace(
             sides,
             axis=AbAxis(name=CODE_AXIS, values=labels, evaluator=evaluator),
+            cases=tuple(
+                AbCase(
+                    commands=tuple(prepared(self._workspace, one, is_built=self._is_built) for one in runs),
+                    config=runs[0].config,
+                )
+                for runs in cases
+            ),
             code=dict(zip(labels, facts, strict=True)),
             branches=dict(zip(labels, branches, strict=True)),
             lines=tuple(
@@ -216,12 +247,18 @@ class _SidesOf:
             self._display.progress(
                 f"{differed} of {codes[0]} measures both sides; for each side's own: --evaluator {NONE}"
             )
+        if self._request.names is not None:
+            return self._request.names
         known = named_before(like, self._request)
         say_moved(checkout, codes, known, self._display)
         return tuple(
             label_of(checkout, code, commit, one.code.identity, known)
             for code, commit, one in zip(codes, commits, facts, strict=True)
         )
+
+
+def _is_set_up(request: AbRequest) -> bool:
+    return request.setup is not None or bool(request.prepare)
 
 
 def _has_changed(recorded: Code, sides: Sides) -> bool:
@@ -233,51 +270,9 @@ def _check_differ(request: AbRequest, facts: Sequence[CodeFacts], differed: str,
     """Raises UsageError where two codes are the same. `differed`: files that measure them, and do not count."""
     codes = request.codes or ("", "")
     if facts[0].code.identity == facts[1].code.identity is not None:
-        raise UsageError(
+        raise SameCode(
             f"{codes[0]} and {codes[1]} are the same code"
             + (f" but for {differed}, which measures them" if differed else ""),
             cause="they have the same files outside of the logbooks, documents left out",
             hint="--evaluator none measures each with its own" if differed else other_code(like, request),
         )
-
-
-# -- the evaluator: what measures, which is the base's on both sides ----------------------------------
-
-
-def _shared(
-    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
-) -> tuple[Evaluator, ...]:
-    """The evaluator of the base, which is the first of these working trees, after it was brought into the others.
-    Raises UsageError for a path that the base does not have."""
-    base, *others = tops
-    found = []
-    for path in _evaluator_paths(checkout, request, tops, stated):
-        if not (base / path).exists():
-            raise UsageError(
-                f"--evaluator {path}: not in {(request.codes or ('',))[0]}",
-                cause="the base's own files measure both sides",
-                hint=f"commit it there, or let each side be measured by its own: --evaluator {NONE}",
-            )
-        digest = input_file(path, base / path).sha256
-        places = [top / path for top in others]
-        unlike = [at for at in places if not at.exists() or input_file(path, at).sha256 != digest]
-        for at in unlike:
-            bring(base / path, at)
-        found.append(Evaluator(path=path, sha256=digest, differed=bool(unlike)))
-    return tuple(found)
-
-
-def _evaluator_paths(
-    checkout: Checkout, request: AbRequest, tops: Sequence[Path], stated: Comparison | None
-) -> list[str]:
-    """Paths from the top of the repository."""
-    here, given = checkout.top / checkout.inside, request.evaluator
-    if stated is not None:
-        return [one.path for one in stated.evaluator]
-    if given == (NONE,) and not (here / NONE).exists():
-        return []
-    if given:
-        return [os.path.relpath(here / path, checkout.top) for path in given]
-    named = [path for path in files_named(request.run.argv, here).read if path.is_relative_to(checkout.top)]
-    paths = [str(path.relative_to(checkout.top)) for path in named]
-    return [path for path in paths if all((top / path).is_file() for top in tops)]

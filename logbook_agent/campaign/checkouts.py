@@ -155,9 +155,12 @@ def _commit(checkout: Checkout, code: str | Code, afresh: str) -> str:
 # -- a command in a checkout ---------------------------------------------------------------------------
 
 
-def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> RunRequest:
+def placed_in(
+    workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree, *, is_set_up: bool = False
+) -> RunRequest:
     """A command that was typed in a checkout, as it runs in a tree of another commit. Where the tree is brought to
-    another machine, paths in there begin at the folder of the command."""
+    another machine, paths in there begin at the folder of the command. Where it `is_set_up`, a virtual environment that
+    its setup makes comes first on the path."""
 
     def moved(text: str) -> str:
         there = _in_tree(text, checkout.top, tree.top)
@@ -173,6 +176,8 @@ def placed_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: T
     installed = imported_from(run.argv, checkout.top / checkout.inside, environ, within=checkout.top)
     paths = [moved(path) for path in (*map(str, installed), *given)]
     env |= {_PYTHON_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths != given else {}
+    if is_set_up:
+        env["PATH"] = f"{tree.environment / 'bin'}{os.pathsep}{environ.get('PATH', os.defpath)}"
     return dataclasses.replace(run, argv=words, env=env, cwd=str(tree.folder))
 
 

@@ -50,8 +50,10 @@ class CodeGuard:
             raise CodeChanged(
                 f"the setup changed the code: {changed}",
                 cause="the code of a comparison is recorded before its setup, and all of its runs must use it",
-                hint="type the command again: the setup may leave the code as it is now; files that it always changes"
-                " belong to outputs, in the table [code] of logbook.toml",
+                hint=(
+                    "commit what it makes" if self._trees else "type the command again: the code may stay as it is now"
+                )
+                + "; files that it always changes belong to outputs, in the table [code] of logbook.toml",
             )
         if changed:
             hint = "with --frozen, the runs are made in a copy of the code, which you can edit meanwhile"

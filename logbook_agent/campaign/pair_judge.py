@@ -147,7 +147,8 @@ class PairJudge:
         reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
         asked = self.stated.question.metrics
         if reported and not {*asked} & {*reported}:
-            why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
+            lacking = f"no run reports {listed(asked, _SHOWN)}, but" if asked else "no metric is named; the runs report"
+            why = [f"{lacking} {listed(reported, _SHOWN)}"]
         problems = dict.fromkeys(str(p) for run in runs for p in run.problems if p.grade != "noted")
         text = "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
         return PairsEnd(stop=Stop.NOT_COMPARABLE, why=text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
 from logbook_agent.campaign.ab_axis import AbAxis
@@ -14,15 +14,15 @@ from logbook_agent.campaign.checkouts import lacking
 from logbook_agent.campaign.code_guard import CodeChanged
 from logbook_agent.campaign.pair_judge import PairJudge, PairsEnd, Stop, stated_in
 from logbook_agent.campaign.series import RunSeries
+from logbook_agent.campaign.sides import AbCase
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.model.comparison import BLOCK_PAIRS, Comparison, Part
 from logbook_agent.model.record import SETUP, is_own, run_state
-from logbook_agent.model.run import Run, Scalar, noted
+from logbook_agent.model.run import Run, noted
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.execution import executor_of_commands
 from logbook_agent.running.order import RunPlan
-from logbook_agent.running.prepare import Command
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import stamp
@@ -67,17 +67,6 @@ class AbResult:
         """The answer in sentences; why it ended comes first."""
         lines = [f"{self.series.entry.id}: {counted(self.pairs, 'pair')}; stopped: {self.why}"]
         return "\n".join([*lines, *(words.end_lines(self.answer) if self.answer is not None else ())])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbCase:
-    """What is run for each side: `commands` in the order of the sides, and the config beside the axis; or `sides`, the
-    config of each. `name` tells it from other cases; empty: its config does."""
-
-    commands: tuple[Command, ...]
-    sides: tuple[Mapping[str, Scalar], ...] = ()
-    config: Mapping[str, Scalar] = field(default_factory=dict)
-    name: str = ""
 
 
 class Pairs:
@@ -128,8 +117,7 @@ class Pairs:
                     self._ended = PairsEnd(stop=Stop.FAILED, why=self._failed(run, how))
         except CodeChanged as error:
             self._leave_out(error.message)
-            why = error.message + (f"; {error.hint}" if judge.way().command else "")
-            self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=why)
+            self._ended = PairsEnd(stop=Stop.CODE_CHANGED, why=f"{error.message}; {error.hint}")
         if self._ended is None and (self._series.is_interrupted or self._series.refused is not None):
             self._ended = PairsEnd(stop=Stop.INTERRUPTED, why=judge.rest())
         if self._ended is None:
@@ -182,7 +170,8 @@ class Pairs:
 
     def _orders(self, parts: Sequence[Part], *, discarded: bool = False) -> Iterator[RunPlan]:
         for part in parts:
-            if self._ended is not None:
+            # All sides warm up, so that it is known which of them fail.
+            if self._ended is not None and not discarded:
                 return
             self._part = part
             self._show()

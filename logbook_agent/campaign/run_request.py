@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logbook_agent.entries.drafts import Prose
+from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import SETUP
+from logbook_agent.model.record import TEARDOWN
 from logbook_agent.model.run import Scalar
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import RunPlan
@@ -117,10 +118,17 @@ def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
             )
 
 
-def setup_of(workspace: Workspace, setup: str | None, run: RunRequest) -> tuple[Command, ...]:
-    """The command of the shell that prepares the folder of a run, if there is one. Raises UsageError where the run is
-    made elsewhere."""
-    if setup is None:
+def setup_command(setup: str | None) -> tuple[PlannedCommand, ...]:
+    """The command of the shell that --setup names, if there is one."""
+    return (PlannedCommand(argv=(setup,), shell=True),) if setup is not None else ()  # noqa: S604 - as typed
+
+
+def own_plans(
+    workspace: Workspace, label: str, commands: Sequence[PlannedCommand], run: RunRequest, folder: str = ""
+) -> tuple[RunPlan, ...]:
+    """The commands of setup or teardown in the folder of a run, whose name is `folder` where there are several. Raises
+    UsageError where the run is made elsewhere."""
+    if not commands:
         return ()
     if run.on is not None and executor_named_by(workspace, run.on) is not None:
         raise UsageError(
@@ -128,5 +136,9 @@ def setup_of(workspace: Workspace, setup: str | None, run: RunRequest) -> tuple[
             cause=f"what a setup builds in a folder of this machine does not come along to {run.on}",
             hint="build in the command itself: --shell -- 'make -s && ./prog {axis}'",
         )
-    prepares = RunRequest(argv=[setup], label=SETUP, shell=True, env=run.env, cwd=run.cwd, on=run.on)  # noqa: S604 - as typed
-    return (prepared(workspace, prepares),)
+    name, plans = f"{label}: {folder}" if folder else label, []
+    for one in commands:
+        made = RunRequest(argv=one.argv, label=name, shell=one.shell, env=run.env, cwd=run.cwd, on=run.on)
+        plan = made.plan(prepared(workspace, made, is_built=True), run.entry_id or "")
+        plans.append(replace(plan, until=one.until, always=label == TEARDOWN))
+    return tuple(plans)

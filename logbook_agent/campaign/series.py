@@ -113,7 +113,9 @@ class RunSeries:
                     last[place] = run
                     if is_made(run):
                         yield first + place, run
-                is_cut = self.refused is not None or not all(map(is_made, last.values()))
+                # One that warms up may fail to start: what follows says whether that matters.
+                is_lost = not all(is_made(run) or unit[place].discarded for place, run in last.items())
+                is_cut = self.refused is not None or is_lost
                 # At a request to stop, some of many are never sent.
                 if is_cut or (at_most > 1 and self.is_stopped()):
                     return

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from logbook_agent.campaign.ab_sides import sides_of_runs
 from logbook_agent.campaign.pair_judge import Stop
-from logbook_agent.campaign.pairs import AbCase, Pairs
+from logbook_agent.campaign.pairs import Pairs
 from logbook_agent.campaign.recipes.expand import PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.series import RunSeries, begun
+from logbook_agent.campaign.sides import AbCase
 from logbook_agent.campaign.sweep_entry import (
     SweepResult,
     comparing,

@@ -15,7 +15,8 @@ from logbook_agent.model.stats import median
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
-_PYTHON_PATH = "PYTHONPATH"
+# What --code sets: where Python and the programs of a setup are found.
+_SET_BY_CODE = ("PYTHONPATH", "PATH")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +158,10 @@ def _name(commit: str, diff_sha256: str | None) -> str:
 
 
 def typed_env(run: Run) -> dict[str, str]:
-    """The variables that were set for a run, without the one that --code sets: where Python finds a checkout that is
-    gone when the comparison ends."""
+    """The variables that were set for a run, without those that --code sets: paths in a checkout that is gone when the
+    comparison ends."""
     is_code = run.part is not None and CODE_AXIS in run.config
-    return {n: v for n, v in run.env.declared.items() if n != _PYTHON_PATH or not is_code}
+    return {n: v for n, v in run.env.declared.items() if n not in _SET_BY_CODE or not is_code}
 
 
 def short(digest: str) -> str:

@@ -51,19 +51,10 @@ class CloseRequest:
 Left: TypeAlias = Mapping[str, Sequence[int | str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseResult:
-    """`synced`: None where the issue was not updated."""
-
-    header: Header
-    left: Left
-    synced: SyncResult | None = None
-
-
-def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> CloseResult:
+def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> tuple[Header, Left, SyncResult | None]:
     """Write the end into the header, or take it back, warn about what is left, and update the issue, unless it is
-    `local`. Raises NotMet, before anything is written, where an open thread has a stop criterion that is not met,
-    unless `unmet` allows that."""
+    `local` (None: it was not updated). Raises NotMet, before anything is written, where an open thread has a stop
+    criterion that is not met, unless `unmet` allows that."""
     book = workspace.book()
     before, found = book.header.closing, read(workspace, book)
     closing = None if request.reopen else _closing(workspace, found, request)
@@ -80,13 +71,13 @@ def close(workspace: Workspace, request: CloseRequest, pace: Pace) -> CloseResul
     if request.reopen and before is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if request.dry_run:
-        return CloseResult(header=_changed(book.header, closing), left=left)
+        return _changed(book.header, closing), left, None
     with changing(workspace, book):
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None
     if not request.local and header.issue is not None:
         synced = sync_after(workspace, pace, f"{book.topic} is {_state(header)} here")
-    return CloseResult(header=header, left=left, synced=synced)
+    return header, left, synced
 
 
 def _state(header: Header) -> str:
@@ -96,18 +87,16 @@ def _state(header: Header) -> str:
 def _closing(workspace: Workspace, found: Findings, request: CloseRequest) -> Closing:
     """The closing words; the limitations name the comparisons that no practical number of pairs settles."""
     closed, said = found.records.header.closing, clean(request.conclusion or "").strip("\n")
-    before = closed if not said.strip() else None
-    if before is not None:
-        said = before.conclusion
-    elif closed is not None and (closed.limitations or closed.next_steps):
-        workspace.warnings.append("the limitations and next steps of the earlier conclusion went with it")
-    if not said.strip():
+    kept = closed if not said.strip() else None
+    if not said.strip() and kept is None:
         raise UsageError(
             "no conclusion",
             cause="closing needs a conclusion, even when nothing was found",
             hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
         )
-    limitations = _items(request.limitations) or (before.limitations if before is not None else ())
+    if kept is None and closed is not None and (closed.limitations or closed.next_steps):
+        workspace.warnings.append("the limitations and next steps of the earlier conclusion went with it")
+    limitations = _items(request.limitations) or (kept.limitations if kept is not None else ())
     hopeless = (
         escape(f"{one.entry}: {one.text}; no practical number of pairs would settle it")
         for one in found.opening.answers
@@ -115,9 +104,9 @@ def _closing(workspace: Workspace, found: Findings, request: CloseRequest) -> Cl
     )
     return Closing(
         at=workspace.stamp(),
-        conclusion=said,
+        conclusion=said if kept is None else kept.conclusion,
         limitations=tuple(dict.fromkeys((*limitations, *hopeless))),
-        next_steps=_items(request.next_steps) or (before.next_steps if before is not None else ()),
+        next_steps=_items(request.next_steps) or (kept.next_steps if kept is not None else ()),
     )
 
 
@@ -199,12 +188,11 @@ def close_command(
             "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
         )
     with warned(space):
-        result = close(space, request, pace_of(common, space, max_wait_s))
-    header, synced = result.header, result.synced
+        header, left, synced = close(space, request, pace_of(common, space, max_wait_s))
     data = {
         "logbook": header.topic,
         "closed": header.closing.at if header.closing is not None else None,
-        **{name: list(result.left.get(name, ())) for name in _LEFT},
+        **{name: list(left.get(name, ())) for name in _LEFT},
         "dry_run": request.dry_run,
         "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
@@ -216,5 +204,5 @@ def close_command(
         ]
     if request.dry_run and header.issue is not None and not request.local:
         lines.append(f"and {header.issue.url} would be updated")
-    lines += [sync_text(synced, dry_run=False)] if synced is not None else []
+    lines += [sync_text(synced)] if synced is not None else []
     common.emit("close", data, "\n".join(lines))

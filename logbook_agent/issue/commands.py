@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from shlex import join
 from typing import Annotated
@@ -10,14 +11,16 @@ from typing import Annotated
 from logbook_agent.cli.declared import argument, flag, option, repeated
 from logbook_agent.cli.options import Common, Text, duration
 from logbook_agent.cli.output import say
-from logbook_agent.issue.book_sync import SyncRequest, SyncResult, sync
-from logbook_agent.issue.linked_issues import link
-from logbook_agent.issue.opening import write_offline
+from logbook_agent.issue.book_sync import SyncRequest, SyncResult, adopted, sync, write_offline
+from logbook_agent.issue.destination import default_repository, issue_of, site_of_names
 from logbook_agent.issue.pace import Pace
-from logbook_agent.model.errors import LogbookError, UsageError, exclusive
+from logbook_agent.model.errors import LogbookError, Taken, UsageError, exclusive
+from logbook_agent.model.header import Header, Link
+from logbook_agent.pages.views import changing
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import clean
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.address import parse_issue
+from logbook_agent.text.markdown import clean, one_line_code
+from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.redaction.redactor import by_shape
 
 MAX_WAIT = duration("--max-wait TIME", "Longest total wait for the host: 90s, 15m, 1h.", "15m")
@@ -56,9 +59,7 @@ def sync_command(
         if offline.startswith("-"):
             cause = "an option stands where the folder should"
             raise UsageError(f"--offline {offline}: expected a folder", cause=cause, hint="logbook sync --offline DIR")
-        book, paths = write_offline(
-            space, offline, entries=request.entries, repository=request.repository, labels=request.labels
-        )
+        book, paths = write_offline(space, offline, request)
         files = [space.shown(path) for path in paths]
         common.emit("sync", {"logbook": book.topic, "files": files}, "\n".join(files))
         return
@@ -101,27 +102,21 @@ def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
     }
 
 
-def sync_text(result: SyncResult, *, dry_run: bool) -> str:
+def sync_text(result: SyncResult, *, dry_run: bool = False) -> str:
     lines = [f"issue: {result.issue}"] if result.issue is not None else []
-    if not result.writes:
-        lines.append("already up to date")
-    elif dry_run:
-        lines.append(_counted(len(result.writes), "would be written"))
-        for write in result.writes:
-            # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
-            lines += [f"- {write.what}", *(f"    {clean(line)}".rstrip() for line in write.diff())]
+    if result.writes:
+        lines.append(f"{counted(len(result.writes), 'step')} {'would be written' if dry_run else 'written'}:")
     else:
-        lines.append(_counted(len(result.writes), "written"))
-        lines += [f"- {write.what}" for write in result.writes]
+        lines.append("already up to date")
+    for write in result.writes:
+        # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
+        diff = [f"    {clean(line)}".rstrip() for line in write.diff()] if dry_run else []
+        lines += [f"- {write.what}", *diff]
     if result.waiting:
         lines.append(f"not finished, so not posted: {listed(result.waiting, 5)}")
     if result.links.commit is None:
         lines.append(f"links: {result.links.why}")
     return "\n".join(lines)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {'step' if number == 1 else 'steps'} {what}:"
 
 
 def link_command(
@@ -142,9 +137,52 @@ def link_command(
         hint=f"logbook link {target} --replace",
     )
     space = common.space()
-    book, address = link(space, target, label=label, replace=replace)
-    label = space.redactor.text(label) if label is not None else None
+    book = space.book()
+    own = issue_of(book)
+    default = default_repository(space) or (own.repository if own is not None else None)
+    url = parse_issue(target, default=default, site=site_of_names(space)).web
+    if label is not None and not (label := one_line_code(label).strip()):
+        raise UsageError(
+            "no label", cause="the text after --as is empty; it is the label of the link", hint="--as 'Prior issue'"
+        )
+
+    def changed(header: Header) -> Header:
+        return _related(header, Link(label=label, url=url)) if label else _own(header, url, replace=replace)
+
+    before = book.reread_header().issue
+    with changing(space, book):
+        book.change_header(changed)
+    if not label and before is not None and before.url != url:
+        space.warnings.append(
+            f"the block and the comments in {before.url} stay as they are and do not mention the change:"
+            " write there where the thread continues, and close it"
+        )
+    label = space.redactor.text(label) if label else None
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"
-    text = f"{book.topic}: {label or 'experiment issue'} is {address.web}\nnext: {following}"
-    data = {"logbook": book.topic, "url": address.web, "label": label}
-    common.emit("link", data, text)
+    text = f"{book.topic}: {label or 'experiment issue'} is {url}\nnext: {following}"
+    common.emit("link", {"logbook": book.topic, "url": url, "label": label}, text)
+
+
+def _own(header: Header, url: str, *, replace: bool) -> Header:
+    """The header with the experiment issue, in the place of another one if `replace` says so. Raises Taken."""
+    if header.issue is not None and header.issue.url != url and not replace:
+        raise Taken(
+            f"{header.topic} already has an issue: {header.issue.url}",
+            cause="a logbook has one issue",
+            hint=f"logbook link {url} --as 'Related issue'; or, to continue there instead:"
+            f" logbook link {url} --replace",
+        )
+    return adopted(header, url)
+
+
+def _related(header: Header, new: Link) -> Header:
+    """The header with a link to another issue; nothing is written there: GitHub shows the reference itself. Raises
+    Taken."""
+    if header.issue is not None and header.issue.url == new.url:
+        raise Taken(
+            f"{new.url} is the experiment issue of {header.topic}",
+            cause="the experiment issue cannot also be a related issue",
+            hint="logbook link URL --as 'Related issue', with the address of another one",
+        )
+    links = tuple(new if x.url == new.url else x for x in header.links)
+    return dataclasses.replace(header, links=links if new in links else (*links, new))

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.token import is_named, token_for
+from logbook_agent.issue.values import Links
 from logbook_agent.model.errors import NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.address import (
-    IssueAddress,
-    RepositoryAddress,
-    Site,
-    parse_issue,
-    parse_remote,
-    parse_repository,
-)
+from logbook_agent.text import address
+from logbook_agent.text.address import IssueAddress, RepositoryAddress, Site
 
 if TYPE_CHECKING:
     from logbook_agent.issue.github import GitHub
@@ -29,7 +23,7 @@ def default_repository(workspace: Workspace, option: str | None = None) -> Repos
     """The repository of issues: as named, else as configured, else where the git remote leads."""
     text = option or workspace.config.github.repository
     if text is not None:
-        return parse_repository(text, site=site_of_names(workspace))
+        return address.parse_repository(text, site=site_of_names(workspace))
     return _remote_repository(workspace)
 
 
@@ -45,12 +39,12 @@ def site_of_names(workspace: Workspace) -> Site:
 
 def issue_of(book: Book) -> IssueAddress | None:
     """The experiment issue of a logbook."""
-    return parse_issue(book.header.issue.url) if book.header.issue is not None else None
+    return address.parse_issue(book.header.issue.url) if book.header.issue is not None else None
 
 
 def _remote_repository(workspace: Workspace) -> RepositoryAddress | None:
     remote = remote_of(workspace.root, workspace.environ, workspace.config.github.remote)
-    return parse_remote(remote.url) if remote is not None else None
+    return address.parse_remote(remote.url) if remote is not None else None
 
 
 def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) -> Links:
@@ -60,7 +54,7 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
         where = "there is no git remote" if repository_of(workspace.root) is not None else "not in a git repository"
         return Links(why=f"not pushed: {where}")
     configured = default_repository(workspace)
-    repository = parse_remote(remote.url) or configured or issue
+    repository = address.parse_remote(remote.url) or configured or issue
     if repository is None:
         return Links(why="not pushed: the git remote is not a repository on the web")
     return published(

@@ -1,42 +1,145 @@
-"""The documents that an issue shows: title, body, updates, snapshots, final summary.
+"""What an issue shows of a logbook: the entries, digests and settings that a plan is made from, and its documents:
+title, body, updates, snapshots, final summary.
 
-Each is the text of a template, made inert as a whole. Its texts and lists have fixed caps; where it is longer than its
-room with the largest, the next is taken, and at last it is cut. The same logbook and links give the same bytes.
+Each document is the text of a template, made inert as a whole. Its texts and lists have fixed caps; where it is longer
+than its room, it is cut. The same logbook and links give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from logbook_agent.issue import neutral
-from logbook_agent.issue.excerpts import CAPS, is_address
+from logbook_agent.features import hook_module
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.issue import inert, neutral
+from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
-from logbook_agent.model.header import Snapshot
-from logbook_agent.model.record import Record
+from logbook_agent.issue.issue_results import LeftFile, all_pictured
+from logbook_agent.issue.marking import book_key
+from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
+from logbook_agent.issue.values import SyncedEntry, Wanted
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import table_text
-from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.pages.cited import with_numbers
+from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
+from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
+from logbook_agent.text.address import RepositoryAddress
 
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
+# The bytes of a section of an entry in an update: the first with which all entries have room.
+_CAPS = (inert.TEXT_BYTES, inert.TEXT_BYTES // 4, inert.TEXT_BYTES // 16)
+
+
+def gather(
+    workspace: Workspace,
+    book: Book,
+    issue: RepositoryAddress | None,
+    *,
+    chosen: Sequence[str] = (),
+    new_block: bool = False,
+) -> BookTexts:
+    """The content of the issue, read from the logbook. Entries that cannot be read are warned about
+    and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
+    found = read(workspace, book)
+    workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
+    workspace.warnings += found.baseline_doubts
+    recorded, header = book.header, found.header
+    if header.closing is not None:
+        said = with_numbers(found, header.closing.conclusion, plain=True)
+        header = replace(header, closing=replace(header.closing, conclusion=said))
+    values = IssueValues(
+        found=found, header=header, links=links_of(workspace, book, issue), plots=named_plots(book, found, None)
+    )
+    plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
+    files = {record.id: left for record in found.contents.records if (left := _files_of(record))}
+    readable = {e["id"] for e in found.summaries}
+    wanted = Wanted(
+        book=book_key(recorded),
+        entries=tuple(_entry(values, e["id"], plots.get(e["id"], ()), files.get(e["id"], ())) for e in found.summaries),
+        chosen=_chosen(found, chosen),
+        # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
+        snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
+        final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
+        final_of=_final_of(found, recorded) if recorded.closing is not None else "",
+        new_block=new_block,
+        unreadable=tuple(i for i in found.order if i not in readable),
+    )
+    return BookTexts(wanted=wanted, values=values, workspace=workspace, plots=plots)
+
+
+def _entry(values: IssueValues, entry_id: str, plots: Sequence[NamedPlot], files: Sequence[LeftFile]) -> SyncedEntry:
+    summary, later = values.thread.by_id[entry_id], values.thread.standing[entry_id].later
+    is_linked = entry_id in values.links.entries
+    return SyncedEntry(
+        id=entry_id,
+        name=summary["name"],
+        # Without entries that refer to it, the digest is that of its own record.
+        digest=digest(summary["digest"], later) if later else summary["digest"],
+        stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
+        shown=is_linked + (is_linked and all_pictured(values.links, plots, files)),
+    )
+
+
+def _final_of(found: Findings, recorded: Header) -> str:
+    """The digest of what the final summary shows: the entries, and parts of the header."""
+    criteria = found.header.stop_criteria
+    return digest(
+        sorted((e["id"], e["digest"]) for e in found.summaries),
+        [encode(part) for part in (recorded.stop_criteria, recorded.baseline, recorded.snapshots, recorded.metrics)],
+        # What was computed follows from the records, and from the day.
+        [[c.met, c.doubt, c.computed.state if c.computed is not None else None] for c in criteria],
+    )
+
+
+def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
+    ids = tuple(dict.fromkeys(found.records.resolve(entry_id) for entry_id in chosen))
+    for entry_id in ids:
+        if entry_id not in found.thread.by_id:
+            raise UsageError(
+                f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
+            )
+    return ids
+
+
+def _files_of(record: Record) -> Sequence[LeftFile]:
+    """The files that the runs of an entry left; none where the feature that shows them is missing."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return ()
+    found: Sequence[LeftFile] = showing.named(record)
+    return found
 
 
 @dataclass(kw_only=True)
-class IssueDocuments:
-    """Texts by the project's templates. `room` is always in bytes of UTF-8; markers are no part of a text.
+class BookTexts:
+    """The texts of the issue by the project's templates, from the records, without secrets; `wanted` is what a plan is
+    made from. `room` is always in bytes of UTF-8; markers are no part of a text.
 
     Every method raises StoreError when a template does not fit.
     """
 
-    templates: Templates
+    wanted: Wanted
     values: IssueValues
+    workspace: Workspace
+    plots: Mapping[str, Sequence[NamedPlot]]
+    # A plan is made several times in a sync, with the same texts.
+    _updates: dict[tuple[tuple[str, ...], int], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._templates = templates_of(self.workspace)
 
     @cached_property
-    def declared(self) -> frozenset[str]:
+    def _declared(self) -> frozenset[str]:
         """The addresses that stay live."""
         header, links = self.values.header, self.values.links
         found = [
@@ -46,79 +149,72 @@ class IssueDocuments:
             *(c.judgement.evidence.strip() for c in header.stop_criteria if c.judgement is not None),
             links.view,
             *links.entries.values(),
-            *links.plots.values(),
+            *links.files.values(),
         ]
-        return frozenset(url for url in found if url is not None and is_address(url))
+        return frozenset(url for url in found if url is not None and inert.is_address(url))
 
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
-        scope = replace(self.values, cap=CAPS[1]).scope() | {"title": md.one_line(self.values.header.title)}
-        text = md.one_line_code(self.templates.render("issue_title.j2", {"logbook": scope}))
+        header = self.values.header
+        scope = self.values.scope | {"title": md.one_line(header.title)}
+        text = md.one_line_code(self._templates.render("issue_title.j2", {"logbook": scope}))
         room = TITLE_UNITS
-        while _units(title := self._plain(md.cut_line(text, room))) > TITLE_UNITS:
+        while (
+            len((title := self._plain(md.cut_line(text, room))).encode("utf-16-le", "surrogatepass")) > 2 * TITLE_UNITS
+        ):
             room -= 8
-        return title or self.values.header.prefix
-
-    def block(self, room: int) -> str:
-        """The text of the managed block in the issue's body."""
-        return self._rendered("issue_body.md.j2", room, lambda values: {"issue": values.body()})
-
-    def update(self, entries: Sequence[UpdatedEntry], room: int) -> str:
-        """One comment about some entries."""
-        render = partial(table_text, self.templates)
-
-        def shown(values: IssueValues) -> dict[str, object]:
-            told = [entry_values(values, entry, render) for entry in entries]
-            return {"update": {"entries": told, "logbook": values.logbook}}
-
-        return self._rendered("issue_update.md.j2", room, shown)
-
-    def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
-        """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it
-        covers."""
-        urls = frozenset(u for u in (snapshot.url, commit_url(snapshot)) if u is not None and is_address(u))
-
-        def shown(values: IssueValues) -> dict[str, object]:
-            return {"snapshot": snapshot_values(values, snapshot, records)}
-
-        return self._rendered("issue_snapshot.md.j2", room, shown, self.declared | urls)
-
-    def final(self, room: int) -> str:
-        """The comment that closes the thread."""
-
-        def shown(values: IssueValues) -> dict[str, object]:
-            names = ("opening", "best", "criteria", "snapshots")
-            return {
-                "final": {
-                    **(values.closing() or {}),
-                    **{name: getattr(values, name)() for name in names},
-                    "logbook": values.logbook,
-                }
-            }
-
-        return self._rendered("issue_final.md.j2", room, shown)
-
-    def _rendered(
-        self,
-        template: str,
-        room: int,
-        shown: Callable[[IssueValues], Mapping[str, object]],
-        declared: frozenset[str] | None = None,
-    ) -> str:
-        """A document of at most `room` bytes."""
-        text = ""
-        for cap in CAPS:
-            values = replace(self.values, cap=cap)
-            text = self.templates.render(template, {"logbook": values.scope(), **shown(values)}).strip("\n")
-            # A secret may stand there only once it is put together.
-            text = self.templates.redact(neutral.document(text, declared or self.declared))
-            if fit.size(text) <= room:
-                break
-        return fit.cut(text, room)
+        return title or header.prefix
 
     def _plain(self, text: str) -> str:
         """A title neutralised: behind a word, what would open a block is text."""
-        return self.templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
+        return self._templates.redact(neutral.document(f"x {text}").removeprefix("x ").strip())
+
+    def block(self, room: int) -> str:
+        """The text of the managed block in the issue's body."""
+        return fit.cut(self._rendered("issue_body.md.j2", issue=self.values.body()), room)
+
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str:
+        """One comment about some entries."""
+        key = (tuple(entry_ids), room)
+        if key not in self._updates:
+            records, text = [*map(self._cited, entry_ids)], ""
+            render = partial(table_text, self._templates)
+            for cap in _CAPS:
+                told = [
+                    entry_values(self.values, record, self.plots.get(record.id, ()), _files_of(record), render, cap)
+                    for record in records
+                ]
+                text = self._rendered("issue_update.md.j2", update={"entries": told, "logbook": self.values.logbook})
+                if fit.size(text) <= room:
+                    break
+            self._updates[key] = fit.cut(text, room)
+        return self._updates[key]
+
+    def _cited(self, entry_id: str) -> Record:
+        """The record of an entry, with the numbers that its prose cites."""
+        found = self.values.found
+        record = found.records.record(entry_id)
+        fields = (replace(f, text=with_numbers(found, f.text, plain=True)) for f in record.entry.fields)
+        return replace(record, entry=replace(record.entry, fields=tuple(fields)))
+
+    def snapshot_of(self, name: str, room: int) -> str:
+        """The comment about a tag: how to repeat what it holds, and the results."""
+        found, header = self.values.found, self.values.header
+        snapshot = next(s for s in header.snapshots if s.name == name)
+        records = [found.records.record(i) for i in found.thread.covered(snapshot)]
+        shown = snapshot_values(self.values, snapshot, records)
+        return fit.cut(self._rendered("issue_snapshot.md.j2", snapshot=shown), room)
+
+    def final(self, room: int) -> str:
+        """The comment that closes the thread."""
+        names = ("opening", "best", "criteria", "snapshots", "logbook")
+        shown = {**(self.values.closing or {}), **{name: getattr(self.values, name) for name in names}}
+        return fit.cut(self._rendered("issue_final.md.j2", final=shown), room)
+
+    def _rendered(self, template: str, **values: object) -> str:
+        text = self._templates.render(template, {"logbook": self.values.scope, **values}).strip("\n")
+        # A secret may stand there only once it is put together.
+        return self._templates.redact(neutral.document(text, self._declared))
 
 
 def _units(text: str) -> int:

@@ -25,10 +25,9 @@ from github.IssueComment import IssueComment
 from requests.utils import get_environ_proxies, select_proxy
 from urllib3.util import Retry
 
-from logbook_agent.issue.answers import LOGIN, all_of, broken, comment_of, issue_of, message_of, text_of
+from logbook_agent.issue.answers import LOGIN, Request, all_of, comment_of, issue_of, message_of, one_line, text_of
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.pace import Pace, Stale
-from logbook_agent.issue.refusals import Request, moved, no_answer, one_line, refusal
 from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
@@ -60,6 +59,7 @@ class GitHub:
                 hint="set NO_PROXY=127.0.0.1,localhost",
             )
         self._slug, self._token, self.pace = repository, token, pace
+        self._about = f"repository {repository}"
         self._github = Github(
             auth=Auth.Token(token) if token is not None else None,
             base_url=api,
@@ -100,7 +100,7 @@ class GitHub:
         """Raises IssueMoved where the repository has another name by now."""
         found = self._read("read", self._about, lambda: self._github.get_repo(self._slug).complete().full_name)
         if found.casefold() != self._slug.casefold():
-            raise moved(self._request("read", self._about), None)
+            raise self._request("read", self._about).moved(None)
 
     def issue(self, number: int) -> Issue:
         """Raises IssueMissing or IssueMoved. A locked issue is returned as such."""
@@ -109,23 +109,24 @@ class GitHub:
     def comments(self, number: int) -> tuple[Comment, ...]:
         """All comments, ascending by ID."""
 
-        def listed() -> list[Comment]:
-            return [comment_of(c) for c in all_of(self._repository.get_issue(number).get_comments())]
+        def listed() -> dict[int, Comment]:
+            return {c.id: comment_of(c) for c in all_of(self._repository.get_issue(number).get_comments())}
 
         found = self._read("list the comments of", self._named(number), listed)
-        return tuple(sorted({c.id: c for c in found}.values(), key=lambda c: c.id))
+        return tuple(found[key] for key in sorted(found))
 
     def issues_by(self, author: str, since: datetime | None) -> tuple[Issue, ...]:
         """Issues (no pull requests), open and closed, that changed since then, ascending by number."""
         filters: dict[str, Any] = {"state": "all", "sort": "created", "direction": "asc", "creator": author}
         filters |= {"since": since} if since is not None else {}
 
-        def listed() -> list[Issue]:
+        def listed() -> dict[int, Issue]:
+            found = all_of(self._repository.get_issues(**filters))
             # A pull request is listed as an issue too.
-            return [issue_of(i) for i in all_of(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
+            return {i.number: issue_of(i) for i in found if "/pull/" not in i.html_url}
 
         found = self._read("list the issues of", self._about, listed)
-        return tuple(sorted({i.number: i for i in found}.values(), key=lambda i: i.number))
+        return tuple(found[key] for key in sorted(found))
 
     def tagged_commit(self, name: str) -> str | None:
         """The commit that a tag leads to, through tag objects; None when there is no such tag."""
@@ -153,7 +154,7 @@ class GitHub:
 
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
         def create() -> Issue:
-            return self._stored(body, issue_of(self._repository.create_issue(title, body, labels=list(labels))))
+            return _stored(body, issue_of(self._repository.create_issue(title, body, labels=list(labels))))
 
         return self._write("open an issue in", self._about, create)
 
@@ -165,7 +166,7 @@ class GitHub:
             body = change(self._issue(number).body)
             there = self._repository.get_issue(number)
             there.edit(body=body)
-            return self._stored(body, self._same_place(issue_of(there), number))
+            return _stored(body, self._same_place(issue_of(there), number))
 
         return self._write("change", self._named(number), edit)
 
@@ -184,7 +185,7 @@ class GitHub:
 
     def post_comment(self, number: int, body: str) -> Comment:
         def post() -> Comment:
-            return self._stored(body, comment_of(self._repository.get_issue(number).create_comment(body)))
+            return _stored(body, comment_of(self._repository.get_issue(number).create_comment(body)))
 
         return self._write("comment on", self._named(number), post)
 
@@ -194,7 +195,6 @@ class GitHub:
         GitHub has no write that is refused when the text has changed since it was read. So it is read again right
         before it is written, after all waits; one request is left to lose an edit in.
         """
-        about = f"comment {comment_id} in {self._slug}"
 
         def edit() -> Comment:
             there = self._at(comment_id)
@@ -202,10 +202,10 @@ class GitHub:
                 cause = "somebody else edited it"
                 raise Stale(Unreachable(f"comment {comment_id} was edited while it was synced", cause=cause))
             there.edit(new)
-            return self._stored(new, comment_of(there))
+            return _stored(new, comment_of(there))
 
         try:
-            return self._write("edit", about, edit)
+            return self._write("edit", f"comment {comment_id} in {self._slug}", edit)
         except IssueMissing as error:
             error.hint = f"check that the token may edit this comment, then: {self.pace.again}"
             raise Stale(error) from None
@@ -228,10 +228,6 @@ class GitHub:
 
     # -- what they have in common ----------------------------------------------------------------------
 
-    @property
-    def _about(self) -> str:
-        return f"repository {self._slug}"
-
     def _named(self, number: int) -> str:
         return f"issue {self._slug}#{number}"
 
@@ -246,20 +242,17 @@ class GitHub:
         """The issue. Raises IssueMoved for one of another repository or number: reads follow a moved issue."""
         found = re.search(r"/([^/]+/[^/]+)/(?:issues|pull)/(\d+)$", urlsplit(issue.url).path)
         if found is None or (found[1].casefold(), int(found[2])) != (self._slug.casefold(), number):
-            raise moved(self._request("read", self._named(number)), issue.url)
+            raise self._request("read", self._named(number)).moved(issue.url)
         return issue
 
-    def _stored(self, sent: str, found: H) -> H:
-        """What the host holds, if that is what was sent: too long a text is said to be answered with the old one."""
-        if normalised(sent) != normalised(found.body):
-            here, there = (len(text.encode("utf-8", "replace")) for text in (sent, found.body))
-            raise _NotStored(f"{here} bytes were sent, but {there} different bytes are stored")
-        return found
-
     def _request(self, verb: str, about: str, *, is_write: bool = False) -> Request:
-        doing, has_token = f"{verb} {about}", self._token is not None
         return Request(
-            doing=doing, about=about, host=self._host, again=self.pace.again, has_token=has_token, is_write=is_write
+            doing=f"{verb} {about}",
+            about=about,
+            host=self._host,
+            again=self.pace.again,
+            has_token=self._token is not None,
+            is_write=is_write,
         )
 
     def _read(self, verb: str, about: str, do: Callable[[], T]) -> T:
@@ -292,13 +285,13 @@ class GitHub:
             if self._token is not None:
                 # A page of some server in between may hold the request it is about.
                 said = said.replace(self._token, "[token]")
-            return refusal(error.status, error.headers or {}, one_line(said), call)
+            return call.refused(error.status, error.headers or {}, one_line(said))
         except OSError as error:
-            return broken(call, error, TIMEOUT_S)
+            return call.broken(error, TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's
             if "server redirected from" in str(error):
-                return no_answer(call, "it redirects to another host, and a token goes only to its own")
-            return no_answer(call, "its answer cannot be read: is this the address of the API?")
+                return call.unanswered("it redirects to another host, and a token goes only to its own")
+            return call.unanswered("its answer cannot be read: is this the address of the API?")
 
     @contextmanager
     def _patience(self, call: Request) -> Iterator[None]:
@@ -321,3 +314,11 @@ class GitHub:
 
 class _NotStored(Exception):
     """The host holds something else than what it was sent."""
+
+
+def _stored(sent: str, found: H) -> H:
+    """What the host holds, if that is what was sent: too long a text is said to be answered with the old one."""
+    if normalised(sent) != normalised(found.body):
+        here, there = (len(text.encode("utf-8", "replace")) for text in (sent, found.body))
+        raise _NotStored(f"{here} bytes were sent, but {there} different bytes are stored")
+    return found

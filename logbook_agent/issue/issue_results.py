@@ -9,12 +9,13 @@ from typing import Protocol
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.excerpts import TITLE_BYTES, cell, entry_link, escape, left_out, link, number, words
-from logbook_agent.issue.links import Links
+from logbook_agent.issue import inert
+from logbook_agent.issue.values import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
 from logbook_agent.pages.plotted import NamedPlot
+from logbook_agent.store.layout import PLOTS
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
@@ -25,18 +26,21 @@ _CASE_BYTES = 120
 _SAME_BYTES = 600
 
 
-def results(thread: Thread, links: Links, most: int, only: Collection[str] | None = None) -> dict[str, object] | None:
-    """The table of some entries (`only`; None: of all), at most so many of the newest; None where there are none."""
+def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> dict[str, object] | None:
+    """The table of some entries (`only`; None: of all), of the newest that have room; None where there are none."""
     found = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
     if not found:
         return None
     metrics = [m.name for m in thread.header.metrics if m.primary][:_MOST_METRICS]
     same = _same(found)
     return {
-        "columns": [cell(name) for name in metrics] or ["Result"],
-        "rows": [{"id": entry_link(links, s["id"]), **_row(thread, s, metrics, same)} for s in found[-most:]],
-        "same": words(assignments(same), _SAME_BYTES),
-        "left_out": left_out(links, len(found) - most, "earlier entry", "earlier entries"),
+        "columns": [inert.cell(name) for name in metrics] or ["Result"],
+        "rows": [
+            {"id": inert.entry_link(links, s["id"]), **_row(thread, s, metrics, same)}
+            for s in found[-inert.MOST_ITEMS :]
+        ],
+        "same": inert.words(assignments(same), _SAME_BYTES),
+        "left_out": inert.left_out(links, len(found) - inert.MOST_ITEMS, "earlier entry", "earlier entries"),
     }
 
 
@@ -51,10 +55,10 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
     else:
         cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
-        "title": cell(words(summary["title"], TITLE_BYTES)),
+        "title": inert.cell(inert.words(summary["title"], inert.TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",
-        "cells": cells or [cell(words(summary["result"] or "", TITLE_BYTES))],
+        "cells": cells or [inert.cell(inert.words(summary["result"] or "", inert.TITLE_BYTES))],
         "case": _code_cell(summary["asked"]) if summary["asked"] is not None else _cases(summary["measured"], same),
     }
 
@@ -78,10 +82,10 @@ def _candidates(found: Sequence[Candidate], name: str) -> str:
         return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     [one] = own
     if one["failed"]:
-        return f"{cell(words(one['failed'], _CASE_BYTES))} failed"
-    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"], one["spread"]))
+        return f"{inert.cell(inert.words(one['failed'], _CASE_BYTES))} failed"
+    value = "?" if one["value"] is None else _no_pipe(inert.number(name, one["value"], one["unit"], one["spread"]))
     said = f"{one['change']}, {one['outcome']}"
-    return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
+    return f"{inert.cell(inert.words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
 
 
 def _cell(found: MeasuredMetric | None, name: str) -> str:
@@ -91,10 +95,10 @@ def _cell(found: MeasuredMetric | None, name: str) -> str:
     trials = found.get("trials", ())
     if len(trials) == 1:
         [values] = [trial["values"] for trial in trials]
-        text = _no_pipe(number(name, median(values), found["unit"]))
+        text = _no_pipe(inert.number(name, median(values), found["unit"]))
         return text + (f" (median of {len(values):,} runs)" if len(values) > 1 else "")
-    low, high = (number(name, found[key], None) for key in ("low", "high"))
-    unit = f" {cell(found['unit'])}" if found["unit"] else ""
+    low, high = (inert.number(name, found[key], None) for key in ("low", "high"))
+    unit = f" {inert.cell(found['unit'])}" if found["unit"] else ""
     about = f"{', '.join(found['states'])}, not counted" if "states" in found else f"{found['cases']:,} cases"
     return f"{low if low == high else f'{low} .. {high}'}{unit} ({about})"
 
@@ -106,7 +110,7 @@ def _cases(measured: Mapping[str, MeasuredMetric], same: Collection[str]) -> str
         return ""
     config = {**trials[0]["config"], **trials[0]["apart"]}
     text = assignments({name: value for name, value in config.items() if name not in same})
-    return _code_cell(words(", ".join(filter(None, [trials[0]["label"], text])), _CASE_BYTES))
+    return _code_cell(inert.words(", ".join(filter(None, [trials[0]["label"], text])), _CASE_BYTES))
 
 
 def _code_cell(text: str) -> str:
@@ -118,7 +122,6 @@ def _no_pipe(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-_BEST_CASE_BYTES = 300
 # Of those that measured one case.
 _MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
@@ -130,11 +133,11 @@ def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[d
 
 
 def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
-    shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
+    shown = [inert.entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
     more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
     state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""
     unit = best.unit or unit_of(Metric(name=best.metric))
-    low, high = (number(best.metric, end, None, best.high - best.low) for end in (best.low, best.high))
+    low, high = (inert.number(best.metric, end, None, best.high - best.low) for end in (best.low, best.high))
     notes = [
         state if state not in ("finished", "noted") else "",
         _BETTER[best.direction],
@@ -144,10 +147,10 @@ def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
     ]
     return {
         "metric": md.inline_code(best.metric),
-        "value": number(best.metric, best.value, unit, best.high - best.low),
+        "value": inert.number(best.metric, best.value, unit, best.high - best.low),
         "entry": ", ".join([*shown, *more]),
         "notes": [note for note in notes if note],
-        "case": words(case_text(best), _BEST_CASE_BYTES),
+        "case": inert.words(case_text(best)),
     }
 
 
@@ -159,14 +162,12 @@ def case_text(best: BestCase) -> str:
 
 # Of one entry, so that a comment about several has room for them.
 _MOST_PLOTS = 6
-_PLOT_TITLE_BYTES = 300
-_MOST_FILES, _FILE_BYTES = 10, 200
-_WHY_BYTES = 200
+_MOST_FILES = 10
 
 
 def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
     """Each plot as a picture, or where others cannot see it, its title with why."""
-    more = left_out(links, max(0, len(plots) - _MOST_PLOTS), "more plot", "more plots")
+    more = inert.left_out(links, max(0, len(plots) - _MOST_PLOTS), "more plot", "more plots")
     return [*(_picture(links, plot) for plot in plots[:_MOST_PLOTS]), *([more] if more else [])]
 
 
@@ -191,27 +192,27 @@ class LeftFile(Protocol):
 
 def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
     """Each file with its size and digest: linked where its copy is pushed, and as a picture where it is one."""
-    more = left_out(links, max(0, len(found) - _MOST_FILES), "more file", "more files")
+    more = inert.left_out(links, max(0, len(found) - _MOST_FILES), "more file", "more files")
     return [*(_file(links, file) for file in found[:_MOST_FILES]), *([more] if more else [])]
 
 
 def _file(links: Links, file: LeftFile) -> str:
-    name = words(file.name, _FILE_BYTES)
-    about = escape(words(f"{file.about}, run {file.run}", _FILE_BYTES))
+    name = inert.words(file.name)
+    about = inert.escape(inert.words(f"{file.about}, run {file.run}"))
     address = links.files.get(file.path or "")
     if address is None:
-        return f"{escape(name)} ({about}, sha256 {file.digest[:16]})"
-    return f"{link(name, address)} ({about})" + (f"\n\n!{link(name, address)}" if file.is_picture else "")
+        return f"{inert.escape(name)} ({about}, sha256 {file.digest[:16]})"
+    return f"{inert.link(name, address)} ({about})" + (f"\n\n!{inert.link(name, address)}" if file.is_picture else "")
 
 
 def _picture(links: Links, plot: NamedPlot) -> str:
-    title = words(plot.title, _PLOT_TITLE_BYTES)
+    title = inert.words(plot.title)
     address = _address(links, plot)
     if address is not None:
-        return f"!{link(title, address)}"
+        return f"!{inert.link(title, address)}"
     pushed = links.why if links.commit is None else "not pushed"
-    return f"Not shown ({escape(words(plot.missing or pushed, _WHY_BYTES))}): {escape(title)}"
+    return f"Not shown ({inert.escape(inert.words(plot.missing or pushed))}): {inert.escape(title)}"
 
 
 def _address(links: Links, plot: NamedPlot) -> str | None:
-    return None if plot.missing else links.plots.get(plot.key)
+    return None if plot.missing else links.files.get(f"{PLOTS}/{plot.key}.svg")

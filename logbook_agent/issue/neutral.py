@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
-from markdown_it.token import Token
-
-from logbook_agent.text.fit import PREFIX, Fence, code_spans, fences, inside, tokens
+from logbook_agent.text.fit import PREFIX, Fence, fences, tokens
 from logbook_agent.text.markdown import without_controls
 
 ZERO_WIDTH = "\u200b"
@@ -28,7 +25,6 @@ _FOOTNOTE = re.compile(rf"(?m)^({PREFIX}\[)(?=\^[^\[\]\n]{{1,1000}}\]:)")
 _MARKER = re.compile(r"<(?=!--[-\s]*logbook)", re.IGNORECASE)
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_MARGIN = re.compile(PREFIX)
 # Also one that was broken before.
 _AUTOLINK = re.compile(rf"<(?:https?:{ZERO_WIDTH}?//|mailto:)[^\s<>`]*>", re.IGNORECASE)
 
@@ -62,13 +58,13 @@ _KEYWORD_REACH = 40
 def contained(text: str) -> str:
     """Markdown by people, as a part of a document: raw HTML is shown, and a fence left open is closed. Names and
     references are left to `document`: it knows which addresses are to stay live."""
-    reading = _Reading.of(without_controls(text), html=False)
-    lines, parts, at = reading.without_html(), [], 0
-    for fence in reading.fences:
-        parts += lines[at : fence.end]
+    lines, found = _read(without_controls(text), html=False)
+    parts, at = [], 0
+    for fence in found:
+        parts += [*map(_without_html, lines[at : fence.first]), *lines[fence.first : fence.end]]
         parts += [] if fence.closed else [fence.closing]
         at = fence.end
-    return "\n".join([*parts, *lines[at:]])
+    return "\n".join([*parts, *map(_without_html, lines[at:])])
 
 
 def log(text: str) -> str:
@@ -79,85 +75,40 @@ def log(text: str) -> str:
 def document(text: str, declared: Collection[str] = ()) -> str:
     """A whole document, as it may leave the machine; the last pass over it. Addresses in `declared` stay live where
     they stand exactly so."""
-    reading = _Reading.of(without_controls(text), html=True)
+    lines, found = _read(without_controls(text), html=True)
     parts, at, known = [], 0, frozenset(declared)
-    for fence in reading.fences:
-        parts += _outside(reading.lines[at : fence.first], known)
-        inner = "\n".join(reading.lines[fence.first : fence.end])
+    for fence in found:
+        parts += _outside(lines[at : fence.first], known)
+        inner = "\n".join(lines[fence.first : fence.end])
         parts.append(_dead_markers(_broken(inner) if fence.language == "text" else inner))
         at = fence.end
-    return "\n".join([*parts, *_outside(reading.lines[at:], known)])
+    return "\n".join([*parts, *_outside(lines[at:], known)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """Text whose fenced code is beyond doubt."""
+def _read(text: str, *, html: bool) -> tuple[list[str], list[Fence]]:
+    """The lines of a text, and its fenced code that is beyond doubt. Lines that look like a fence but are none by every
+    reading are broken, until all readings agree: with tables and without, since where one starts is what readers differ
+    in most. Without `html` it is text."""
+    for attempt in range(_ROUNDS + 1):
+        lines, likely = text.split("\n"), _fence_like(text)
+        if not likely:
+            break
+        masked = text if html else text.replace("<", "&")
+        plain = {(f.first, f.end) for f in fences(tokens(masked, tables=False), lines)}
+        agreed = [f for f in fences(tokens(masked), lines) if (f.first, f.end) in plain] if attempt < _ROUNDS else []
+        fenced = {line for f in agreed for line in range(f.first, f.end)}
+        doubtful = {line: at for line, at in likely.items() if line not in fenced}
+        if not doubtful:
+            return lines, agreed
+        for line, at in doubtful.items():
+            lines[line] = lines[line][:at] + ZERO_WIDTH + lines[line][at:]
+        text = "\n".join(lines)
+    return text.split("\n"), []
 
-    text: str
-    lines: Sequence[str]
-    fences: Sequence[Fence]
-    found: Sequence[Token]
 
-    @classmethod
-    def of(cls, text: str, *, html: bool) -> _Reading:
-        """Lines that look like a fence but are none by every reading are broken, until all readings agree: with tables
-        and without, since where one starts is what readers differ in most. Without `html` it is text."""
-        for attempt in range(_ROUNDS + 1):
-            lines, likely = text.split("\n"), _fence_like(text)
-            masked = text if html else text.replace("<", "&")
-            found = tokens(masked) if likely or "<" in text else ()
-            if not likely:
-                return cls(text=text, lines=lines, fences=(), found=found)
-            plain = {(f.first, f.end) for f in fences(tokens(masked, tables=False), lines)}
-            agreed = [f for f in fences(found, lines) if (f.first, f.end) in plain]
-            if attempt == _ROUNDS:
-                agreed = []
-            fenced = {line for f in agreed for line in range(f.first, f.end)}
-            doubtful = {line: at for line, at in likely.items() if line not in fenced}
-            if not doubtful:
-                break
-            for line, at in doubtful.items():
-                lines[line] = lines[line][:at] + ZERO_WIDTH + lines[line][at:]
-            text = "\n".join(lines)
-        else:
-            return cls.of(text, html=html)
-        return cls(text=text, lines=lines, fences=agreed, found=found)
-
-    def without_html(self) -> list[str]:
-        """The lines, with no HTML left outside of fences."""
-        if "<" not in self.text:
-            return list(self.lines)
-        starts = [0]
-        for line in self.lines:
-            starts.append(starts[-1] + len(line) + 1)
-        spans = self._spans(starts)
-        fenced = {line for f in self.fences for line in range(f.first, f.end)}
-
-        def dead(number: int, line: str) -> str:
-            margin = match.end() if (match := _MARGIN.match(line)) else 0
-
-            def tag(at: re.Match[str]) -> str:
-                # First in its line it may start a block, whatever stands around it.
-                is_first = at.start() == margin
-                if inside(spans, starts[number] + at.start()):
-                    return "<" + ZERO_WIDTH if is_first else "<"
-                return "<" if _AUTOLINK.match(line, at.start()) else "&lt;"
-
-            return line if number in fenced else _TAG.sub(tag, line)
-
-        return [dead(number, line) for number, line in enumerate(self.lines)]
-
-    def _spans(self, starts: Sequence[int]) -> list[tuple[int, int]]:
-        """Where code spans are."""
-        spans: list[tuple[int, int]] = []
-        row = -1
-        for token in self.found:
-            if token.type == "tr_open" and token.map:
-                row = token.map[0]
-                spans += _cells(self.text, starts[row], starts[row + 1] - 1)
-            elif token.type == "inline" and token.map and token.map[0] > row:
-                spans += code_spans(self.text, starts[token.map[0]], starts[token.map[1]] - 1)
-        return sorted(spans)
+def _without_html(line: str) -> str:
+    """A line with no tag, but for addresses in angle brackets."""
+    return _TAG.sub(lambda at: "<" if _AUTOLINK.match(line, at.start()) else "<" + ZERO_WIDTH, line)
 
 
 def _fence_like(text: str) -> dict[int, int]:
@@ -170,14 +121,6 @@ def _fence_like(text: str) -> dict[int, int]:
         at = match.start()
         found[line] = len(match[1])
     return found
-
-
-def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Code spans of a row of a table; none reaches over a cell's end."""
-    at = start
-    for bar in [*(m.start() for m in re.compile(r"(?<!\\)\|").finditer(text, start, end)), end]:
-        yield from code_spans(text, at, bar)
-        at = bar + 1
 
 
 def _outside(lines: Sequence[str], declared: Collection[str]) -> list[str]:

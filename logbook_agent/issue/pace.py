@@ -27,9 +27,8 @@ PAUSE_S = 1.0
 # Lost answers in a row before a command gives up.
 MOST_LOST = 3
 _FIRST_BACK_OFF_S = 60.0
-_LONGEST_UNSURE_S = 30.0
+_LONGEST_BACK_OFF_S = 30 * 86_400.0
 _SILENT_S = 5.0
-_REPEAT_S = 30.0
 
 
 class Stale(Exception):
@@ -67,9 +66,7 @@ class Pace:
                 self.back_off(error)
             except Unreachable as error:
                 lost += 1
-                if lost > MOST_LOST:
-                    raise
-                self._wait_unsure(lost, error.message)
+                self._wait_unsure(lost, error)
 
     def writing(self, call: Callable[[], T]) -> T:
         """The answer to a write, which is sent again only if it was refused for now. Raises AnswerLost when its fate
@@ -91,20 +88,17 @@ class Pace:
             try:
                 result = call()
             except (AnswerLost, Stale) as error:
-                self._lose(error)
+                lost = error.error if isinstance(error, Stale) else error
+                self._losses += 1
+                if isinstance(error, AnswerLost) and self._losses > MOST_LOST:
+                    message = f"gave up after {self._losses} lost answers: {lost.message}"
+                    hint = f"once the host answers again: {self.again}"
+                    raise Unreachable(message, cause=lost.cause, hint=hint) from None
+                self._wait_unsure(self._losses, lost)
+                self.say(f"{lost.message}; reading the issue again")
             else:
                 self.succeeded()
                 return result
-
-    def _lose(self, error: AnswerLost | Stale) -> None:
-        lost = error.error if isinstance(error, Stale) else error
-        if self._losses < MOST_LOST:
-            self.say(f"{lost.message}; reading the issue again")
-            return self.unsure(lost.message)
-        if isinstance(error, Stale):
-            raise lost
-        hint = f"once the host answers again: {self.again}"
-        raise Unreachable(f"gave up after {MOST_LOST + 1} lost answers: {lost.message}", cause=lost.cause, hint=hint)
 
     def before_write(self) -> None:
         """Returns when a write may be sent, and counts it. Raises RateLimited when that is too far off."""
@@ -115,29 +109,27 @@ class Pace:
             if len(self._writes) >= most and self._writes[-most] + within_s > allowed:
                 allowed = self._writes[-most] + within_s
                 cause = f"the host allows {most} writes in {within_s / 60:g} min"
-        if allowed > now:
-            self._wait(allowed - now, cause, RateLimited, counted_s=allowed - spaced)
+        self._wait(allowed - now, cause, RateLimited, counted_s=allowed - spaced)
         self._writes.append(self.clock())
 
     def back_off(self, error: RateLimited) -> None:
-        """Waits as long as the server asked, else a minute, and twice as long after each further refusal.
+        """Waits as long as the server asked, else a minute, and twice as long after each further refusal; also one that
+        asks for no time at all is asked less and less often.
 
         Raises RateLimited when all waits together would become too long.
         """
         doubled = 2.0 ** min(self._refusals, 20)
         self._refusals += 1
-        # A server that asks for no time at all and refuses again is asked less and less often.
-        least_s = min(doubled, _FIRST_BACK_OFF_S)
-        wait_s = _FIRST_BACK_OFF_S * doubled if error.wait_s is None else max(least_s, error.wait_s)
-        self._wait(min(wait_s, 30 * 86_400.0), error.message, RateLimited)
+        wait_s = _FIRST_BACK_OFF_S * doubled
+        if error.wait_s is not None:
+            wait_s = max(min(doubled, _FIRST_BACK_OFF_S), error.wait_s)
+        self._wait(min(wait_s, _LONGEST_BACK_OFF_S), error.message, RateLimited)
 
-    def unsure(self, cause: str = "the host gave no answer") -> None:
-        """Waits before reading again after an answer that was lost: 1, 2, 4, ... up to 30 s."""
-        self._losses += 1
-        self._wait_unsure(self._losses, cause)
-
-    def _wait_unsure(self, lost: int, cause: str) -> None:
-        self._wait(min(2.0 ** (min(lost, 20) - 1), _LONGEST_UNSURE_S), cause, Unreachable)
+    def _wait_unsure(self, lost: int, error: RemoteError) -> None:
+        """Waits before reading again after an answer that was lost: 1, 2, 4 s. Raises the error after more of them."""
+        if lost > MOST_LOST:
+            raise error from None
+        self._wait(2.0 ** (lost - 1), error.message, Unreachable)
 
     def succeeded(self) -> None:
         """The host took a write, or has one whose answer was lost: the next refusal or loss counts as the first."""
@@ -154,21 +146,19 @@ class Pace:
         self.waited_s = total_s
         if wait_s > _SILENT_S:
             self.say(f"waiting {_length(wait_s)}, until {self._at(wait_s)}: {cause}")
-        left_s, silent_s = wait_s, 0.0
-        while left_s > 0:
-            slice_s = min(left_s, 1.0)
-            self.sleep(slice_s)
-            left_s, silent_s = left_s - slice_s, silent_s + slice_s
-            if silent_s >= _REPEAT_S and left_s > _SILENT_S:
-                self.say(f"still waiting, {_length(left_s)} to go: {cause}")
-                silent_s = 0.0
+        while wait_s > 0:
+            self.sleep(min(wait_s, 1.0))
+            wait_s -= 1.0
 
     def _too_long(
         self, wait_s: float, total_s: float, cause: str, refused: type[RateLimited | Unreachable]
     ) -> RemoteError:
         message = f"the next request has to wait {_length(wait_s)}, and --max-wait allows {_length(self.max_wait_s)}"
         message += f", of which {_length(self.waited_s)} are used up" if self.waited_s else ""
-        longer = with_max_wait(self.again, math.ceil(total_s / 60))
+        words = shlex.split(self.again)
+        # Behind its own options (the last one counts), and before the `--` that begins a command to be measured.
+        end = words.index("--") if "--" in words else len(words)
+        longer = shlex.join([*words[:end], "--max-wait", f"{math.ceil(total_s / 60)}m", *words[end:]])
         hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}; or wait for it: {longer}"
         error = refused(message, cause=f"{cause}; what is left to do is kept", hint=hint)
         if isinstance(error, RateLimited):
@@ -176,17 +166,9 @@ class Pace:
         return error
 
     def _at(self, wait_s: float) -> str:
-        then = self.utc() + timedelta(seconds=math.ceil(wait_s))
-        today = then.date() == self.utc().date()
-        return then.strftime("%H:%M:%S UTC" if today else "%Y-%m-%d %H:%M UTC")
-
-
-def with_max_wait(command: str, minutes: int) -> str:
-    """The command line with a longer `--max-wait`: behind its own options (the last one counts), and before the `--`
-    that begins a command to be measured."""
-    words = shlex.split(command)
-    end = words.index("--") if "--" in words else len(words)
-    return shlex.join([*words[:end], "--max-wait", f"{minutes}m", *words[end:]])
+        now = self.utc()
+        then = now + timedelta(seconds=math.ceil(wait_s))
+        return then.strftime("%H:%M:%S UTC" if then.date() == now.date() else "%Y-%m-%d %H:%M UTC")
 
 
 def _length(seconds: float) -> str:

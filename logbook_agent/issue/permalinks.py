@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from logbook_agent.issue.links import Links
+from logbook_agent.issue.values import Links
 from logbook_agent.model.entry import bare_id
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
@@ -63,19 +63,12 @@ def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -
 
 def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
     """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
-    # HEAD, and behind it the tips of the remote's branches.
-    found = _commits(root, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
-    if len(found) < 2:
-        return None
-    head = found[0]
-    if head in found[1:]:
-        return head
-    words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
+    words = ["rev-list", "--boundary", "--timestamp", "HEAD", "--not", f"--remotes={remote}", "--"]
     answer = _git(root, words, environ)
     if answer is None or answer.code != 0:
         return None
     if not answer.out:
-        return head
+        return head_commit(root, environ)
     edge = [line.split(" -") for line in answer.lines() if " -" in line]
     return max(edge, key=lambda e: int(e[0]))[1] if edge else None
 
@@ -154,30 +147,32 @@ def published(
             return Links(why="not pushed")
         below = PurePosixPath(_place(place, view.parent))
         view_path, folder_path = str(below / view.name), str(below / folder.name)
-        commit = _last_change(place, commit, [view_path, folder_path], environ)
+        # The newest commit that changed one of the two, so that links stay when others push other work.
+        specs = [f":(top,literal){path}" for path in (view_path, folder_path)]
+        commit = next(iter(_commits(place.top, ["rev-list", "--max-count=1", commit, "--", *specs], environ)), commit)
         text = file_at(commit, view, environ)
         changed = _changed(place, commit, folder_path, environ)
     except StoreError as error:
         return Links(why=error.message)
-    lines = {} if text is None else block_lines(text.decode("utf-8", "replace"))
-    others = {_entry_of(path) for path in changed}
-    here = [i for i in entry_ids if bare_id(i) not in others]
-    plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
-    found = (path.relative_to(folder).as_posix() for path in folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
-
+    lines = None if text is None else block_lines(text.decode("utf-8", "replace"))
     names = EntryNames(path.stem for path in folder.glob("entries/*.yaml"))
-
-    def place_of(entry_id: str) -> str:
-        if text is None:
-            return blob(repository, commit, f"{folder_path}/entries/{names.whole(entry_id)}.yaml")
-        return blob(repository, commit, view_path, lines[entry_id])
-
+    records = map(_RECORD.fullmatch, changed)
+    others = {bare_id(match[1] or match[2]) for match in records if match is not None}
+    entries = {}
+    for entry_id in entry_ids:
+        if bare_id(entry_id) in others:
+            continue
+        if lines is None:
+            entries[entry_id] = blob(repository, commit, f"{folder_path}/entries/{names.whole(entry_id)}.yaml")
+        elif entry_id in lines:
+            entries[entry_id] = blob(repository, commit, view_path, lines[entry_id])
+    shown = (*folder.glob("plots/*.svg"), *folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
+    files = [path.relative_to(folder).as_posix() for path in shown]
     return Links(
         commit=commit,
-        view=None if text is None else blob(repository, commit, view_path),
-        entries={i: place_of(i) for i in here if text is None or i in lines},
-        plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
-        files={path: picture(repository, commit, f"{folder_path}/{path}") for path in found if path not in changed},
+        view=None if lines is None else blob(repository, commit, view_path),
+        entries=entries,
+        files={name: picture(repository, commit, f"{folder_path}/{name}") for name in files if name not in changed},
     )
 
 
@@ -195,12 +190,6 @@ def _changed(place: Repository, commit: str, folder: str, environ: Mapping[str, 
     return found
 
 
-def _entry_of(path: str) -> str | None:
-    """The number of the entry whose record a file is part of."""
-    match = _RECORD.fullmatch(path)
-    return None if match is None else bare_id(match[1] or match[2])
-
-
 def block_lines(view: str) -> dict[str, int]:
     """The line, from 1 on, on which each block of a view starts."""
     lines, at, line = {}, 0, 1
@@ -209,13 +198,6 @@ def block_lines(view: str) -> dict[str, int]:
         at = block.start
         lines[name] = line
     return lines
-
-
-def _last_change(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> str:
-    """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
-    work; `commit` itself where there is none."""
-    words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
-    return next(iter(_commits(repository.top, words, environ)), commit)
 
 
 def _place(repository: Repository, folder: Path) -> str:

@@ -42,21 +42,6 @@ def make_plan(wanted: Wanted, texts: Texts, issue: Issue, comments: Sequence[Com
     return SyncPlan(writes=(*plan.writes, *plan.deletions), warnings=tuple(plan.warnings))
 
 
-def first_body(wanted: Wanted, texts: Texts) -> str:
-    """The body of an issue that is to be created. Raises StoreError when records cannot be read."""
-    _check_whole(wanted)
-    return marking.wrapped(wanted.book, texts.block(marking.room("", wanted.book)))
-
-
-def _check_whole(wanted: Wanted) -> None:
-    if wanted.unreadable:
-        raise StoreError(
-            f"{', '.join(wanted.unreadable[:5])} cannot be read, so the issue was not opened",
-            cause="the first text of the issue must cover all entries",
-            hint="logbook doctor",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Ours:
     """A comment of ours, with its marker and the names of the entries that it tells of."""
@@ -113,7 +98,12 @@ class _Planning:
         if found is None:
             if self.ours and not wanted.new_block:
                 raise marking.damaged("both markers are missing, and the block was there before")
-            _check_whole(wanted)
+            if wanted.unreadable:
+                raise StoreError(
+                    f"{', '.join(wanted.unreadable[:5])} cannot be read, so the issue was not opened",
+                    cause="the first text of the issue must cover all entries",
+                    hint="logbook doctor",
+                )
         elif wanted.unreadable:
             return
         room = marking.room(issue.body, wanted.book)
@@ -152,7 +142,7 @@ class _Planning:
         new = [e for e in new if e.name not in owner]
         for at in range(0, len(new), UPDATE_ENTRIES):
             entries = new[at : at + UPDATE_ENTRIES]
-            self._post(UPDATE, _fields(entries), partial(self.texts.update_of, _ids(entries)), _ids(entries))
+            self._comment(UPDATE, _fields(entries), partial(self.texts.update_of, _ids(entries)), _ids(entries))
 
     def _update(self, one: _Ours, owner: Mapping[str, _Ours], by_name: Mapping[str, SyncedEntry]) -> None:
         """A comment that is there: written again when it would say something else, it is as we left it, and all its
@@ -175,7 +165,7 @@ class _Planning:
         elif not one.marked.intact:
             self.warnings.append(f"{url} was edited by hand and is left alone, though {names} changed")
         elif not any(entry.stage == "open" for entry in entries):
-            self._edit(one, fields, partial(self.texts.update_of, _ids(entries)), _ids(entries))
+            self._comment(UPDATE, fields, partial(self.texts.update_of, _ids(entries)), _ids(entries), one)
 
     def snapshots(self) -> None:
         """A comment about each snapshot."""
@@ -183,7 +173,7 @@ class _Planning:
             fields = {"name": name, "commit": commit}
             there = [one for one in self.ours if one.marked.kind == SNAPSHOT and dict(one.marked.fields) == fields]
             if not there:
-                self._post(SNAPSHOT, fields, partial(self.texts.snapshot_of, name), (name,))
+                self._comment(SNAPSHOT, fields, partial(self.texts.snapshot_of, name), (name,))
             for one in there[1:]:
                 self._delete(one, there[0])
 
@@ -201,10 +191,7 @@ class _Planning:
             if not told and issue.state == "open":
                 self._close(issue)
             last = next((one for one in reversed(there) if one.marked.intact), None)
-            if last is None:
-                self._post(FINAL, fields, self.texts.final)
-            else:
-                self._edit(last, fields, self.texts.final)
+            self._comment(FINAL, fields, self.texts.final, there=last)
         for one in same[1:]:
             self._delete(one, same[0])
 
@@ -214,22 +201,22 @@ class _Planning:
         else:
             self.writes.append(Write(kind="close", what="close the issue"))
 
-    def _stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> str:
+    def _comment(
+        self,
+        kind: str,
+        fields: Mapping[str, str],
+        render: Callable[[int], str],
+        about: tuple[str, ...] = (),
+        there: _Ours | None = None,
+    ) -> None:
+        """Post a comment, or write one that is `there` again."""
         room = marking.LIMIT_BYTES - size(marking.stamped(kind, self.wanted.book, fields, ""))
-        return marking.stamped(kind, self.wanted.book, fields, render(room))
-
-    def _post(
-        self, kind: str, fields: Mapping[str, str], render: Callable[[int], str], about: tuple[str, ...] = ()
-    ) -> None:
-        text, what = self._stamped(kind, fields, render), f"comment: {kind} {_span(about)}".rstrip()
-        self.writes.append(Write(kind="post", what=what, text=text, document=kind, about=about))
-
-    def _edit(
-        self, one: _Ours, fields: Mapping[str, str], render: Callable[[int], str], about: tuple[str, ...] = ()
-    ) -> None:
-        number, kind = one.comment.id, one.marked.kind
-        text, what = self._stamped(kind, fields, render), f"edit comment {number}: {_span(about) or kind}"
-        self.writes.append(Write(kind="edit", what=what, text=text, old=one.comment.body, about=about, comment=number))
+        text, span = marking.stamped(kind, self.wanted.book, fields, render(room)), _span(about)
+        write = Write(kind="post", what=f"comment: {kind} {span}".rstrip(), text=text, document=kind, about=about)
+        if there is not None:
+            number, what = there.comment.id, f"edit comment {there.comment.id}: {span or kind}"
+            write = replace(write, kind="edit", what=what, old=there.comment.body, comment=number)
+        self.writes.append(write)
 
     def _delete(self, one: _Ours, older: _Ours) -> None:
         """Remove a duplicate, unless a person has written in it."""

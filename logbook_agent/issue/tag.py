@@ -63,11 +63,17 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> tupl
     _warn_unpushed(workspace, book, made)
     host = connect(workspace, repository, pace, read_only=request.dry_run)
     # Here, since it must not hold the token, which is known only now.
-    _check_no_secret(workspace, request.name)
-    tagging = _Tagging(host, made, workspace.redactor.text(request.message or f"Snapshot {made.name}"))
+    safe = workspace.redactor.text(request.name)
+    if safe != request.name:
+        raise UsageError(
+            f"the name of the snapshot looks like a secret: {safe}",
+            cause="a tag is public, and the logbook would record it under another name",
+            hint="choose another one, such as: logbook snapshot moe-int8-20260210",
+        )
     if request.dry_run:
-        return made, tagging.is_needed(), None
-    created, synced = pace.safely(tagging.tag), None
+        return made, _is_needed(host, made), None
+    message = workspace.redactor.text(request.message or f"Snapshot {made.name}")
+    created, synced = _tagged(host, made, message), None
 
     def changed(header: Header) -> Header:
         known = _recorded(header, made) is not None
@@ -80,16 +86,6 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, pace: Pace) -> tupl
     else:
         synced = sync_after(workspace, pace, f"the tag {made.name} is set")
     return made, created, synced
-
-
-def _check_no_secret(workspace: Workspace, name: str) -> None:
-    safe = workspace.redactor.text(name)
-    if safe != name:
-        raise UsageError(
-            f"the name of the snapshot looks like a secret: {safe}",
-            cause="a tag is public, and the logbook would record it under another name",
-            hint="choose another one, such as: logbook snapshot moe-int8-20260210",
-        )
 
 
 def _pushed_head(workspace: Workspace) -> tuple[str, RepositoryAddress]:
@@ -145,7 +141,7 @@ def _taken(name: str, there: str, here: str) -> Taken:
 
 def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
     links = links_of(workspace, book, None)
-    lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
+    lacking = [i for i in made.entries or book.entry_ids() if links.entries.get(i) is None]
     if lacking:
         workspace.warnings.append(
             f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them,"
@@ -153,50 +149,49 @@ def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
         )
 
 
-@dataclass
-class _Tagging:
-    """Set a tag at the host. `sent`: a request to set it may have been applied."""
+def _tagged(host: GitHub, made: Snapshot, message: str) -> bool:
+    """Whether the tag was set by this command, also where an answer was lost."""
+    sent = False
 
-    host: GitHub
-    made: Snapshot
-    message: str
-    sent: bool = False
-
-    def tag(self) -> bool:
-        """Whether the tag was set by this command; it may be called again after a lost answer."""
-        if not self.is_needed():
-            return self.sent
-        was_sent, self.sent = self.sent, True
-        self.host.pace.say(f"tag {self.made.name} at {self.made.commit[:9]}")
+    def tag() -> bool:
+        nonlocal sent
+        if not _is_needed(host, made):
+            return sent
+        was_sent, sent = sent, True
+        host.pace.say(f"tag {made.name} at {made.commit[:9]}")
         try:
-            self.host.create_tag(self.made.name, self.made.commit, self.message)
+            host.create_tag(made.name, made.commit, message)
         except Rejected as error:
             # It may be there since it was looked for.
-            if self._is_there():
+            if _is_there(host, made):
                 return was_sent
-            error.hint = f"check the answer of the host, or choose a name other than {self.made.name}"
+            error.hint = f"check the answer of the host, or choose a name other than {made.name}"
             raise
         return True
 
-    def is_needed(self) -> bool:
-        """Whether the tag is to be set. Raises Taken for one at another commit, StoreError for a commit that the host
-        does not have."""
-        if self._is_there():
-            return False
-        self.host.check_name()
-        if not self.host.has_commit(self.made.commit):
-            raise StoreError(
-                f"the host does not know {self.made.commit[:9]}",
-                cause="git counts it as pushed since the last fetch; or the remote is another repository",
-                hint="git push, then take the snapshot again",
-            )
-        return True
+    return host.pace.safely(tag)
 
-    def _is_there(self) -> bool:
-        there = self.host.tagged_commit(self.made.name)
-        if there is not None and there != self.made.commit:
-            raise _taken(self.made.name, there, self.made.commit) from None
-        return there is not None
+
+def _is_needed(host: GitHub, made: Snapshot) -> bool:
+    """Whether the tag is to be set. Raises Taken for one at another commit, StoreError for a commit that the host does
+    not have."""
+    if _is_there(host, made):
+        return False
+    host.check_name()
+    if not host.has_commit(made.commit):
+        raise StoreError(
+            f"the host does not know {made.commit[:9]}",
+            cause="git counts it as pushed since the last fetch; or the remote is another repository",
+            hint="git push, then take the snapshot again",
+        )
+    return True
+
+
+def _is_there(host: GitHub, made: Snapshot) -> bool:
+    there = host.tagged_commit(made.name)
+    if there is not None and there != made.commit:
+        raise _taken(made.name, there, made.commit) from None
+    return there is not None
 
 
 # -- the command --------------------------------------------------------------------------------------
@@ -222,14 +217,12 @@ def snapshot_command(
     with warned(space):
         made, created, synced = snapshot(space, request, pace_of(common, space, max_wait_s))
     data = {
-        "name": made.name,
-        "commit": made.commit,
-        "url": made.url,
+        **{name: getattr(made, name) for name in ("name", "commit", "url")},
         "created": created,
         "dry_run": request.dry_run,
         "sync": sync_data(synced, dry_run=False) if synced is not None else None,
     }
     done = ("would be created" if request.dry_run else "created") if created else "already exists"
     lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
-    lines += [sync_text(synced, dry_run=False)] if synced is not None else []
+    lines += [sync_text(synced)] if synced is not None else []
     common.emit("snapshot", data, "\n".join(lines))

@@ -2,92 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import RenderTable, said_of
-from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
-from logbook_agent.issue.excerpts import TITLE_BYTES, escape, line, link, most, prose, shortened, words
+from logbook_agent.findings.trust import trust_of
+from logbook_agent.issue import inert
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.pages.plotted import NamedPlot
-from logbook_agent.pages.sections import NO_LATER, Section, sections
+from logbook_agent.pages.sections import sections
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import command_line, folded
 
-_LABEL_BYTES = 100
 # A table may have as many bytes as several other texts.
 _TABLE_WEIGHT = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedEntry:
-    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison
-    say; `plots`: those that it names; `files`: those that its runs left."""
-
-    record: Record
-    later: Mapping[str, Sequence[str]] = field(default_factory=lambda: NO_LATER)
-    compared: Compared = NOT_COMPARED
-    plots: Sequence[NamedPlot] = ()
-    files: Sequence[LeftFile] = ()
-
-
-def entry_values(values: IssueValues, updated: UpdatedEntry, render: RenderTable) -> dict[str, object]:
-    """The values of one entry in the template of updates: its sections as in the view, with links."""
-    record, compared = updated.record, updated.compared
-    entry = record.entry
+def entry_values(
+    values: IssueValues,
+    record: Record,
+    plots: Sequence[NamedPlot],
+    left: Sequence[LeftFile],
+    render: RenderTable,
+    cap: int,
+) -> dict[str, object]:
+    """The values of one entry in the template of updates: its sections as in the view, with links, with the plots that
+    it names and the files that its runs `left`; `cap`: the bytes of a section."""
+    entry, found = record.entry, values.found
+    compared = found.compared(entry)
     trust = trust_of(entry, len(record.runs), compared)
 
     def linked(entry_id: str | None) -> str | None:
         return values.id_link(entry_id) if entry_id is not None else None
 
     continues, completes, supersedes = map(linked, (entry.continues, entry.completes, entry.supersedes))
-    related = replace(entry, continues=continues, completes=completes, supersedes=supersedes)
-    found = sections(
-        replace(record, entry=related),
-        replace(said_of(record, values.header.metrics, render), command=commands(record, values.cap)),
-        later={key: [*map(values.id_link, ids)] for key, ids in updated.later.items()},
+    shown = sections(
+        replace(record, entry=replace(entry, continues=continues, completes=completes, supersedes=supersedes)),
+        replace(said_of(record, values.header.metrics, render), command=_commands(record, cap)),
+        later={key: [*map(values.id_link, ids)] for key, ids in found.thread.standing[entry.id].later.items()},
         compared=compared,
-        plots=pictures(values.links, updated.plots),
-        artifacts=md.items(files(values.links, updated.files)),
+        plots=pictures(values.links, plots),
+        artifacts=md.items(files(values.links, left)),
     )
     return {
         "id": entry.id,
-        "title": line(entry.title, 2 * TITLE_BYTES),
+        "title": inert.line(entry.title, 2 * inert.TITLE_BYTES),
         "opened": values.date(entry.opened),
-        "url": values.links.entry(entry.id),
+        "url": values.links.entries.get(entry.id),
         "link": values.id_link(entry.id),
         "kind": entry.kind,
         "state": record.state,
         "confidence": trust.word if trust is not None else None,
         "sections": [
-            {"label": line(one.label, _LABEL_BYTES), "text": _section(one, values.cap), "computed": one.computed}
-            for one in found
+            {
+                "label": inert.line(one.label, inert.TITLE_BYTES),
+                "text": inert.shortened(one.text, cap * _TABLE_WEIGHT) if one.computed else inert.prose(one.text, cap),
+                "computed": one.computed,
+            }
+            for one in shown
         ],
     }
 
 
-def _section(section: Section, cap: int) -> str:
-    return shortened(section.text, cap * _TABLE_WEIGHT) if section.computed else prose(section.text, cap)
-
-
-def commands(record: Record, cap: int) -> str:
+def _commands(record: Record, cap: int = inert.TEXT_BYTES) -> str:
     """The commands that were executed, each once: verbatim and fenced, or not at all, since half of one must not be
     copied."""
     found, parts = facts.commands_of(record), []
-    for one in found[: most(cap) // 2]:
+    for one in found[: inert.MOST_ITEMS]:
         times = f"×{one.times}" if one.times > 1 else ""
-        about = ", ".join(filter(None, (words(one.label or "", _LABEL_BYTES), times)))
+        about = ", ".join(filter(None, (inert.words(one.label or ""), times)))
         shown = md.fence(folded(one.text), "bash")
         if size(shown) > cap:
             shown = f"*(a command of {size(one.text):,} bytes, in the logbook)*"
-        parts.append(f"{escape(about)}:\n\n{shown}" if about else shown)
+        parts.append(f"{inert.escape(about)}:\n\n{shown}" if about else shown)
     more = len(found) - len(parts)
     return "\n\n".join([*parts, *([f"*(and {more:,} more commands, in the logbook)*"] if more else [])])
 
@@ -98,27 +92,31 @@ def commands(record: Record, cap: int) -> str:
 def snapshot_values(values: IssueValues, snapshot: Snapshot, records: Sequence[Record]) -> dict[str, object]:
     """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
     runs = [(record.id, status.run) for record in records for status in record.runs]
-
-    def gathered(found: Sequence[tuple[str, str]]) -> list[str]:
-        return _gathered(found, len(runs), values.cap)
-
+    described = {
+        "code": [(i, _code(run)) for i, run in runs],
+        "hardware": [(i, facts.devices_text(run)) for i, run in runs],
+        "env": [(i, command_line((), {k: v})) for i, run in runs for k, v in run.env.variables.items()],
+        "software": [(i, f"{k} {v}") for i, run in runs for k, v in sorted(facts.software_of(run).items())],
+    }
     return {
-        "name": escape(words(snapshot.name, _LABEL_BYTES)),
-        "tag": link(snapshot.name, snapshot.url),
+        "name": inert.escape(inert.words(snapshot.name)),
+        "tag": inert.link(snapshot.name, snapshot.url),
         "url": snapshot.url,
         "commit": snapshot.commit,
         "commit_url": commit_url(snapshot),
         "at": values.date(snapshot.at),
         "entries": [
-            {"id": r.id, "link": values.id_link(r.id), "title": line(r.entry.title, TITLE_BYTES), "commands": text}
+            {
+                "id": r.id,
+                "link": values.id_link(r.id),
+                "title": inert.line(r.entry.title, inert.TITLE_BYTES),
+                "commands": text,
+            }
             for r in records
-            if (text := commands(r, values.cap))
+            if (text := _commands(r))
         ],
-        "code": gathered([(i, _code(run)) for i, run in runs]),
-        "hardware": gathered([(i, facts.devices_text(run)) for i, run in runs]),
-        "env": gathered([(i, command_line((), {k: v})) for i, run in runs for k, v in run.env.variables.items()]),
-        "software": gathered([(i, f"{k} {v}") for i, run in runs for k, v in sorted(facts.software_of(run).items())]),
-        "results": results(values.thread, values.links, most(values.cap), {r.id for r in records}),
+        **{name: _gathered(found, len(runs)) for name, found in described.items()},
+        "results": results(values.thread, values.links, {r.id for r in records}),
         "logbook": values.logbook,
     }
 
@@ -132,14 +130,15 @@ def commit_url(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _gathered(found: Sequence[tuple[str, str]], runs: int, cap: int) -> list[str]:
+def _gathered(found: Sequence[tuple[str, str]], runs: int) -> list[str]:
     """Each text once, as code; with the entries it holds for where it does not hold for all runs."""
     where: dict[str, list[str]] = {}
     for entry_id, text in found:
         if text:
             where.setdefault(text, []).append(entry_id)
     return [
-        md.inline_code(words(text, cap)) + (f" ({listed(list(dict.fromkeys(ids)), 5)})" if len(ids) < runs else "")
+        md.inline_code(inert.words(text, inert.LINE_BYTES))
+        + (f" ({listed(list(dict.fromkeys(ids)), 5)})" if len(ids) < runs else "")
         for text, ids in where.items()
     ]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 # Who writes in a repository, as GitHub says of the author of a comment.
@@ -117,3 +117,21 @@ class SyncPlan:
 
     writes: tuple[Write, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Where the files of a logbook can be read by others, at a pushed commit; None where what stands here now has not
+    been pushed.
+
+    `view` is the rendered logbook at `commit`. `entries` has, by ID, where the entry starts in that view; an entry
+    whose file differs from the pushed one is left out. `files` has, by their path in the folder of the logbook, where
+    pictures of plots and files that runs left are served, if the pushed file is the one that is here. `why` says in a
+    few words why there is no commit.
+    """
+
+    commit: str | None = None
+    view: str | None = None
+    entries: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    why: str = "not pushed"

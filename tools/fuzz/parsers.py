@@ -14,10 +14,9 @@ from pathlib import Path
 from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue import marking
-from logbook_agent.issue.answers import GithubIssue, IssueComment, comment_of, issue_of
+from logbook_agent.issue.answers import GithubIssue, IssueComment, Request, comment_of, issue_of
 from logbook_agent.issue.github import GitHub
 from logbook_agent.issue.pace import Pace, Stale
-from logbook_agent.issue.refusals import Request
 from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError

@@ -1,34 +1,36 @@
-"""`logbook ci`: finds the commits, measures both, and writes the comment and the outputs of the job."""
+"""`logbook ci`: an A/B of the base and the head, with what the base says of both, and a comment about its answer."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from logbook_agent.campaign.ab import carry_out
+from logbook_agent.campaign.ab_sides import SameCode, sides_of
 from logbook_agent.campaign.checkouts import Tree, side_by_side
+from logbook_agent.campaign.code_guard import CodeChanged
+from logbook_agent.campaign.pair_judge import Stop
+from logbook_agent.campaign.run_request import check_count
+from logbook_agent.cli.declared import arguments, flag, number, option, repeated
+from logbook_agent.cli.options import Common, duration, minimum_effect_of
+from logbook_agent.cli.output import LineDisplay
+from logbook_agent.cli.run_command import ENV, READ, TIMEOUT
 from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.entries.stated import parse_metric
 from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.issue.commands import MAX_WAIT, pace_of
 from logbook_agent.issue.destination import connect, default_repository
 from logbook_agent.issue.gate.comment import comment_of, place
-from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, CiRequest, alike, asked_of, check_words
-from logbook_agent.issue.gate.measure import GateMeasured, Measuring
-from logbook_agent.issue.gate.pull_request import (
-    Actions,
-    Commits,
-    PullRequest,
-    actions_of,
-    commits_of,
-    with_host,
-    without_keys,
-)
-from logbook_agent.issue.gate.verdict import GateFinding
+from logbook_agent.issue.gate.job import BASE, HEAD, CiRequest, GateJob, alike, check_words, job_of
+from logbook_agent.issue.gate.pull_request import Actions, Commits, actions_of, commits_of, with_host, without_keys
+from logbook_agent.issue.gate.verdict import GateFinding, Unmeasured, unmeasured
 from logbook_agent.issue.pace import Pace
-from logbook_agent.model.comparison import MINIMUM_EFFECT
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
@@ -58,69 +60,45 @@ class CiResult:
         return {**self.finding.data(), "root": str(self.root), "pull_request": self.number, "comment": comment}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Gate:
-    """One invocation. `inner` is the workspace of the commands that are measured: it holds no token, and its logbook
-    is one of its own."""
-
-    space: Workspace
-    inner: Workspace
-    request: CiRequest
-    display: Display
-    actions: Actions | None
-    checkout: Checkout
-    job: AskedOfBoth
-
-    @property
-    def number(self) -> int | None:
-        pull = _pull(self.actions)
-        return self.request.number or (pull.number if pull is not None else None)
-
-
 def ci(space: Workspace, request: CiRequest, display: Display, pace: Pace) -> CiResult:
     """Measure base and head in turns, and comment on the pull request. Raises UsageError or StoreError; nothing is
     posted then."""
     actions = actions_of(space.environ)
     checkout = checkout_of(space.cwd, space.environ)
     check_words(request)
-    commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
+    pull = actions.pull if actions is not None else None
+    number = request.number or (pull.number if pull is not None else None)
+    commits = commits_of(checkout, pull, base=request.base, head=request.head, fetch=request.fetch)
     if request.head is None and checkout.has_changes():
         space.warnings.append("uncommitted changes are not measured: the head is the last commit")
-    with contextlib.ExitStack() as stack:
-        trees: list[Tree] = []
-        if checkout.tree_of(commits.base) != checkout.tree_of(commits.head):
-            sides = {BASE: commits.base, HEAD: commits.head}
-            trees = stack.enter_context(side_by_side(checkout, sides, display))
+    with side_by_side(checkout, {BASE: commits.base, HEAD: commits.head}, display) as trees:
         # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
-        asked = asked_of(space, checkout, trees, request)
+        job = job_of(space, checkout, trees, request)
         root = _root(space)
-        inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC)
+        # The commands that are measured get no token, and their record is one of its own, which demands no texts.
+        config = dataclasses.replace(space.config, require=())
+        environ = without_keys(space.environ)
+        inner = alike(space, config, environ=environ, root_option=str(root), logbook_option=TOPIC)
         inner.learn_secrets(space.environ, ())
-        gate = _Gate(
-            space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout, job=asked
-        )
         finding = GateFinding(
-            name=request.name or asked.job.name,
+            name=request.name or job.name,
             commits=commits,
-            again=_again(gate, commits),
-            measured=_measured(gate, trees) if trees else None,
+            again=_again(inner, request, commits, number),
             minimum_effect=request.minimum_effect,
             artifact=request.artifact,
-            differences=asked.differences,
+            differences=job.differences,
         )
+        finding = _measured(inner, finding, job, request, (checkout, trees), display)
     text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
-    result = CiResult(finding=finding, root=root, text=text, number=gate.number)
-    if finding.measured is not None:
+    result = CiResult(finding=finding, root=root, text=text, number=number)
+    if not finding.is_same:
         Folder(root).write(_COMMENT_FILE, text)
-        if finding.measured.interrupted:
-            return dataclasses.replace(result, why="interrupted")
-    result = _commented(gate, result, pace)
-    _write_outputs(gate, result)
+    if finding.is_interrupted:
+        return dataclasses.replace(result, why="interrupted")
+    result = _commented(space, result, actions, pace, dry_run=request.dry_run)
+    if actions is not None:
+        _write_outputs(actions, result)
     return result
-
-
-def _pull(actions: Actions | None) -> PullRequest | None:
-    return actions.pull if actions is not None else None
 
 
 def _root(space: Workspace) -> Path:
@@ -132,27 +110,39 @@ def _root(space: Workspace) -> Path:
     return root
 
 
-def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
-    """What both sides measured."""
-    book = _book(gate)
-    if gate.job.no_base is not None:
-        return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
-    return Measuring(gate.inner, book, gate.job.job, trees, gate.request, gate.display).carry_out()
+def _measured(
+    inner: Workspace,
+    finding: GateFinding,
+    job: GateJob,
+    request: CiRequest,
+    trees: tuple[Checkout, list[Tree]],
+    display: Display,
+) -> GateFinding:
+    """The finding with what both sides measured."""
+    book = _book(inner, job)
+    if job.lacks:
+        return dataclasses.replace(finding, unmeasured=(Unmeasured(case="", side=BASE, why=job.lacks),))
+    asked = job.asked(request, (finding.commits.base, finding.commits.head))
+    try:
+        with sides_of(inner, book, asked, display, None, trees) as sides:
+            result = carry_out(inner, book, asked, sides, display)
+    except SameCode:
+        return dataclasses.replace(finding, is_same=True)
+    except CodeChanged as error:
+        return dataclasses.replace(finding, changed=f"{error.message}; {error.hint}")
+    changed = result.why if result.stop is Stop.CODE_CHANGED else None
+    return dataclasses.replace(finding, result=result, unmeasured=unmeasured(result), changed=changed)
 
 
-def _book(gate: _Gate) -> Book:
+def _book(inner: Workspace, job: GateJob) -> Book:
     """The logbook of these runs, which knows the metrics of the job."""
-    inner, job = gate.inner, gate.job.job
-    metrics, gates = job.metrics, job.gates
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:
-        title = "Base against head of pull requests"
-        stated = HeaderParts(metrics=metrics, gates=gates)
+        title, stated = "Base against head of pull requests", HeaderParts(metrics=job.metrics, gates=job.gates)
         return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=stated))
-    names = {metric.name for metric in metrics}
     found.change_header(
         lambda h: dataclasses.replace(
-            h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics), gates=gates
+            h, metrics=tuple({m.name: m for m in (*h.metrics, *job.metrics)}.values()), gates=job.gates
         )
     )
     return found
@@ -161,34 +151,30 @@ def _book(gate: _Gate) -> Book:
 # -- the comment ------------------------------------------------------------------------------------------
 
 
-def _commented(gate: _Gate, result: CiResult, pace: Pace) -> CiResult:
+def _commented(space: Workspace, result: CiResult, actions: Actions | None, pace: Pace, *, dry_run: bool) -> CiResult:
     """The result with what became of the comment; trouble with the host is a warning."""
-    if gate.request.dry_run:
+    if dry_run:
         return dataclasses.replace(result, why="--dry-run")
     if result.number is None:
         return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
-    actions, pull = gate.actions, _pull(gate.actions)
     try:
-        with_token = alike(gate.space, environ=with_host(gate.space.environ, actions))
+        with_token = alike(space, space.config, environ=with_host(space.environ, actions))
         repository = actions.repository if actions is not None else default_repository(with_token)
         if repository is None:
             raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
         remote, run = connect(with_token, repository, pace), actions.run if actions is not None else None
         written, url = place(remote, result.number, result.finding.name, result.text, run)
     except (RemoteError, UsageError) as error:
-        why = f"{error.message} ({error.cause})" if error.cause else error.message
-        if pull is not None and pull.is_fork:
+        why = error.said
+        if actions is not None and actions.pull is not None and actions.pull.is_fork:
             why += "; the token of a pull request from a fork cannot write comments"
-        gate.space.warnings.append(f"the comment was not written: {why}")
+        space.warnings.append(f"the comment was not written: {why}")
         return dataclasses.replace(result, why=why)
-    return dataclasses.replace(result, written=written.value, url=url)
+    return dataclasses.replace(result, written=written, url=url)
 
 
-def _write_outputs(gate: _Gate, result: CiResult) -> None:
+def _write_outputs(actions: Actions, result: CiResult) -> None:
     """The summary of the job, which needs no token, and what later steps may ask for."""
-    actions = gate.actions
-    if actions is None:
-        return
     if actions.summary is not None:
         append_named(actions.summary, f"{result.text}\n\n")
     if actions.output is not None:
@@ -204,20 +190,93 @@ def _write_outputs(gate: _Gate, result: CiResult) -> None:
         append_named(actions.output, "".join(f"{line}\n" for line in lines))
 
 
-def _again(gate: _Gate, commits: Commits) -> str:
+def _again(inner: Workspace, asked: CiRequest, commits: Commits, number: int | None) -> str:
     """What anybody may type in a clone to measure the same once more."""
-    job = gate.request
-    words = ["logbook", "ci", "--base", commits.base, "--head", commits.head]
-    words += [word for text in job.setup for word in ("--setup", text)]
-    words += ["--scale", job.scale] if job.scale is not None else []
-    words += [word for text in job.sets for word in ("--set", text)]
-    words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
-    words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
-    words += ["--min-effect", f"{job.minimum_effect:g}"] if job.minimum_effect != MINIMUM_EFFECT else []
-    words += ["--read", job.read] if job.read is not None else []
-    words += ["--max-pairs", str(job.max_pairs)]
-    words += ["--", *job.words] if job.is_command else [*job.words]
-    command = gate.inner.redactor.text(shlex.join(words))
-    if commits.tip is None or gate.number is None:
+    least = asked.minimum_effect
+    options: dict[str, Sequence[str | None]] = {
+        "--base": [commits.base],
+        "--head": [commits.head],
+        "--setup": asked.setup,
+        "--scale": [asked.scale],
+        "--set": asked.sets,
+        "--env": [f"{name}={value}" for name, value in asked.env.items()],
+        "--metric": [":".join(filter(None, (m.name, m.direction, m.unit))) for m in asked.metrics],
+        "--evaluator": asked.evaluator,
+        "--min-effect": [f"{least:g}" if least != MINIMUM_EFFECT else None],
+        "--read": [asked.read],
+        "--max-pairs": [str(asked.max_pairs)],
+    }
+    words = ["logbook", "ci"]
+    words += [
+        word for name, values in options.items() for value in values if value is not None for word in (name, value)
+    ]
+    command = inner.redactor.text(shlex.join([*words, *(["--"] if asked.is_command else []), *asked.words]))
+    if commits.tip is None or number is None:
         return command
-    return f"git fetch origin refs/pull/{gate.number}/merge\n{command}"
+    return f"git fetch origin refs/pull/{number}/merge\n{command}"
+
+
+# -- the command ------------------------------------------------------------------------------------------
+
+
+class CiOptions:
+    """What is measured, and where the outcome is told: a `CiRequest`."""
+
+    words = arguments("RECIPE | -- CMD...", "A recipe, or a command after --.")
+    setup = repeated("--setup CMD", "Shell command to run on each side first; repeatable.")
+    sets = repeated("--set K=V", "Change a value of the recipe, as in `sweep`; repeatable.")
+    scale = option("--scale NAME", "Scale of the recipe, as in `sweep`.")
+    metrics = repeated(
+        "--metric NAME[:max|min][:UNIT]",
+        "A metric to judge; repeatable. [those of the recipe]",
+        read=lambda texts: tuple(map(parse_metric, texts)),
+    )
+    evaluator = repeated("--evaluator PATH", "A file of the base that measures both sides; repeatable.")
+    env = ENV
+    timeout_s = TIMEOUT
+    read = READ
+    minimum_effect = option(
+        "--min-effect PART",
+        f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]",
+        str(MINIMUM_EFFECT),
+        read=minimum_effect_of,
+        show_default=False,
+    )
+    max_pairs = number(
+        "--max-pairs N", f"At most N pairs of each case. [{BUDGET_PAIRS}]", BUDGET_PAIRS, show_default=False
+    )
+    max_time_s = duration("--max-time TIME", "Start no pair that would end after this time: 30m, 2h.")
+    base = option("--base REF", "The commit to compare with. [where the head left its target branch]")
+    head = option("--head REF", "The commit to measure. [HEAD]")
+    fetch = flag("--fetch", "Fetch the base from origin if the clone lacks it.")
+    name = option("--name NAME", "Name of the comment, if a pull request has several. [the recipe's]")
+    number = number("--pull-request N", "The pull request to comment on. [that of the event]")
+    artifact = option("--artifact NAME", "The artifact that will hold the record; the comment names it.")
+    dry_run = flag("--dry-run", "Measure and print the comment, but do not post it.")
+
+
+def ci_command(*, request: Annotated[CiRequest, CiOptions], max_wait_s: float = MAX_WAIT, common: Common) -> int:
+    """Measure base and head of a pull request in pairs, and comment on it.
+
+    The record is kept in the folder --root, else in a new temporary folder.
+
+    Exit code: 1 when the head is worse; 5 when the head fails and the base does not; 6 when nothing could be measured;
+    2 to 4 as for every command; 0 otherwise, even if the question stays open.
+
+    Example: logbook ci --base origin/main -- python bench.py
+    """
+    space = common.space_without_logbook("ci")
+    check_count("--max-pairs", request.max_pairs)
+    request = dataclasses.replace(request, is_command="--" in common.words or len(request.words) > 1)
+    result = ci(space, request, LineDisplay(), pace_of(common, space, max_wait_s))
+    common.emit("ci", result.data(), _text(result))
+    return result.finding.exit_code
+
+
+def _text(result: CiResult) -> str:
+    """The comment where it was not posted, else where it is; then the outcome in one line."""
+    finding = result.finding
+    counts = ", ".join(f"{number} {outcome.value}" for outcome, number in finding.counts.items())
+    lines = [result.text, ""] if result.written is None else [f"comment {result.written}: {result.url}"]
+    lines += [f"{finding.outcome.value}{f': {counts}' if counts else ''}", f"record: {result.root}"]
+    return "\n".join(lines)

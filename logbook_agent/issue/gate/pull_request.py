@@ -1,4 +1,5 @@
-"""The job in GitHub Actions: variables of the runner, and the file of the event, whose texts others wrote.
+"""The job in GitHub Actions: variables of the runner, and the file of the event, whose texts others wrote; and the
+commits that are compared.
 
 Of the event only numbers, SHAs and whether it comes from a fork are read, each by a pattern; titles, texts and the
 names of branches are not.
@@ -21,15 +22,13 @@ from logbook_agent.text.address import GITHUB_HOST, RepositoryAddress, parse_rep
 # As large as GitHub sends one; texts of people are at most 64 KiB each.
 _MOST_BYTES = 32 * 2**20
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_DIGITS = re.compile(r"[0-9]{1,18}")
 _RUN = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})")
 # What a step hands to the runner through files and sockets, and what opens doors: the commands that are measured get
 # none of it.
-_WITHHELD = (
-    *("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"),
-    *("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"),
+_WITHHELD = re.compile(
+    r"(GITHUB|GH)_(ENTERPRISE_)?TOKEN|GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|INPUT_.*"
+    r"|ACTIONS_(ID_TOKEN|RUNTIME|CACHE|RESULTS)_.*"
 )
-_WITHHELD_START = ("ACTIONS_ID_TOKEN_", "ACTIONS_RUNTIME_", "ACTIONS_CACHE_", "ACTIONS_RESULTS_", "INPUT_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +60,17 @@ def actions_of(environ: Mapping[str, str]) -> Actions | None:
     """The job, from the variables of the runner; None outside of GitHub Actions. Raises UsageError or StoreError."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return None
-    slug = environ.get("GITHUB_REPOSITORY", "")
     site = parse_site(environ.get("GITHUB_SERVER_URL") or f"https://{GITHUB_HOST}")
-    number, attempt = environ.get("GITHUB_RUN_ID", ""), environ.get("GITHUB_RUN_ATTEMPT", "1")
-    has_run = bool(_DIGITS.fullmatch(number) and _DIGITS.fullmatch(attempt))
-    event = environ.get("GITHUB_EVENT_PATH")
+    event, summary, output = (
+        Path(environ[name]) if environ.get(name) else None
+        for name in ("GITHUB_EVENT_PATH", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")
+    )
     return Actions(
-        repository=parse_repository(slug, site=site),
-        run=(int(number), int(attempt)) if has_run else None,
-        pull=pull_of(_event(Path(event))) if event else None,
-        summary=_path(environ, "GITHUB_STEP_SUMMARY"),
-        output=_path(environ, "GITHUB_OUTPUT"),
+        repository=parse_repository(environ.get("GITHUB_REPOSITORY", ""), site=site),
+        run=run_of(f"{environ.get('GITHUB_RUN_ID', '')}.{environ.get('GITHUB_RUN_ATTEMPT', '1')}"),
+        pull=_pull_of(event) if event is not None else None,
+        summary=summary,
+        output=output,
     )
 
 
@@ -90,20 +89,35 @@ def with_host(environ: Mapping[str, str], actions: Actions | None) -> dict[str, 
 def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables for the commands that are measured: the code of a pull request gets no token, and no way to write
     into the job."""
-    return {k: v for k, v in environ.items() if k not in _WITHHELD and not k.startswith(_WITHHELD_START)}
+    return {k: v for k, v in environ.items() if _WITHHELD.fullmatch(k) is None}
 
 
-def pull_of(event: Any) -> PullRequest | None:
+def _pull_of(path: Path) -> PullRequest | None:
     """The pull request of an event; None where it has none."""
+    try:
+        event: Any = json.loads(named_text(path, limit=_MOST_BYTES))
+    except (StoreError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"cannot read the event: {error.message if isinstance(error, StoreError) else f'{path} is not JSON'}",
+            cause="GITHUB_EVENT_PATH names this file",
+            hint="unset GITHUB_EVENT_PATH, and give --base",
+        ) from error
     pull = _part(event, "pull_request")
-    number = pull.get("number", event.get("number") if isinstance(event, dict) else None)
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 10**10 or not pull:
+    number, base, head = pull.get("number"), _part(pull, "base"), _part(pull, "head")
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 10**10:
         return None
-    base, head = _part(pull, "base"), _part(pull, "head")
-    names = [_part(side, "repo").get("full_name") for side in (base, head)]
+    base_sha, head_sha = (str(side.get("sha")) for side in (base, head))
     return PullRequest(
-        number=number, base=_sha(base.get("sha")), head=_sha(head.get("sha")), is_fork=names[0] != names[1]
+        number=number,
+        base=base_sha if _SHA.fullmatch(base_sha) else None,
+        head=head_sha if _SHA.fullmatch(head_sha) else None,
+        is_fork=_part(base, "repo").get("full_name") != _part(head, "repo").get("full_name"),
     )
+
+
+def _part(data: Any, key: str) -> dict[str, Any]:
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def run_text(run: tuple[int, int]) -> str:
@@ -116,29 +130,7 @@ def run_of(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def _event(path: Path) -> Any:
-    try:
-        return json.loads(named_text(path, limit=_MOST_BYTES))
-    except (StoreError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"cannot read the event: {error.message if isinstance(error, StoreError) else f'{path} is not JSON'}",
-            cause="GITHUB_EVENT_PATH names this file",
-            hint="unset GITHUB_EVENT_PATH, and give --base",
-        ) from error
-
-
-def _part(data: Any, key: str) -> dict[str, Any]:
-    found = data.get(key) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _sha(value: Any) -> str | None:
-    return value if isinstance(value, str) and _SHA.fullmatch(value) else None
-
-
-def _path(environ: Mapping[str, str], name: str) -> Path | None:
-    return Path(environ[name]) if environ.get(name) else None
-
+# -- the commits -----------------------------------------------------------------------------------------
 
 _DEPTH = "set fetch-depth: 0 for actions/checkout in the workflow, or let logbook fetch the base: --fetch"
 
@@ -153,35 +145,29 @@ class Commits:
     how: str
     tip: str | None = None
 
-    @property
-    def shown(self) -> str:
-        """The commit that people know as the head."""
-        return self.tip or self.head
-
 
 def commits_of(
     checkout: Checkout, pull: PullRequest | None, *, base: str | None, head: str | None, fetch: bool
 ) -> Commits:
     """The commits to compare. Raises UsageError where one is not known, StoreError where git cannot fetch it."""
     top = _named(checkout, head or "HEAD", "--head" if head else "HEAD")
-    merged = _merged(checkout, pull, top) if head is None else None
-    tip = pull.head if merged is not None and pull is not None else None
+    # What `actions/checkout` checks out for a pull request is a merge commit of GitHub's: its first parent is the base.
+    parents = checkout.parents_of(top) if pull is not None and head is None else ()
+    tip = pull.head if pull is not None and len(parents) == 2 and parents[1] == pull.head else None
     if base is not None:
         return Commits(base=_named(checkout, base, "--base"), head=top, how="from --base", tip=tip)
-    if merged is not None:
-        if checkout.commit_of(merged) is None:
-            _bring(checkout, merged, fetch=fetch, history=False)
-        return Commits(base=merged, head=top, how="the target branch, into which the head is merged", tip=tip)
-    target = pull.base if pull is not None else None
-    target = target or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
+    if tip is not None:
+        if checkout.commit_of(parents[0]) is None:
+            _bring(checkout, parents[0], fetch=fetch, history=False)
+        return Commits(base=parents[0], head=top, how="the target branch, into which the head is merged", tip=tip)
+    target = (pull.base if pull is not None else None) or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
     if target is None:
         raise UsageError(
             "no base to compare with",
             cause="this is not a pull request job, and the clone does not know the default branch of origin",
             hint="name a commit: --base origin/main",
         )
-    found = _merge_base(checkout, target, top)
-    if found is None:
+    if (found := _merge_base(checkout, target, top)) is None:
         _bring(checkout, target, fetch=fetch, history=True)
         found = _merge_base(checkout, target, top)
     if found is None:
@@ -191,12 +177,6 @@ def commits_of(
             hint="name a commit to compare with: --base COMMIT",
         )
     return Commits(base=found, head=top, how="where the head left the target branch")
-
-
-def _merged(checkout: Checkout, pull: PullRequest | None, top: str) -> str | None:
-    """What `actions/checkout` checks out for a pull request is a merge commit of GitHub's: its first parent."""
-    parents = checkout.parents_of(top) if pull is not None else ()
-    return parents[0] if len(parents) == 2 and pull is not None and parents[1] == pull.head else None
 
 
 def _merge_base(checkout: Checkout, target: str, top: str) -> str | None:
@@ -217,11 +197,7 @@ def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> No
     if fetch:
         checkout.fetch(commit, history=history)
         return
-    is_shallow = checkout.is_shallow()
-    raise UsageError(
-        f"the base {commit[:12]} is not in this clone" if not history else "the base is not in this clone",
-        cause="the clone is shallow: actions/checkout fetches one commit unless told otherwise"
-        if is_shallow
-        else "the target branch has moved since this clone was made",
-        hint=_DEPTH if is_shallow else f"git fetch {ORIGIN}, or let logbook fetch the base: --fetch",
-    )
+    cause, hint = "the target branch has moved since this clone was made", f"git fetch {ORIGIN}, or: --fetch"
+    if checkout.is_shallow():
+        cause, hint = "the clone is shallow: actions/checkout fetches one commit unless told otherwise", _DEPTH
+    raise UsageError(f"the base {commit[:12]} is not in this clone", cause=cause, hint=hint)

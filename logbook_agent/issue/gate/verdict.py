@@ -1,20 +1,25 @@
-"""The verdict on a pull request from measurements of base and head: one word, an exit code, and plain data."""
+"""The verdict on a pull request from its comparison: one word, an exit code, and plain data."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from logbook_agent.campaign.pair_judge import Stop
+from logbook_agent.campaign.pairs import AbResult
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
-from logbook_agent.issue.gate.measure import GateMeasured
+from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.pull_request import Commits
-from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.gates import fails
+from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly, is_own
+from logbook_agent.text.shell_words import assignments
 
-INTERRUPTED_STATUS = 130
+_TAIL_LINES = 20
 
 
 class GateOutcome(StrEnum):
@@ -30,70 +35,108 @@ class GateOutcome(StrEnum):
     SAME_CODE = "same-code"
 
 
+# The order in which findings are shown, with a sign for each.
+SIGNS = {Outcome.WORSE: "🔴", Outcome.BETTER: "🟢", Outcome.OPEN: "⚪", Outcome.NO_DIFFERENCE: "✅"}
 # All others are 0.
 EXIT_CODES = {GateOutcome.WORSE: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.NOT_MEASURED: 6}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmeasured:
+    """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
+
+    case: str
+    side: str
+    why: str
+    said: tuple[str, ...] = ()
+
+
+def unmeasured(result: AbResult) -> tuple[Unmeasured, ...]:
+    """The cases that a side could not run. Of those that both cannot run, it says how the head failed, which can be
+    mended."""
+    found: dict[str, dict[str, Unmeasured]] = {}
+    for status in result.series.book.statuses(result.series.runs):
+        run = status.run
+        if status.state == "finished" or is_own(run, TEARDOWN) or (run.exit is not None and run.exit.interrupted):
+            continue
+        is_setup, broken = is_own(run, SETUP), fails(run)
+        side = (run.label or "").partition(": ")[2] if is_setup else str(run.config.get(CODE_AXIS, BASE))
+        why = how_it_failed(run) if ended_badly(run) else str(broken or run.last_words or status.state)
+        case = assignments({name: value for name, value in run.config.items() if name != CODE_AXIS})
+        said = (run.output.error_tail or run.output.tail)[-_TAIL_LINES:] if run.output is not None else ()
+        one = Unmeasured(case=case, side=side, why=f"setup failed: {why}" if is_setup else why, said=said)
+        found.setdefault(case, {})[side] = one
+    return tuple(
+        Unmeasured(case=case, side="both" if len(sides) > 1 else one.side, why=one.why, said=one.said)
+        for case, sides in found.items()
+        for one in [sides.get(HEAD) or sides[BASE]]
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class GateFinding:
-    """What was measured of which commits, and the command (`again`) that repeats it. `measured` None: both trees are
-    the same, so nothing was measured. `differences`: what the head changes in settings and recipe; those of the base
-    are used."""
+    """What was measured of which commits, and the command (`again`) that repeats it. `result` None: nothing was, since
+    both are the same code (`is_same`), the base has no such job, or a setup changed the code. `changed`: which tree no
+    longer held the files of its commit. `differences`: what the head changes in settings and recipe."""
 
     name: str
     commits: Commits
     again: str
-    measured: GateMeasured | None
     minimum_effect: float
+    result: AbResult | None = None
+    unmeasured: tuple[Unmeasured, ...] = ()
+    is_same: bool = False
+    changed: str | None = None
     artifact: str | None = None
     differences: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer | None:
-        return self.measured.answer if self.measured is not None else None
+        return self.result.answer if self.result is not None else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return self.answer.findings if self.answer is not None else ()
-
-    @property
-    def unmeasured(self) -> tuple[Unmeasured, ...]:
-        return self.measured.unmeasured if self.measured is not None else ()
+        found = self.answer.findings if self.answer is not None else ()
+        return tuple(sorted(found, key=lambda f: [*SIGNS].index(f.outcome)))
 
     @property
     def counts(self) -> Counter[Outcome]:
         return Counter(f.outcome for f in self.findings)
 
     @property
+    def is_interrupted(self) -> bool:
+        return self.result is not None and self.result.series.is_interrupted
+
+    @property
     def outcome(self) -> GateOutcome:
-        made, counts = self.measured, self.counts
-        if made is None:
+        counts, failed = self.counts, {one.side for one in self.unmeasured}
+        stop = self.result.stop if self.result is not None else None
+        if self.is_same:
             return GateOutcome.SAME_CODE
         if counts[Outcome.WORSE]:
             return GateOutcome.WORSE
-        if any(one.side == HEAD for one in made.unmeasured):
+        if HEAD in failed:
             return GateOutcome.HEAD_FAILED
-        if made.changed:
-            return GateOutcome.NOT_MEASURED
-        if not self.findings and made.unmeasured and all(one.side == BASE for one in made.unmeasured):
+        if failed == {BASE} and not self.findings and not self.changed:
             return GateOutcome.NO_BASE
-        if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE) or all(f.change is None for f in self.findings):
+        is_judged = any(f.change is not None for f in self.findings)
+        if self.changed or stop in (Stop.FAILED, Stop.NOT_COMPARABLE) or not is_judged:
             return GateOutcome.NOT_MEASURED
         if counts[Outcome.BETTER]:
             return GateOutcome.BETTER
         # A case that the head no longer prints may have changed in any way.
         is_whole = self.answer is not None and not self.answer.left_out and not self.answer.failed
-        is_same = is_whole and set(counts) == {Outcome.NO_DIFFERENCE}
-        return GateOutcome.NO_DIFFERENCE if is_same else GateOutcome.OPEN
+        is_alike = is_whole and set(counts) == {Outcome.NO_DIFFERENCE}
+        return GateOutcome.NO_DIFFERENCE if is_alike else GateOutcome.OPEN
 
     @property
     def exit_code(self) -> int:
-        if self.measured is not None and self.measured.interrupted:
-            return INTERRUPTED_STATUS
+        if self.result is not None and self.is_interrupted:
+            return self.result.series.exit_status
         return EXIT_CODES.get(self.outcome, 0)
 
-    def data(self) -> dict[str, object]:
-        made, commits = self.measured, self.commits
+    def data(self) -> Mapping[str, object]:
+        made, commits = self.result, self.commits
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -104,13 +147,13 @@ class GateFinding:
             "base_is": commits.how,
             "minimum_effect": self.minimum_effect,
             "answer": words.data(self.answer) if self.answer is not None else None,
-            "unmeasured": [encode(one) for one in self.unmeasured],
-            "changed": made.changed if made is not None else None,
+            "unmeasured": [asdict(one) for one in self.unmeasured],
+            "changed": self.changed,
             "differences": list(self.differences),
             "counts": {outcome.value: self.counts[outcome] for outcome in Outcome},
             "pairs": made.pairs if made is not None else 0,
-            "stopped": {"by": made.stop.value, "why": made.why} if made is not None and made.stop is not None else None,
-            "entry": made.entry if made is not None else None,
-            "view": str(made.book.view_path) if made is not None else None,
+            "stopped": {"by": made.stop.value, "why": made.why} if made is not None else None,
+            "entry": made.series.entry.id if made is not None else None,
+            "view": str(made.series.book.view_path) if made is not None else None,
             "again": self.again,
         }

@@ -59,10 +59,6 @@ class Checkout:
         """The branch that is checked out, if one is."""
         return tuple(filter(None, [self._said("symbolic-ref", "--quiet", "--short", "HEAD")]))
 
-    def tree_of(self, commit: str) -> str | None:
-        """The SHA of the files of a commit."""
-        return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
-
     def untracked(self) -> list[str]:
         """What git does not track here, ignored or not, by its path from the top; of a folder without a tracked file
         its name alone, with a `/`."""

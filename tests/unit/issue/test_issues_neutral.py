@@ -113,8 +113,8 @@ def fenced(text: str) -> list[tuple[str, str]]:
         ("[x]: https://github.com/o/r/issues/7", f"[x]: https:{Z}//github{Z}.com/o/r/issues/{Z}7"),
         ("http://gith%75b.com/o", f"http:{Z}//gith%{Z}75b.com/o"),
         ("[a](https://b.org)[c](https://github.com/d)", f"[a](https://b.org)[c](https:{Z}//github{Z}.com/d)"),
-        ("<!-- logbook:body -->", "&lt;!-- logbook:body -->"),
-        ("a <div> `<div>`", "a &lt;div> `<div>`"),
+        ("<!-- logbook:body -->", f"<{Z}!-- logbook:body -->"),
+        ("a <div> `<div>`", f"a <{Z}div> `<{Z}div>`"),
         ("`a\n<div>\nb`", f"`a\n<{Z}div>\nb`"),
         ("[^1]: ```", f"[{Z}^1]: ```"),
         ("a\r\n@b\x0b", f"a\n@{Z}b\ufffd"),
@@ -139,7 +139,7 @@ def test_what_would_be_live_is_broken(text: str, expected: str) -> None:
         "# Title\n\n- a\n  - b\n\n> quote\n\n```bash\nssh a@b '#1' @ada https://github.com/o/r/issues/1\n```\n",
         "- Commands:\n  ```\n  git clone https://github.com/o/r @x #1\n  ```\n- next\n",
         "> ~~~python\n> @jax.jit\n> ~~~\n",
-        "`<div>` and ``a`b``",
+        "``a`b`` and `1 < 2`",
     ],
 )
 def test_what_is_not_live_stays(text: str) -> None:
@@ -149,8 +149,8 @@ def test_what_is_not_live_stays(text: str) -> None:
 def test_of_html_a_document_keeps_its_own_and_shows_that_of_people() -> None:
     folded = "<details>\n<summary>More</summary>\n\na | b<br>c\n\n</details>\n"
     assert neutral.document(folded) == folded
-    assert neutral.contained(folded) == folded.replace("<", "&lt;")
-    assert neutral.contained("<details open>\n\n<details>`<!--`\n") == "&lt;details open>\n\n&lt;details>`<!--`\n"
+    assert neutral.contained(folded) == folded.replace("<", f"<{Z}")
+    assert neutral.contained("<details open>\n\n<details>`<!--`\n") == f"<{Z}details open>\n\n<{Z}details>`<{Z}!--`\n"
 
 
 def test_output_of_programs_is_dead_in_its_fence() -> None:
@@ -269,7 +269,7 @@ def test_a_second_pass_changes_nothing(text: str) -> None:
 @given(HOSTILE)
 def test_nothing_but_what_is_hidden_or_html_is_added(text: str) -> None:
     plain = neutral.without_controls(text)
-    assert neutral.document(text).replace(Z, "").replace("&lt;", "<") == plain.replace(Z, "").replace("&lt;", "<")
+    assert neutral.document(text).replace(Z, "") == plain.replace(Z, "")
     assert neutral.log(text).replace(Z, "") == plain.replace(Z, "")
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from logbook_agent.issue.answers import wait_asked_s
 from logbook_agent.issue.pace import Pace
-from logbook_agent.issue.refusals import wait_asked_s
 from logbook_agent.model.errors import RateLimited
 
 START = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)

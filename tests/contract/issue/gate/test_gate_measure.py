@@ -206,3 +206,28 @@ def test_words_that_name_no_recipe(cli: Cli, git: Git, record: Path) -> None:
     assert ci(cli, record, "--set", "a=1", "--", "true").code == 2
     assert "logbook ci RECIPE" in ci(cli, record).err
     assert not record.exists()
+
+
+def test_files_of_the_base_measure_both(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """A head that flatters itself in its own benchmark."""
+    with_speeds(git, folder, "100", "110")
+    commit(git, folder, "bench.py", BENCH.replace("step_ms={", "step_ms={0.5 * ").replace("SEED", "1"))
+    answer = ci(cli, record, "--json", "--evaluator", "bench.py", *BENCH_WORDS)
+    assert (answer.code, answer.data["outcome"]) == (1, "worse"), answer.err
+    assert answer.data["answer"]["evaluator"] == ["bench.py"]
+
+
+def test_its_entry_is_an_ordinary_comparison(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """Whoever has the record and the repository adds pairs."""
+    with_speeds(git, folder, "100", "110")
+    assert ci(cli, record, "--max-pairs", "2", *BENCH_WORDS).code == 0
+    answer = cli("ab", "--root", str(record), "--id", "CI-000", "--max-pairs", "2", "--json")
+    assert (answer.code, answer.data["answer"]["pairs"]) == (0, 4), answer.err
+
+
+def test_a_comment_says_why_nothing_can_be_compared(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "110")
+    answer = ci(cli, record, "--json", "--max-pairs", "1", "--", "python3", "bench.py")
+    assert (answer.code, answer.data["outcome"]) == (6, "not-measured"), answer.err
+    why = "nothing can be compared: no metric is named; the runs report step_ms"
+    assert f"\n- {why}" in answer.data["comment"]["text"].replace("\\_", "_")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import published, pushed_commit
+from logbook_agent.issue.values import Links
 from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.marked import Block, build
 from tests.stored import at

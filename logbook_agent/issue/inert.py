@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from logbook_agent.issue import neutral
-from logbook_agent.issue.links import Links
+from logbook_agent.issue.values import Links
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import bounded, counted
 
-# The bytes that one text of a document may have: the first with which the document fits.
-CAPS = (4_096, 1_024, 256)
-TITLE_BYTES = 200
+# The bytes that a text may have, a text of one line, a title, and other words; and the items of a list.
+TEXT_BYTES, LINE_BYTES, TITLE_BYTES, WORDS_BYTES = 4_096, 1_024, 200, 300
+MOST_ITEMS = 50
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4_096
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
-
-
-def most(cap: int) -> int:
-    """How many items a list may have where a text has so many bytes."""
-    return max(10, cap // 40)
 
 
 def is_address(text: str) -> bool:
@@ -41,7 +38,7 @@ def link(label: str, url: str | None) -> str:
 
 def entry_link(links: Links, entry_id: str) -> str:
     """An ID, linked to where the entry stands in the pushed view."""
-    return link(entry_id, links.entry(entry_id))
+    return link(entry_id, links.entries.get(entry_id))
 
 
 def left_out(links: Links, number: int, noun: str, plural: str) -> str:
@@ -52,7 +49,7 @@ def left_out(links: Links, number: int, noun: str, plural: str) -> str:
     return f"{counted(number, noun, plural)} {where}"
 
 
-def prose(text: str | None, cap: int) -> str:
+def prose(text: str | None, cap: int = TEXT_BYTES) -> str:
     """Markdown by people, as much of it as there is room for; the rest is in the logbook."""
     shown, more = _shortened(md.clean(text or ""), cap)
     return _noted(neutral.contained(shown), more) if text and text.strip() else ""
@@ -67,7 +64,7 @@ def _noted(text: str, more: int) -> str:
     return "\n\n".join(filter(None, (text, f"*({more:,} more bytes in the logbook)*" if more else "")))
 
 
-def line(text: str | None, cap: int) -> str:
+def line(text: str | None, cap: int = LINE_BYTES) -> str:
     """Markdown by people on one line."""
     if not text or not (text := md.one_line(text)):
         return ""
@@ -76,10 +73,23 @@ def line(text: str | None, cap: int) -> str:
     return neutral.contained(f"x {shown}").removeprefix("x ") + (f" … ({more:,} more bytes)" if more else "")
 
 
-def words(text: str, cap: int) -> str:
+def words(text: str, cap: int = WORDS_BYTES) -> str:
     """Plain text with nothing of Markdown in it, on one line."""
     shown, more = _cut_line(md.one_line_code(text), cap)
     return shown + ("…" if more else "")
+
+
+def header(value: Any, name: str = "") -> Any:
+    """The values of a header as a template of an issue gets them: texts on one line, but for prose, and for what
+    templates show as code; no long lists."""
+    if isinstance(value, Mapping):
+        return {key: header(of, key) for key, of in value.items()}
+    if isinstance(value, list | tuple):
+        found = [header(one, name) for one in value]
+        return bounded(found, MOST_ITEMS) if all(isinstance(one, str) for one in found) else found
+    if name in ("goal", "summary", "text", "conclusion"):
+        return prose(value)
+    return words(value) if name in ("case", "before", "code_refs") else line(value)
 
 
 def escape(text: str) -> str:
