@@ -283,7 +283,10 @@ def write_offline(workspace: Workspace, folder: str, request: SyncRequest) -> tu
             )
     for path in earlier:
         files.remove(path)
-    files.make()
+    if not place.exists():
+        files.make()
+        # They are no part of the code beside which they lie.
+        files.write(".gitignore", "*\n", durable=False)
     documents, counts = {"issue.md": f"# {texts.title()}\n\n{plan.writes[0].text}\n"}, Counter[str]()
     for write in plan.writes[1:]:
         counts[write.document] += 1
