@@ -160,7 +160,7 @@ def line(row: dict) -> str:
     head = [row["shape"], config["aot"], config["dtype"], config["backend"], config["bench_pass"]]
     if "failed" in row:
         return "| " + " | ".join([*head, *refused(row, 3)]) + " |"
-    note = row["labels"].get("inflated_by", row["labels"].get("flops_inflation_unknown", ""))
+    note = row["labels"].get("flops_inflation_unknown", "")
     return "| " + " | ".join([*head, "yes", *numbers(row, ("argument", "output", "temporary")), note]) + " |"
 
 
@@ -170,7 +170,7 @@ def form_line(row: dict) -> str:
     head = [row["shape"], config["aot"], mesh, config.get("ep_impl", "dp"), config.get("backend", "")]
     if "failed" in row:
         return "| " + " | ".join([*head, *refused(row, 1)]) + " |"
-    note = row["labels"].get("inflated_by", row["labels"].get("flops_inflation_unknown", ""))
+    note = row["labels"].get("flops_inflation_unknown", "")
     return "| " + " | ".join([*head, "yes", *numbers(row, ("temporary",)), note]) + " |"
 
 

@@ -225,7 +225,7 @@ def _compiled_row(
     rows = computed_rows(case, lowered.plan)
     flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
-    inflation = case_inflation(case, cost, flops, lowered.plan.spread)
+    inflation = case_inflation(cost, flops, lowered.plan.spread)
     sent, sent_labels = case_sends(case, lowered.plan, cost.text)
     hbm_bytes = compiler.target.chip.hbm_bytes_per_device
     metrics: dict[str, Measurement] = {}

@@ -65,7 +65,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     metrics = _metrics(measured.samples.time_s, flops=flops, tokens=case.shape.tokens)
     typical = {name: statistics.median(metric.samples) for name, metric in metrics.items()}
     cost = None if measured.whole is None else program_cost(measured.whole)
-    inflation = case_inflation(case, cost, flops, spread)
+    inflation = case_inflation(cost, flops, spread)
     sent, sent_labels = case_sends(
         case, measured.plan, None if cost is None else cost.text, several_programs=cost is None
     )
@@ -106,21 +106,11 @@ def _metrics(time_s: Sequence[float], *, flops: int, tokens: int) -> dict[str, M
     }
 
 
-def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
-    """The compiled program's FLOPs against the model's, of one device; results of the shape of a weight's gradient are
-    named. `cost`: None of several programs."""
+def case_inflation(cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
+    """The compiled program's FLOPs against the model's, of one device. `cost`: None of several programs."""
     if cost is None:
         return Inflation(unknown="the case is several programs, and the compiler counts each alone")
-    roles: dict[tuple[int, ...], str] = {}
-    if case.bench_pass.backward:
-        shape, experts = case.shape, case.shape.experts // spread.ep
-        roles = {
-            (experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
-            (experts, shape.hidden, 2 * shape.mlp_dim): "gradient of w1|w3",
-            (experts, shape.mlp_dim, shape.hidden): "gradient of w2",
-        }
-    own_flops = round(model_flops / spread.devices)
-    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=own_flops, roles=roles)
+    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=round(model_flops / spread.devices))
 
 
 def _utilisation(case: Case, environment: Environment, *, tflops: float, used: int) -> float | None:
