@@ -205,7 +205,7 @@ def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
         flag.name: flag.read(given[flag.name]) for flag in CASE_FLAGS if flag.name in given and flag.name not in axes
     }
     if "backend" not in given:
-        refuse(tiles(backend=None, tile=same.get("tile"), row_tiles=same.get("row_tiles")))
+        refuse(tiles(backend=None, tile=same.get("tile")))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 

@@ -17,7 +17,7 @@ from bench_core.arrays import Array, Float, Int32, Shaped, Sums
 from bench_core.device import host_cpu
 from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest
 from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
-from bench_core.gmm.tile import RowSizes, Rung, ladder
+from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.tiled_loops import (
     Buffers,
     Operands,
@@ -38,20 +38,16 @@ from bench_core.quant import round_to, sum_dtype
 class Tiled(GroupedMatmul, GatedExperts):
     """Equals `jax.lax.ragged_dot_general`, at a cost that does not grow with the number of groups.
 
-    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `row_tiles`: see
-    `tile.ladder`. `narrow`: bfloat16 is multiplied as such, where the processor has instructions for it; else as
-    float32, whose products and sums are the same.
+    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `narrow`:
+    bfloat16 is multiplied as such, where the processor has instructions for it; else as float32, whose products and
+    sums are the same.
     """
 
     name: ClassVar[str] = "tiled"
     summary: ClassVar[str] = "dense matmuls over row tiles of each group, in pure JAX; for CPU"
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
 
-    row_tiles: RowSizes | None = None
     narrow: bool = field(default_factory=lambda: host_cpu().bfloat16)
-
-    def ran(self) -> str:
-        return self.summary if self.row_tiles is None else f"{self.summary}; tiles of {self.row_tiles} rows"
 
     def refusal(self, request: MatmulRequest) -> str | None:
         if request.platform == "cpu":
@@ -61,17 +57,17 @@ class Tiled(GroupedMatmul, GatedExperts):
     def forward(
         self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "m n"]:
-        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow, row_tiles=self.row_tiles)
+        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow)
 
     def grad_lhs(
         self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "m k"]:
-        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow, row_tiles=self.row_tiles)
+        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow)
 
     def grad_rhs(
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "g k n"]:
-        return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow, row_tiles=self.row_tiles)
+        return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow)
 
     def gated_forward(
         self, inputs: GatedInputs, *, keep: bool
@@ -85,7 +81,7 @@ class Tiled(GroupedMatmul, GatedExperts):
 
     def _tiles(self, inputs: GatedInputs) -> "_RowTiles":
         rows, operands = inputs.rows, Operands(dtype=inputs.x.dtype, narrow=self.narrow)
-        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=self.row_tiles)
+        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True)
         token, weight = (padded_rows(own, tiles) for own in (rows.token, rows.weight))
         return _RowTiles(operands=operands, x=operands.carried(inputs.x), token=token, weight=weight, ladder=tiles)
 

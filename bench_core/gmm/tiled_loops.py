@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from bench_core.arrays import Array, Bool, Float, Int, Int32, Shaped, Sums
 from bench_core.gmm.base import matmul_precision
-from bench_core.gmm.tile import RowSizes, Rung, ladder
+from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant import round_to, sum_dtype
 
@@ -214,11 +214,10 @@ def rows_product(
     *,
     rhs_axis: int,
     narrow: bool,
-    row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "m _"]:
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]; zeros past the groups. `narrow`: see
     `Operands`."""
-    tiles, operands = ladder(lhs.shape[0], rhs.shape[0], row_tiles=row_tiles), Operands(dtype=lhs.dtype, narrow=narrow)
+    tiles, operands = ladder(lhs.shape[0], rhs.shape[0]), Operands(dtype=lhs.dtype, narrow=narrow)
     moved = padded_rows(operands.carried(lhs), tiles)
 
     def of_group(index: Array) -> Callable[[Array, int], Buffers]:
@@ -238,11 +237,10 @@ def groups_product(
     group_sizes: Int32[Array, " g"],
     *,
     narrow: bool,
-    row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`."""
     groups, operands = group_sizes.shape[0], Operands(dtype=lhs.dtype, narrow=narrow)
-    tiles = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
+    tiles = ladder(lhs.shape[0], groups)
     sides = [padded_rows(operands.carried(side), tiles) for side in (lhs, rhs)]
 
     def of_group(_: Array, end: Array) -> Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]:

@@ -40,7 +40,7 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
             cause="float64 is checked on CPU alone: it is about what a form computes, and a TPU has no float64",
             hint="set JAX_PLATFORMS=cpu",
         )
-    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile, row_tiles=case.row_tiles)
+    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile)
     partitioned = case.parallel.dp_impl is DpImpl.AUTO
     request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass, partitioned=partitioned)
     refusal = backend.refusal(request)

@@ -8,7 +8,7 @@ from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Route
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
 from bench_core.gmm.registry import ANYWHERE, BACKENDS
-from bench_core.gmm.tile import RowSizes, Tile
+from bench_core.gmm.tile import Tile
 from bench_core.harness.combinations import combinations, idle_keys, refuse, stages, tiles
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
@@ -55,15 +55,6 @@ class Case:
         ),
     ] = None
     """None: that of the backend, if it has one."""
-    row_tiles: Annotated[
-        RowSizes | None,
-        Flag(
-            help="tiled: rows of its tiles, the largest first.",
-            metavar="R,R,...",
-            unless="by the rows of an expert",
-            read=RowSizes.parse,
-        ),
-    ] = None
     impl: Annotated[
         str,
         Flag(help="How the block is computed, see --list; both: all of them.", choices=tuple(IMPLS), several=True),
@@ -121,7 +112,7 @@ class Case:
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
-        refuse(tiles(backend=self.backend, tile=self.tile, row_tiles=self.row_tiles))
+        refuse(tiles(backend=self.backend, tile=self.tile))
         for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
             if number < least:
                 raise UsageError(
@@ -190,7 +181,7 @@ class Case:
         """The case as flat words and numbers, keyed by the flags' names, in their order.
 
         What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
-        the tile of a backend without one, row tiles that were not named) has no key, nor has the default of a flag
+        the tile of a backend without one) has no key, nor has the default of a flag
         that says so.
         """
         values = {flag.name: flag.of(self) for flag in CASE_FLAGS}

@@ -132,21 +132,15 @@ def stages(case: "Case", asked: str) -> Iterator[Refusal]:
         yield given, f"{asked} cannot be combined with {other}", cause, f"{hint}leave {asked.split()[0]} out"
 
 
-def tiles(*, backend: str | None, tile: object, row_tiles: object) -> Iterator[Refusal]:
-    """Of tiles for a backend that takes none, or without a name: the default depends on the device."""
-    of_tile = [name for name, entry in BACKENDS.items() if entry.default_tile is not None]
-    of_rows = [name for name, entry in BACKENDS.items() if entry.takes_row_tiles]
-    for flag, what, value, taking in (
-        ("--tile", "a tile", tile, of_tile),
-        ("--row-tiles", "row tiles", row_tiles, of_rows),
-    ):
-        where = f"without --backend {taking[0]}" if backend is None else f"with --backend {backend}"
-        yield (
-            value is not None and backend not in taking,
-            f"{flag} {value} changes nothing {where}",
-            f"backends that take {what}: {', '.join(taking)}",
-            f"use --backend {taking[0]}, or leave {flag} out",
-        )
+def tiles(*, backend: str | None, tile: object) -> Iterator[Refusal]:
+    """Of a tile for a backend that takes none, or without a name: the default depends on the device."""
+    taking = [name for name, entry in BACKENDS.items() if entry.default_tile is not None]
+    yield (
+        tile is not None and backend not in taking,
+        f"--tile {tile} changes nothing {'without' if backend is None else 'with'} --backend {backend or taking[0]}",
+        f"backends that take a tile: {', '.join(taking)}",
+        f"use --backend {taking[0]}, or leave --tile out",
+    )
 
 
 def measuring(given: dict[str, bool]) -> Iterator[Refusal]:
