@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Float32, Int32, Sums
+from bench_core.blocks.gated import GatedSpec, gate_and_up, gated_by, gated_experts
 from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
 from bench_core.gmm.base import DenseMatmul, GroupedMatmul
-from bench_core.gmm.gated import GatedExperts, GatedSpec, gate_and_up, gated_experts
 from bench_core.quant import operand, round_to, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
@@ -104,11 +104,9 @@ class BlockSpec:
         Not with quantisation, recomputation or a prepared queue, and not where an expert is padded.
         """
         served = self.quant_mode is QuantMode.NONE and self.remat_mode is RematMode.NONE
-        if not served or not isinstance(self.backend, GatedExperts):
-            return None
-        if self.layout is not None and self.layout.padded:
-            return None
-        return GatedSpec(backend=self.backend, partial=self.partial)
+        padded = self.layout is not None and self.layout.padded
+        experts = gated_by(self.backend) if served and not padded else None
+        return None if experts is None else GatedSpec(experts=experts, partial=self.partial)
 
     def ran(self, *, prequeued: bool = False) -> str:
         """What a row says about the code that computed it."""
