@@ -37,6 +37,18 @@ class UsageError(BenchError):
     exit_code: ClassVar[int] = 2
 
 
+def clash(one: str, other: str, cause: str) -> UsageError:
+    """The refusal of two flags together."""
+    ways = f"leave {one.split()[0]} out, or {other.split()[0]}"
+    return UsageError(f"{one} cannot be combined with {other}", cause=cause, hint=ways)
+
+
+def idle(flag: str, needed: str, cause: str = "") -> UsageError:
+    """The refusal of a flag that belongs to another one, `needed`."""
+    ways = f"add {needed}, or leave {flag.split()[0]} out"
+    return UsageError(f"{flag} changes nothing without {needed}", cause=cause or f"it belongs to {needed}", hint=ways)
+
+
 class CaseFailed(BenchError):
     """One case failed. `reason` is the word that the record carries."""
 

@@ -5,12 +5,12 @@ from enum import StrEnum
 from typing import Annotated
 
 from bench_core.errors import UsageError
-from bench_core.flag import Flag, choose
+from bench_core.flag import Flag, require_ranges
 
 DEFAULT_TOPK = 2
 
-MOST_INDEXED = 2**31 - 1
-"""A larger size, or more (token, expert) pairs, are refused: XLA's programs index them with int32."""
+TOO_MANY = 2**31
+"""Such a size, or so many (token, expert) pairs, are refused: XLA's programs index them with int32."""
 MOST_ELEMENTS = 2**58
 """An array of more elements, two of which may stand side by side in float64, has more bytes than an int64 counts."""
 
@@ -25,21 +25,6 @@ class DType(StrEnum):
 
 
 TIMED_DTYPES = (DType.FLOAT32, DType.BFLOAT16)
-
-
-def timed_dtype(word: str) -> DType:
-    """The element type of a case that is timed, or compiled for a TPU.
-
-    Raises:
-        UsageError: it is float64, or unknown.
-    """
-    if word == DType.FLOAT64:
-        raise UsageError(
-            "--dtype float64 is not timed",
-            cause="nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
-            hint="run bench-core check for float64, or use --dtype float32",
-        )
-    return DType(choose("--dtype", word, TIMED_DTYPES))
 
 
 class BenchPass(StrEnum):
@@ -83,42 +68,29 @@ class MoeShape:
         UsageError: a size is not positive (`shared_expert_dim`: negative) or too large, or topk > experts.
     """
 
-    tokens: Annotated[int, Flag(help="Rows of the input.")] = 512
-    hidden: Annotated[int, Flag(help="Width of the model.")] = 128
-    mlp_dim: Annotated[int, Flag(help="Width of one expert.")] = 128
-    experts: Annotated[int, Flag(help="Number of experts.")] = 8
-    topk: Annotated[int, Flag(help="Experts per token.", unless=str(DEFAULT_TOPK))] = DEFAULT_TOPK
-    shared_expert_dim: Annotated[int, Flag(help="Width of the dense gated expert that sees every token; 0: none.")] = 0
+    tokens: Annotated[int, Flag(help="Rows of the input.", least=1, below=TOO_MANY)] = 512
+    hidden: Annotated[int, Flag(help="Width of the model.", least=1, below=TOO_MANY)] = 128
+    mlp_dim: Annotated[int, Flag(help="Width of one expert.", least=1, below=TOO_MANY)] = 128
+    experts: Annotated[int, Flag(help="Number of experts.", least=1, below=TOO_MANY)] = 8
+    topk: Annotated[int, Flag(help="Experts per token.", unless=str(DEFAULT_TOPK), least=1)] = DEFAULT_TOPK
+    shared_expert_dim: Annotated[
+        int,
+        Flag(help="Width of the dense gated expert that sees every token; 0: none.", least=0, below=TOO_MANY),
+    ] = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            least = 0 if field.name == "shared_expert_dim" else 1
-            size = getattr(self, field.name)
-            flag = f"--{field.name.replace('_', '-')}"
-            if size < least:
-                raise UsageError(
-                    f"{flag} {size} is not a usable size",
-                    cause=f"{field.name} must be at least {least}",
-                    hint=f"give {flag} a value of {least} or more",
-                )
-            if size > MOST_INDEXED:
-                raise UsageError(
-                    f"{flag} {size} is not a usable size",
-                    cause=f"programs index arrays with int32, so {field.name} must be at most {MOST_INDEXED}",
-                    hint=f"give {flag} a value of {MOST_INDEXED} or less",
-                )
+        require_ranges(self)
         if self.topk > self.experts:
             raise UsageError(
                 f"--topk {self.topk} is larger than --experts {self.experts}",
                 cause="a token cannot choose more experts than there are",
                 hint=f"use --topk {self.experts} or less, or --experts {self.topk} or more",
             )
-
-        if self.assignments > MOST_INDEXED:
+        if self.assignments >= TOO_MANY:
             raise UsageError(
                 f"--tokens {self.tokens} x --topk {self.topk} are too many rows",
-                cause=f"programs index rows with int32, so there are at most {MOST_INDEXED}",
-                hint=f"use --tokens {MOST_INDEXED // self.topk} or less",
+                cause=f"programs index rows with int32, so there are less than {TOO_MANY}",
+                hint=f"use --tokens {(TOO_MANY - 1) // self.topk} or less",
             )
         for name, elements in self._arrays().items():
             if elements > MOST_ELEMENTS:

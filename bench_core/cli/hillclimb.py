@@ -1,7 +1,7 @@
 """`bench-core hillclimb`: one block, one row per case; options may stand for several."""
 
 import itertools
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -11,10 +11,10 @@ import typer
 from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import Request, chosen_cases, compile_cases, run_cases
-from bench_core.errors import UsageError
+from bench_core.errors import UsageError, clash, idle
 from bench_core.flag import Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import measuring, refuse, tiles
+from bench_core.harness.combinations import TILED, refuse, refuse_case
 from bench_core.routing.request import RUN_FLAGS, Distribution
 from bench_core.shapes import DEFAULT_TOPK
 
@@ -53,21 +53,6 @@ def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> 
     if listed is not None:
         return _listed("--null-route-frac-list", listed, float, kind="numbers", example="0,0.1,0.5")
     return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
-
-
-def refuse_run_numbers(given: Container[str], distributions: list[Distribution]) -> None:
-    """Refuse the numbers of `--distribution runs` where no case has such runs.
-
-    Raises:
-        UsageError: one was given.
-    """
-    idle = [name for name in RUN_FLAGS if name in given]
-    if idle and Distribution.RUNS not in distributions:
-        raise UsageError(
-            f"{option(idle[0])} changes nothing in --distribution random",
-            cause="random logits have no runs",
-            hint="add --distribution runs, or leave it out",
-        )
 
 
 def same_axis(one: str, other: str, *, hint: str) -> UsageError:
@@ -155,11 +140,13 @@ def checked_request(given: Mapping[str, Any], *, compiled: bool) -> Request:
         UsageError: it cannot, or cases that are only `compiled` would be measured.
     """
     request = read_request(given)
-    if request.stage_timing:
-        for case in request.cases:
-            case.require_stages("--stage-timing")
-    if compiled:
-        refuse(measuring({"--stage-timing": request.stage_timing, "--profile": request.profile is not None}))
+    for case in request.cases:
+        refuse_case(case, stage_timing=request.stage_timing)
+    runs = "nothing runs there"
+    refuse(
+        (compiled and request.stage_timing, clash("--stage-timing", "--aot", runs)),
+        (compiled and request.profile is not None, clash("--profile", "--aot", runs)),
+    )
     return request
 
 
@@ -200,12 +187,16 @@ def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
         ),
         **several,
     }
-    refuse_run_numbers(given, axes["distribution"])
+    refuse(
+        *(
+            (name in given and Distribution.RUNS not in axes["distribution"], idle(option(name), "--distribution runs"))
+            for name in RUN_FLAGS
+        ),
+        ("backend" not in given and "tile" in given, idle(f"--tile {given.get('tile')}", f"--backend {TILED[0]}")),
+    )
     same = {
         flag.name: flag.read(given[flag.name]) for flag in CASE_FLAGS if flag.name in given and flag.name not in axes
     }
-    if "backend" not in given:
-        refuse(tiles(backend=None, tile=same.get("tile")))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 

@@ -124,9 +124,9 @@ def test_what_is_compiled_for_a_tpu_takes_what_is_run(form: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"router": Router.INSIDE}, "--router inside changes nothing in --bench-pass train"),
+        ({"router": Router.INSIDE}, "--router inside cannot be combined with --bench-pass train"),
         ({"routing": RoutingRequest(null_frac=0.5)}, "--bench-pass train cannot be combined with --null-route-frac"),
-        ({"queue_mode": QueueMode.PREQUEUE}, "--queue-mode prequeue cannot be combined with --bench-pass train"),
+        ({"queue_mode": QueueMode.PREQUEUE}, "--bench-pass train cannot be combined with --queue-mode prequeue"),
     ],
 )
 def test_what_train_has_not(options: dict[str, object], message: str) -> None:
