@@ -1,7 +1,9 @@
 """Sizes and the two words (dtype, pass) that every layer shares. No JAX."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from bench_core.errors import UsageError
@@ -118,3 +120,29 @@ class MoeShape:
 
     def __str__(self) -> str:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+
+
+CHECKED_SHAPES: Mapping[str, MoeShape] = MappingProxyType(
+    {
+        "odd": MoeShape(tokens=37, hidden=19, mlp_dim=13, experts=5, topk=2, shared_expert_dim=3),
+        "one token": MoeShape(tokens=1, hidden=8, mlp_dim=6, experts=4, topk=2, shared_expert_dim=2),
+        "topk = experts": MoeShape(tokens=24, hidden=16, mlp_dim=8, experts=3, topk=3),
+        "one expert": MoeShape(tokens=33, hidden=8, mlp_dim=9, experts=1, topk=1),
+        "empty experts": MoeShape(tokens=3, hidden=16, mlp_dim=8, experts=17, topk=1, shared_expert_dim=4),
+    }
+)
+"""Those of `bench-core check`, by what they are about."""
+
+
+def spread_shapes(devices: int) -> dict[str, MoeShape]:
+    """Those of `check --devices N`: their experts can be shared out among so many devices."""
+    odd, two = 4 * devices + 5, 2 * devices
+    return {
+        "odd": MoeShape(tokens=odd, hidden=19, mlp_dim=13, experts=two, topk=2, shared_expert_dim=3),
+        "one token": MoeShape(tokens=1, hidden=8, mlp_dim=6, experts=devices, topk=2, shared_expert_dim=2),
+        "one slot": MoeShape(tokens=3 * devices + 1, hidden=8, mlp_dim=9, experts=devices, topk=1),
+        "topk = experts": MoeShape(tokens=two, hidden=16, mlp_dim=8, experts=devices, topk=devices),
+        "topk > devices": MoeShape(
+            tokens=devices, hidden=8, mlp_dim=8, experts=two, topk=devices + 1, shared_expert_dim=4
+        ),
+    }

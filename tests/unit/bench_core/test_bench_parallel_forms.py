@@ -17,7 +17,7 @@ from bench_core.harness.backend import load_backend
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case
-from bench_core.harness.table import forms, spread_case, spread_choices
+from bench_core.harness.table import choices, forms, table_case
 from bench_core.quant import types_for
 from bench_core.routing.request import RoutingRequest
 from bench_core.routing.topk import Routing
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 
 def _rows(*, ragged: bool) -> list[dict[str, str]]:
-    rows = spread_choices(DEVICES, full=False)
+    rows = choices(DEVICES, full=False)
     return [row for row in rows if row["form"].startswith("ragged") == ragged]
 
 
@@ -55,7 +55,7 @@ def _few(rows: list[dict[str, str]]) -> list[Any]:
 @pytest.mark.parametrize("row", _few(_rows(ragged=False)), ids=_named)
 @pytest.mark.sample(2)
 def test_forms_compute_what_the_oracle_does(row: dict[str, str]) -> None:
-    outcome = check_case(spread_case("ragged_dot", row, DEVICES))
+    outcome = check_case(table_case("ragged_dot", row, DEVICES))
     assert outcome.word == "passed", outcome.text
 
 
@@ -91,7 +91,7 @@ def _emulated(
 @pytest.mark.parametrize("row", _few(_rows(ragged=True)), ids=_named)
 def test_the_ragged_form_sends_to_the_right_places(row: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax.lax, "ragged_all_to_all", _emulated)
-    case = spread_case("ragged_dot", row, DEVICES)
+    case = table_case("ragged_dot", row, DEVICES)
     backend = load_backend(case, platform="cpu")
     # Not `check_case`, which says that CPUs do not have it.
     with types_for(case.dtype):

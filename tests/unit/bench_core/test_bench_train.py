@@ -20,7 +20,7 @@ from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case
-from bench_core.harness.table import forms, spread_case
+from bench_core.harness.table import forms, table_case
 from bench_core.parallel.spread import ALONE
 from bench_core.routing.layout import Assignments
 from bench_core.routing.request import RoutingRequest
@@ -81,7 +81,7 @@ def test_every_form_on_eight_devices_against_the_oracle(form: str) -> None:
         "dtype": "float64",
         "shape": "odd",
     }
-    outcome = check_case(spread_case("ragged_dot", choice, 8))
+    outcome = check_case(table_case("ragged_dot", choice, 8))
     assert outcome.word == ("unsupported" if form.startswith("ragged") else "passed"), outcome.text
 
 
