@@ -86,8 +86,7 @@ def gated_by(backend: GroupedMatmul) -> GatedExperts | None:
     """The experts as one operation, by the code of this backend; None where it has none."""
     if backend.name not in _MODULES:
         return None
-    experts: GatedExperts = importlib.import_module(_MODULES[backend.name]).Experts(backend)
-    return experts
+    return importlib.import_module(_MODULES[backend.name]).Experts(backend)
 
 
 BEHIND_ALL = 2**31 - 1

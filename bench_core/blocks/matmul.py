@@ -49,8 +49,7 @@ IntegerProduct = Callable[[Array, Array, Array], Array]
 
 
 def _ragged(lhs: Int8[Array, "m k"], rhs: Int8[Array, "g k n"], group_sizes: Int32[Array, " g"]) -> Int32[Array, "m n"]:
-    product: Int32[Array, "m n"] = jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
-    return product
+    return jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
 
 
 def _dense(lhs: Int8[Array, "m k"], rhs: Int8[Array, "1 k n"], group_sizes: Int32[Array, " 1"]) -> Int32[Array, "m n"]:

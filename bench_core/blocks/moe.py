@@ -212,8 +212,7 @@ def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -
     match spec.remat_mode:
         case RematMode.COMBINE:
             # All that the weighted sum keeps is the experts' results, for the gradient of the routing weights.
-            output: Array = jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
-            return output
+            return jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
         case RematMode.EXPERT_MLP:
             experts = jax.checkpoint(experts)
     return combine_stage(experts(queue, weights), queue.permutation, routing, spec)

@@ -96,8 +96,7 @@ class Megablox(GroupedMatmul):
         if lhs.shape[0] == 0:
             return jnp.zeros((group_sizes.shape[0], lhs.shape[1], cotangent.shape[1]), jnp.float32)
         rows, cotangents = self._whole_tiles(lhs), self._whole_tiles(cotangent)
-        out: Array = self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
-        return out
+        return self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
 
     def _rows_product(
         self,

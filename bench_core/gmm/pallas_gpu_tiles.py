@@ -17,10 +17,6 @@ from bench_core.gmm.varying import traced_apart, varies_over
 
 Kernel = Callable[..., None]
 
-# JAX leaves these without types.
-_shape: Callable[..., Any] = jax.ShapeDtypeStruct
-_axis_type: Callable[..., Any] = jax.sharding.ManualAxisType
-
 Ref = Any
 """An array in the GPU's memory, as a kernel sees it. JAX has no public type for it."""
 Index = Any
@@ -145,16 +141,14 @@ def load(
         index = (at, *index)
     mask = mask_of(first, second)
     other = None if mask is None else jnp.zeros((), ref.dtype)
-    block: Array = triton.load(ref.at[index], mask=mask, other=other)
-    return block
+    return triton.load(ref.at[index], mask=mask, other=other)
 
 
 def load_row_values(ref: Ref, part: Part) -> Array:
     """Elements of a vector, zero where none is meant."""
     mask = None if part.end is None else part.indices < part.end
     other = None if mask is None else jnp.zeros((), ref.dtype)
-    values: Array = triton.load(ref.at[pl.ds(part.start, part.size)], mask=mask, other=other)
-    return values
+    return triton.load(ref.at[pl.ds(part.start, part.size)], mask=mask, other=other)
 
 
 def store(
@@ -227,16 +221,14 @@ class RowsGrid:
             return products(Part.number(number, size, inner), sums)
 
         steps = jnp.where(place.real, jnp.int32(pl.cdiv(inner, size)), 0)
-        done: tuple[Array, ...] = jax.lax.fori_loop(0, steps, step, sums)
-        return done
+        return jax.lax.fori_loop(0, steps, step, sums)
 
 
 def multiplied(
     left: Float[Array, "m k"], right: Float[Array, "..."], *, transposed: bool = False
 ) -> Float32[Array, "m n"]:
     """left @ right, or left @ right.T, of two blocks."""
-    product: Array = triton.dot(left, right, trans_b=transposed, precision=matmul_precision(left))
-    return product
+    return triton.dot(left, right, trans_b=transposed, precision=matmul_precision(left))
 
 
 def launch(
@@ -256,7 +248,7 @@ def launch(
 
     def call(*arguments: Array, axes: frozenset[str] = frozenset()) -> tuple[Array, ...]:
         shapes = [_shaped(shape, dtype, axes) for shape, dtype in results]
-        called: Callable[..., Any] = pl.pallas_call(
+        called = pl.pallas_call(
             kernel,
             out_shape=shapes,
             grid=(functools.reduce(lambda a, b: a * b, programs),),
@@ -273,5 +265,5 @@ def launch(
 
 def _shaped(shape: tuple[int, ...], dtype: Any, axes: frozenset[str]) -> Any:
     if not axes:
-        return _shape(shape, dtype)
-    return _shape(shape, dtype, manual_axis_type=_axis_type(varying=axes))
+        return jax.ShapeDtypeStruct(shape, dtype)
+    return jax.ShapeDtypeStruct(shape, dtype, manual_axis_type=jax.sharding.ManualAxisType(varying=axes))

@@ -1,6 +1,5 @@
 """`jax.lax.ragged_dot`: the grouped matmul that JAX brings along, on every platform."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -10,13 +9,10 @@ from bench_core.arrays import Array, Float, Int32, Sums
 from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.quant import sum_dtype
 
-# JAX leaves this constructor without types.
-_Dimensions: Callable[..., jax.lax.RaggedDotDimensionNumbers] = jax.lax.RaggedDotDimensionNumbers
-
 
 def ragged_dimensions(lhs_axis: int, rhs_axis: int, *, grouped_rhs: bool) -> jax.lax.RaggedDotDimensionNumbers:
     """Contract `lhs_axis` with `rhs_axis`; rows of the left operand are ragged."""
-    return _Dimensions(
+    return jax.lax.RaggedDotDimensionNumbers(
         dot_dimension_numbers=(((lhs_axis,), (rhs_axis,)), ((), ())),
         lhs_ragged_dimensions=[0],
         rhs_group_dimensions=[0] if grouped_rhs else [],

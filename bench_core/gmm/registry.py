@@ -35,8 +35,7 @@ class BackendEntry:
         options: dict[str, object] = {"interpret": platform == "cpu"} if self.kernel else {}
         if self.default_tile is not None:
             options["tile"] = tile or self.default_tile
-        backend: GroupedMatmul = getattr(importlib.import_module(self.module), self.attribute)(**options)
-        return backend
+        return getattr(importlib.import_module(self.module), self.attribute)(**options)
 
 
 BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(

@@ -19,9 +19,6 @@ from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant import round_to, sum_dtype
 
-# JAX leaves this without types.
-_barrier: Callable[..., Any] = jax.lax.optimization_barrier
-
 # The bits of a bfloat16 that no arithmetic makes.
 _ALL_BITS = 0xFFFF
 
@@ -60,7 +57,7 @@ class Operands:
         Of bfloat16 XLA would make the bits of all matrices before the loop; behind the barrier it makes those of one.
         """
         if stacked.dtype == jnp.bfloat16:
-            stacked, index = _barrier((stacked, index))
+            stacked, index = jax.lax.optimization_barrier((stacked, index))
         return self.multiplied(jax.lax.dynamic_index_in_dim(self.carried(stacked), index, keepdims=False))
 
     def rounded(self, sums: Sums[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -122,8 +119,7 @@ def rows_of_groups(
             carry = _while_worthwhile(tile, end, functools.partial(take, tile.rows), carry)
         return carry[1]
 
-    done: Buffers = jax.lax.fori_loop(0, group_sizes.shape[0], one_group, buffers)
-    return done
+    return jax.lax.fori_loop(0, group_sizes.shape[0], one_group, buffers)
 
 
 def _while_worthwhile(tile: Rung, end: Int32[Array, ""], take: Callable[[Any], Any], carry: Any) -> Any:
@@ -159,8 +155,7 @@ class GroupSums:
 
     def _first(self, wanted: Array, make: Callable[[_Sums], _Sums], state: _Sums) -> _Sums:
         # Not a conditional: the compiler would copy all rows into and out of it.
-        made: _Sums = jax.lax.while_loop(lambda state: wanted & (state[0] == self.start), make, state)
-        return made
+        return jax.lax.while_loop(lambda state: wanted & (state[0] == self.start), make, state)
 
     def _make(self, rows: int, state: _Sums) -> _Sums:
         at, buffers, _ = state

@@ -77,8 +77,7 @@ class Built:
         if self.mesh is None or self.spread is None:
             return prepare_queue(x, routing, self.shape.experts, self.block)
         spec, mesh = self.spread, self.mesh
-        prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))
-        return prepare(x, routing)
+        return jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))(x, routing)
 
     def ran(self, *, staged: bool = False) -> str:
         """The code that was timed; the stages have other code where that is one operation."""

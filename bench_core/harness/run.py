@@ -36,10 +36,6 @@ Progress = Callable[[str], None]
 """Takes a line about what is being done now."""
 
 
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
     """A compiled case at one shape, after its first call."""
@@ -178,7 +174,7 @@ def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
             router=case.has_router,
             inside=case.routes_inside,
         )
-        inputs = _ready(drawn)
+        inputs = jax.block_until_ready(drawn)
         spread = case.parallel.spread
         x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
         plan = plan_case(case, shape, np.asarray(routing.experts))

@@ -1,6 +1,6 @@
 """The MoE block over several devices, and where its arrays lie before its clock starts."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,7 @@ from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
 from bench_core.timing.measure import Places
 
-# JAX leaves these without types.
-_P: Callable[..., PartitionSpec] = PartitionSpec
-_psum: Callable[[Array, str], Array] = jax.lax.psum
-
-QUEUE_PARTITION = _P((DATA_AXIS, EXPERT_AXIS))
+QUEUE_PARTITION = PartitionSpec((DATA_AXIS, EXPERT_AXIS))
 """Every device has a queue of its own, and so all that is made of one."""
 
 
@@ -63,12 +59,12 @@ def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) 
 def token_partition(spread: Spread) -> PartitionSpec:
     """Where the rows of tokens lie: on every device of a data shard, or cut further among these."""
     apart = spread.impl is not None and spread.impl.spreads_tokens
-    return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
+    return PartitionSpec((DATA_AXIS, EXPERT_AXIS)) if apart else PartitionSpec(DATA_AXIS)
 
 
 def weight_partition(name: str) -> PartitionSpec:
     """Experts lie apart; the shared expert and the router are on every device."""
-    return _P() if name == ROUTER or name.startswith("shared_") else _P(EXPERT_AXIS)
+    return PartitionSpec() if name == ROUTER or name.startswith("shared_") else PartitionSpec(EXPERT_AXIS)
 
 
 def spread_block(
@@ -95,8 +91,7 @@ def spread_block(
 
     tokens = token_partition(spec.spread)
     places = tokens, {name: weight_partition(name) for name in weights}, tokens, QUEUE_PARTITION
-    spread: Callable[..., Array] = jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)
-    return spread(x, dict(weights), routing, queue)
+    return jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)(x, dict(weights), routing, queue)
 
 
 def spread_queue(
@@ -106,12 +101,10 @@ def spread_queue(
 
     def local(x: Array, routing: Routing) -> Queue:
         entered = enter(varying(x), varying(routing), spec.form)
-        queue: Queue = varying(pack(entered.x, entered.routing, spec.form.local_experts, spec.block))
-        return queue
+        return varying(pack(entered.x, entered.routing, spec.form.local_experts, spec.block))
 
     tokens = token_partition(spec.spread)
-    spread: Callable[..., Queue] = jax.shard_map(local, mesh=mesh, in_specs=(tokens, tokens), out_specs=QUEUE_PARTITION)
-    return spread(x, routing)
+    return jax.shard_map(local, mesh=mesh, in_specs=(tokens, tokens), out_specs=QUEUE_PARTITION)(x, routing)
 
 
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
@@ -153,7 +146,7 @@ def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: S
 
 def _same_on_experts(output: Array) -> Array:
     """An axis of one device: its sum is itself, and says so to the types."""
-    return _psum(output, EXPERT_AXIS)
+    return jax.lax.psum(output, EXPERT_AXIS)
 
 
 def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec) -> Sums[Array, "tokens hidden"]:
@@ -161,13 +154,8 @@ def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec)
     size = rows.shape[0] // spec.spread.ep
     start = jax.lax.axis_index(EXPERT_AXIS) * size
     part = jax.lax.dynamic_slice_in_dim(rows, start, size)
-    zeros: Any = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
-    placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
-    return placed
-
-
-# JAX leaves these constructors without types.
-_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
+    zeros = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
+    return jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
 
 
 def mesh_of(devices: Sequence[jax.Device], spread: Spread) -> Mesh:
@@ -201,17 +189,19 @@ def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> F
 def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
     """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
     where its array lies."""
-    tokens = _sharding(mesh, token_partition(spread))
-    by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
+    tokens = NamedSharding(mesh, token_partition(spread))
+    by_weight = {name: NamedSharding(mesh, weight_partition(name)) for name in weights}
 
     def of(name: str) -> NamedSharding:
         if name in ("output", "grad_x"):
             return tokens
-        return by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else _sharding(mesh, _P())
+        return (
+            by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else NamedSharding(mesh, PartitionSpec())
+        )
 
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
     arguments = tokens, by_weight, tokens
-    queue = (_sharding(mesh, QUEUE_PARTITION),) if queued else ()
+    queue = (NamedSharding(mesh, QUEUE_PARTITION),) if queued else ()
     return Places(arguments=arguments + queue, outputs=outputs)

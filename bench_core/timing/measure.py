@@ -26,7 +26,7 @@ def _lost(dtype: np.dtype[Any]) -> float | int:
     return float("nan") if jnp.issubdtype(dtype, jnp.inexact) else int(np.iinfo(dtype).min)
 
 
-_in_place: Callable[[Any], Any] = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
+_in_place = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
 
 
 @functools.lru_cache(maxsize=16)
@@ -41,8 +41,8 @@ def poisoned(like: Any, outputs: Any = None) -> Any:
     leaves, tree = jax.tree.flatten(like)
     shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
     if outputs is None:
-        make: Callable[[], Any] = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)
-        return jax.tree.unflatten(tree, make())
+        made = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)()
+        return jax.tree.unflatten(tree, made)
     if not shardings:
         return _in_place(outputs)
     return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
@@ -66,11 +66,6 @@ def require_written(outputs: Any) -> None:
                 cause="the program computed it, or left a part unwritten: outputs hold NaN before each call",
                 hint="run the case again; if it repeats, report the backend",
             )
-
-
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
-_put: Any = jax.device_put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +106,7 @@ class Places:
 
 
 def _placed(shape: jax.ShapeDtypeStruct, sharding: jax.sharding.Sharding) -> jax.ShapeDtypeStruct:
-    struct: Any = jax.ShapeDtypeStruct
-    placed: jax.ShapeDtypeStruct = struct(shape.shape, shape.dtype, sharding=sharding)
-    return placed
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=sharding)
 
 
 def require_in_place(executable: jax.stages.Compiled, arguments: tuple[Any, ...]) -> None:
@@ -188,10 +181,10 @@ def compile_program(
         RuntimeError: the program would move its arguments before it begins.
     """
     with noted(MAKING_INPUTS):
-        arguments = _ready(_put(arguments, None if places is None else places.arguments))
+        arguments = jax.block_until_ready(jax.device_put(arguments, None if places is None else places.arguments))
     started = clock()
     # Traced once: for the shapes of its outputs, and inlined for the program.
-    traced: Callable[..., Any] = jax.jit(function, inline=True)
+    traced = jax.jit(function, inline=True)
     outputs, shardings = placed_outputs(traced, arguments, places)
     lowered = lower_program(traced, arguments, outputs, shardings)
     lowered_at = clock()
@@ -210,7 +203,7 @@ def compile_program(
 def reused(program: Program, arguments: tuple[Any, ...], places: Places | None) -> Program:
     """A program of this process with other arguments, which are put on the device: nothing is lowered or compiled."""
     with noted(MAKING_INPUTS):
-        placed = _ready(_put(arguments, None if places is None else places.arguments))
+        placed = jax.block_until_ready(jax.device_put(arguments, None if places is None else places.arguments))
     return replace(program, arguments=placed, lower_s=0.0, took=CompileTime())
 
 
@@ -223,9 +216,9 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     Raises:
         NonFiniteOutput: they are not.
     """
-    into = _ready(poisoned(program.outputs, before))
+    into = jax.block_until_ready(poisoned(program.outputs, before))
     started = clock()
-    outputs = _ready(program.start(into))
+    outputs = jax.block_until_ready(program.start(into))
     time_s = clock() - started
     require_written(outputs)
     return Call(outputs=outputs, time_s=time_s)
@@ -248,6 +241,6 @@ def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.p
 
 def trace_call(program: Startable, folder: Path) -> None:
     """Run the program once under JAX's profiler; a Perfetto trace (perfetto_trace.json.gz) lies below `folder`."""
-    into = _ready(poisoned(program.outputs))
+    into = jax.block_until_ready(poisoned(program.outputs))
     with jax.profiler.trace(str(folder), create_perfetto_trace=True):
-        _ready(program.start(into))
+        jax.block_until_ready(program.start(into))

@@ -11,10 +11,6 @@ from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
 from bench_core.timing.measure import Places, lower_program, placed_outputs, require_in_place
 
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
-_put: Any = jax.device_put
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -57,7 +53,7 @@ class StagedProgram:
         for executable, taken in self.stages.values():
             given = executable(tuple(values[name] for name in taken))
             if self.waits:
-                _ready(given)
+                jax.block_until_ready(given)
             values |= given
         executable, taken = self.last
         return executable(tuple(values[name] for name in taken), into)
@@ -86,7 +82,9 @@ def compile_staged(
         RuntimeError: a stage would move its arguments before it begins.
     """
     with noted(MAKING_INPUTS):
-        placed = _ready(_put(tuple(arguments.values()), None if places is None else places.arguments))
+        placed = jax.block_until_ready(
+            jax.device_put(tuple(arguments.values()), None if places is None else places.arguments)
+        )
     start = dict(zip(arguments, placed, strict=True))
     values: dict[str, Any] = dict(start)
     compiled: dict[str, CompiledStage] = {}

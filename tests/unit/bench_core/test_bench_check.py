@@ -11,7 +11,6 @@ from bench_core.harness.run import Outcome, check_case
 from bench_core.harness.table import axes, choices, table_case
 from tests.breadth import covering
 
-
 AXES = axes(None)
 
 
