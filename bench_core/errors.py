@@ -10,8 +10,6 @@
 Running out of memory has no class here: the runtime raises it, and the harness records it.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import ClassVar
 
 
@@ -80,17 +78,3 @@ class CheckFailed(CaseFailed):
 
 class NonFiniteOutput(CaseFailed):
     reason: ClassVar[str] = "non_finite_output"
-
-
-MAKING_INPUTS = "making its inputs"
-"""A step of a case whose errors are noted: what fails there fails whatever the program does."""
-
-
-@contextlib.contextmanager
-def noted(step: str) -> Iterator[None]:
-    """Errors inside carry the note that they were raised in `step`."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(step)
-        raise

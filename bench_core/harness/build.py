@@ -23,7 +23,7 @@ from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
 from bench_core.timing.measure import Places, Program, call, compile_program, reused, sample
-from bench_core.timing.staged import Stage, StagedProgram, compile_staged
+from bench_core.timing.staged import Stage, compile_staged
 
 StageFunction = Callable[..., dict[str, Any]]
 
@@ -152,7 +152,7 @@ share one."""
 _MOST_COMPILED = 8
 
 
-def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program | StagedProgram:
+def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program:
     """One program, or a staged one, with its arguments where `places` says.
 
     Raises:

@@ -4,7 +4,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import jax
 import numpy as np
 
 from bench_core.accounting import count_bytes, count_flops, throughput
@@ -22,7 +21,6 @@ from bench_core.routing.layout import load_statistics, run_statistics
 from bench_core.shapes import QuantMode
 from bench_core.timing.compiling import ProgramCost, program_cost, program_memory
 from bench_core.timing.measure import Program, Samples
-from bench_core.timing.staged import StagedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +29,7 @@ class Measured:
 
     check: CheckReport
     built: Built
-    program: Program | StagedProgram
+    program: Program
     first_call_s: float
     samples: Samples
     chosen: Int32[np.ndarray, "tokens topk"]
@@ -41,11 +39,6 @@ class Measured:
     @property
     def plan(self) -> SpreadPlan:
         return self.built.plan
-
-    @property
-    def whole(self) -> jax.stages.Compiled | None:
-        """The one program; None of several."""
-        return self.program.executable if isinstance(self.program, Program) else None
 
 
 def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
@@ -64,7 +57,7 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     environment = environment.using(used)
     metrics = _metrics(measured.samples.time_s, flops=flops, tokens=case.shape.tokens)
     typical = {name: statistics.median(metric.samples) for name, metric in metrics.items()}
-    cost = None if measured.whole is None else program_cost(measured.whole)
+    cost = None if measured.program.executable is None else program_cost(measured.program.executable)
     inflation = case_inflation(cost, flops, spread)
     sent, sent_labels = case_sends(
         case, measured.plan, None if cost is None else cost.text, several_programs=cost is None
@@ -157,7 +150,7 @@ def _observations(measured: Measured) -> dict[str, Number]:
     slots = assignments.real + assignments.null + assignments.dropped
     experts = measured.built.shape.experts
     runs, load = run_statistics(measured.chosen, experts), load_statistics(measured.chosen, experts)
-    memory = None if measured.whole is None else program_memory(measured.whole)
+    memory = None if measured.program.executable is None else program_memory(measured.program.executable)
     return {
         "lower_s": measured.program.lower_s,
         **asdict(measured.program.took),

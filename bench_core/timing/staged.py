@@ -7,9 +7,8 @@ from typing import Any
 
 import jax
 
-from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
-from bench_core.timing.measure import Places, lower_program, placed_outputs, require_in_place
+from bench_core.timing.measure import Places, Program, lower_program, placed_outputs, put, require_in_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,42 +22,6 @@ class Stage:
     function: Callable[..., dict[str, Any]]
 
 
-CompiledStage = tuple[jax.stages.Compiled, tuple[str, ...]]
-"""With the names of what it takes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedProgram:
-    """Compiled stages, by name, with the arguments of the whole on the device; as `timing.measure.Program`.
-
-    `last` gives the outputs of the whole, in the memory of donated ones. `waits`: the host starts a stage when the one
-    before has finished.
-    """
-
-    stages: Mapping[str, CompiledStage]
-    last: CompiledStage
-    values: Mapping[str, Any]
-    outputs: Any
-    waits: bool
-    lower_s: float
-    took: CompileTime
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        return tuple(self.values.values())
-
-    def start(self, into: Any) -> Any:
-        """Start all stages; `into` gives its memory away for the outputs."""
-        values = dict(self.values)
-        for executable, taken in self.stages.values():
-            given = executable(tuple(values[name] for name in taken))
-            if self.waits:
-                jax.block_until_ready(given)
-            values |= given
-        executable, taken = self.last
-        return executable(tuple(values[name] for name in taken), into)
-
-
 def compile_staged(
     stages: Sequence[Stage],
     arguments: Mapping[str, Any],
@@ -67,27 +30,23 @@ def compile_staged(
     waits: bool,
     options: Mapping[str, str | bool] | None = None,
     places: Places | None = None,
-) -> StagedProgram:
+) -> Program:
     """Compile each stage for the results of those before, which run once for it.
 
     Args:
         stages: in their order.
         arguments: by name, in the order of `places`; they are put on the device first.
         clock: gives seconds.
-        waits: see `StagedProgram`.
+        waits: the host starts a stage when the one before has finished; else all at once.
         options: those of the compiler.
         places: where arguments and outputs lie on several devices.
 
     Raises:
         RuntimeError: a stage would move its arguments before it begins.
     """
-    with noted(MAKING_INPUTS):
-        placed = jax.block_until_ready(
-            jax.device_put(tuple(arguments.values()), None if places is None else places.arguments)
-        )
-    start = dict(zip(arguments, placed, strict=True))
-    values: dict[str, Any] = dict(start)
-    compiled: dict[str, CompiledStage] = {}
+    placed = put(tuple(arguments.values()), places)
+    values: dict[str, Any] = dict(zip(arguments, placed, strict=True))
+    compiled: list[tuple[jax.stages.Compiled, tuple[str, ...]]] = []
     lower_s, took = 0.0, CompileTime()
     outputs: Any = None
     for stage in stages:
@@ -104,18 +63,19 @@ def compile_staged(
         took += own_time
         if places is not None:
             require_in_place(executable, own)
-        compiled[stage.name] = executable, stage.takes
+        compiled.append((executable, stage.takes))
         if not last:
             values |= executable(own)
-    return StagedProgram(
-        last=compiled.pop(stages[-1].name),
-        stages=compiled,
-        values=start,
-        outputs=outputs,
-        waits=waits,
-        lower_s=lower_s,
-        took=took,
-    )
+    *before, (last_one, taken_last) = compiled
+
+    def run(given: tuple[Any, ...], into: Any) -> Any:
+        values = dict(zip(arguments, given, strict=True))
+        for executable, taken in before:
+            results = executable(tuple(values[name] for name in taken))
+            values |= jax.block_until_ready(results) if waits else results
+        return last_one(tuple(values[name] for name in taken_last), into)
+
+    return Program(run=run, executable=None, arguments=placed, outputs=outputs, lower_s=lower_s, took=took)
 
 
 def _of_tuple(function: Callable[..., Any]) -> Callable[[tuple[Any, ...]], Any]:
