@@ -132,6 +132,6 @@ def next_limit_kib(case: Case, refusal: Refusal, chip: Chip) -> int | None:
     given = case.compiler_flags.get(VMEM_FLAG)
     refused = int(given) if given is not None and given.isdigit() else (refusal.limit_bytes or 0) // 1024
     needed = (refusal.needed_bytes or 0) // 1024
-    most = (chip.vmem_bytes or 0) // 1024
+    most = (chip.vmem_mib or 0) * 1024
     fitting = (step for step in VMEM_STEPS_KIB if refused < step <= most and needed <= step)
     return next(fitting, None)

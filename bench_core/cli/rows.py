@@ -30,13 +30,8 @@ class Printed:
         typer.echo(text, err=True)
 
     def ended(self, row: Row) -> None:
-        self.lines(row.lines(), row.as_json())
-
-    def lines(self, lines: list[str], document: Mapping[str, object]) -> None:
-        """A row that is text already."""
-        for line in lines:
-            print(line, flush=True)
-        self.documents.append(document)
+        print("\n".join(row.lines()), flush=True)
+        self.documents.append(row.as_json())
         if self.path is not None:
             write_rows(self.path, self.documents)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Int32, Sums
 from bench_core.quant import sum_dtype
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import DType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,6 @@ class MatmulRequest:
 
     platform: str
     dtype: DType
-    bench_pass: BenchPass
     partitioned: bool = False
 
 

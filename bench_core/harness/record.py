@@ -93,17 +93,10 @@ class Row:
         return document
 
     def lines(self) -> list[str]:
-        """The lines for stdout. A failed row has no RESULT line: there is no result to read from it."""
-        json_line = f"RESULT_JSON {to_json(self.as_json())}"
-        if self.failed is not None:
-            return [json_line]
-        return [result_line(self.config, self.summary), json_line]
-
-
-def result_line(config: Mapping[str, ConfigValue], summary: Mapping[str, ConfigValue]) -> str:
-    """The RESULT line of a case and what is said of it."""
-    pairs = " ".join(f"{key}={shlex.quote(_word(value))}" for key, value in {**config, **summary}.items())
-    return f"RESULT {pairs}"
+        """The lines for stdout. A row without a summary has no RESULT line: there is no result to read from it."""
+        pairs = [f"{key}={shlex.quote(_word(value))}" for key, value in {**self.config, **self.summary}.items()]
+        result = [" ".join(["RESULT", *pairs])] if self.summary else []
+        return [*result, f"RESULT_JSON {to_json(self.as_json())}"]
 
 
 def _word(value: object) -> str:
