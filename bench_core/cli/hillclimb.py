@@ -1,10 +1,10 @@
 """`bench-core hillclimb`: one block, one row per case; options may stand for several."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,61 +20,32 @@ from bench_core.shapes import DEFAULT_TOPK
 
 NULL_SWEEP = tuple(tenths / 10 for tenths in range(1, 10))
 
-Value = TypeVar("Value", int, float)
+TOPK = ("topk", "topk_list")
+NULLS = ("null_route_frac", "null_route_frac_list", "null_route_sweep")
+"""Flags that name the same axis: one value, a list of values, a sweep."""
 
 
-def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
-    """The values of top-k that the two options ask for.
-
-    Raises:
-        UsageError: both are given, or the list is not one of distinct whole numbers.
-    """
-    if topk_list is None:
-        return [DEFAULT_TOPK if topk is None else topk]
-    if topk is not None:
-        raise same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
-    return _listed("--topk-list", topk_list, _whole_number, kind="whole numbers", example="1,2,4")
-
-
-def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> list[float]:
-    """The null fractions that the three options ask for; 0 without any.
+def axis_values(given: Mapping[str, Any], names: Sequence[str], *, number: Callable[[str], Any], example: str) -> Any:
+    """The values that flags of one axis ask for; None without any.
 
     Raises:
         UsageError: more than one is given, or the list is not one of distinct numbers.
     """
-    given = {
-        "--null-route-frac": single is not None,
-        "--null-route-frac-list": listed is not None,
-        "--null-route-sweep": sweep,
-    }
-    flags = [flag for flag, used in given.items() if used]
-    if len(flags) > 1:
-        raise same_axis(flags[0], flags[1], hint=f"use {flags[1]} alone")
-    if listed is not None:
-        return _listed("--null-route-frac-list", listed, float, kind="numbers", example="0,0.1,0.5")
-    return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
-
-
-def same_axis(one: str, other: str, *, hint: str) -> UsageError:
-    return UsageError(f"{one} and {other} cannot be given together", cause="they name the same axis", hint=hint)
-
-
-def _whole_number(word: str) -> int:
-    # int() would take signs and underscores too.
-    if not (word.isascii() and word.isdigit()):
-        raise ValueError(word)
-    return int(word)
-
-
-def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, example: str) -> list[Value]:
+    used = [name for name in names if given.get(name, False) is not False]
+    if len(used) > 1:
+        one, other = map(option, used[:2])
+        message = f"{one} and {other} cannot be given together"
+        raise UsageError(message, cause="they name the same axis", hint=f"use {other} alone")
+    if not used:
+        return None
+    if not used[0].endswith("_list"):
+        return NULL_SWEEP if used[0].endswith("_sweep") else [given[used[0]]]
+    flag, text = option(used[0]), given[used[0]]
     try:
         values = [number(word.strip()) for word in text.split(",")]
     except ValueError:
-        raise UsageError(
-            f"{flag} {text} is not a list of {kind}",
-            cause=f"values are separated by commas, such as {example}",
-            hint=f"use {flag} {example}",
-        ) from None
+        cause = f"values are separated by commas, such as {example}"
+        raise UsageError(f"{flag} {text} is not a list of numbers", cause=cause, hint=f"use {flag} {example}") from None
     if len(set(values)) < len(values):
         raise UsageError(
             f"{flag} {text} names a value twice",
@@ -82,6 +53,13 @@ def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, 
             hint=f"use {flag} {','.join(str(value) for value in dict.fromkeys(values))}",
         )
     return values
+
+
+def _whole_number(word: str) -> int:
+    # int() would take signs and underscores too.
+    if not (word.isascii() and word.isdigit()):
+        raise ValueError(word)
+    return int(word)
 
 
 if TYPE_CHECKING:
@@ -158,7 +136,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
     """
     asked = build(Asked, given)
     return Request(
-        cases=_cases(given, asked),
+        cases=_cases(given),
         choose_backend="backend" not in given,
         stage_timing=asked.stage_timing,
         profile=None if asked.profile is None else Path(asked.profile),
@@ -176,15 +154,13 @@ def cases_on(given: Mapping[str, Any], target: AotTarget) -> "list[Chosen]":
     return chosen_cases(request, cases, platform="tpu", device_kind=target.device_kind)
 
 
-def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
+def _cases(given: Mapping[str, Any]) -> list[Case]:
     """A case for each combination of the values of those flags that may have several."""
     several = {flag.name: flag.read_several(given[flag.name]) for flag in CASE_FLAGS if flag.flag.several}
     axes = {
         "distribution": several.pop("distribution"),
-        "topk": topk_values(given.get("topk"), asked.topk_list),
-        "null_route_frac": null_fractions(
-            given.get("null_route_frac"), asked.null_route_frac_list, sweep=asked.null_route_sweep
-        ),
+        "topk": axis_values(given, TOPK, number=_whole_number, example="1,2,4") or [DEFAULT_TOPK],
+        "null_route_frac": axis_values(given, NULLS, number=float, example="0,0.1,0.5") or [0.0],
         **several,
     }
     refuse(
