@@ -10,6 +10,7 @@
 Running out of memory has no class here: the runtime raises it, and the harness records it.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -48,19 +49,9 @@ def idle(flag: str, needed: str, cause: str = "") -> UsageError:
 
 
 class CaseFailed(BenchError):
-    """One case failed. `reason` is the word that the record carries."""
+    """One case failed. `reason` is the word that the record carries, `observations` and `labels` what it states."""
 
     reason: ClassVar[str] = "failed"
-
-
-class UnsupportedCase(CaseFailed):
-    reason: ClassVar[str] = "unsupported"
-
-
-class CheckFailed(CaseFailed):
-    """Carries the numbers of the failed check, so that the record can state them."""
-
-    reason: ClassVar[str] = "check_failed"
 
     def __init__(
         self,
@@ -68,12 +59,19 @@ class CheckFailed(CaseFailed):
         *,
         cause: str,
         hint: str,
-        observations: dict[str, float],
-        labels: dict[str, str],
+        observations: Mapping[str, float] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message, cause=cause, hint=hint)
-        self.observations = observations
-        self.labels = labels
+        self.observations, self.labels = observations or {}, labels or {}
+
+
+class UnsupportedCase(CaseFailed):
+    reason: ClassVar[str] = "unsupported"
+
+
+class CheckFailed(CaseFailed):
+    reason: ClassVar[str] = "check_failed"
 
 
 class NonFiniteOutput(CaseFailed):

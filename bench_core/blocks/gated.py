@@ -61,19 +61,19 @@ def activation_gradients(
     return activated * up, grad_gate, grad_hidden * activated
 
 
+Kept = tuple[Sums[Array, "padded _"], ...]
+"""Each of x @ up_weights for every row, or nothing."""
+
+
 @runtime_checkable
 class GatedExperts(Protocol):
     """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too. Rows behind
     those of all groups mean nothing. Instances are hashable: they are static arguments of compiled functions."""
 
-    def forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-        """The experts' result for every row, and when `keep` says so, each of x @ up_weights for `backward`."""
+    def forward(self, inputs: GatedInputs, *, keep: bool) -> tuple[Sums[Array, "padded hidden"], Kept]:
+        """The experts' result for every row, and what `backward` needs of it when `keep` says so."""
 
-    def backward(
-        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
-    ) -> GatedGradients:
+    def backward(self, inputs: GatedInputs, kept: Kept, cotangent: Sums[Array, "tokens hidden"]) -> GatedGradients:
         """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]]. Cotangents are rounded to the
         dtype before each product."""
 
@@ -155,18 +155,13 @@ gated_experts.defvjp(_forward, _backward)
 
 
 def _inputs(
-    spec: GatedSpec,
-    x: Float[Array, "tokens hidden"],
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
-    permutation: Permutation,
-    weights: Sums[Array, "tokens topk"],
+    spec: GatedSpec, x: Array, ups: tuple[Array, ...], down: Array, permutation: Permutation, weights: Array
 ) -> GatedInputs:
     token = permutation.order // weights.shape[1]
     return GatedInputs(
         x=x,
-        up_weights=up_weights,
-        down_weights=down_weights,
+        up_weights=ups,
+        down_weights=down,
         # A tile may read rows behind its group's, which it masks: they too must name a token.
         token=jnp.minimum(token, weights.shape[0] - 1) if spec.partial else token,
         weight=row_weights(permutation, weights, spec.partial),

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Float32
-from bench_core.blocks.gated import GatedGradients, GatedInputs, activation_gradients, gate_and_up
+from bench_core.arrays import Array, Float, Sums
+from bench_core.blocks.gated import GatedGradients, GatedInputs, Kept, activation_gradients, gate_and_up
 from bench_core.gmm.pallas_gpu import PallasGpu, groups_product, rows_product
 from bench_core.gmm.pallas_gpu_tiles import (
     SMALLEST,
@@ -30,22 +30,14 @@ class Experts:
 
     backend: PallasGpu
 
-    def forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Float32[Array, "rows hidden"], tuple[Float32[Array, "rows _"], ...]]:
+    def forward(self, inputs: GatedInputs, *, keep: bool) -> tuple[Sums[Array, "padded hidden"], Kept]:
         return self._kernels(inputs).forward(keep=keep)
 
-    def backward(
-        self,
-        inputs: GatedInputs,
-        kept: tuple[Float32[Array, "rows _"], ...],
-        cotangent: Float32[Array, "tokens hidden"],
-    ) -> GatedGradients:
+    def backward(self, inputs: GatedInputs, kept: Kept, cotangent: Sums[Array, "tokens hidden"]) -> GatedGradients:
         return self._kernels(inputs).backward(kept, cotangent)
 
     def _kernels(self, inputs: GatedInputs) -> "_GatedKernels":
-        blocks = self.backend.blocks_for(inputs.x)
-        return _GatedKernels(inputs=inputs, blocks=blocks, interpret=self.backend.interpret)
+        return _GatedKernels(inputs=inputs, blocks=self.backend.blocks_for(inputs.x))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +46,13 @@ class _GatedKernels:
 
     inputs: GatedInputs
     blocks: Blocks
-    interpret: bool
 
-    def forward(self, *, keep: bool) -> tuple[Float32[Array, "rows hidden"], tuple[Float32[Array, "rows _"], ...]]:
+    def forward(self, *, keep: bool) -> tuple[Array, Kept]:
         """See `GatedExperts.forward`."""
         hidden, kept = self._activated(keep=keep)
         return self._of_rows([(hidden, self.inputs.down_weights)], transposed=False), kept
 
-    def backward(
-        self, kept: tuple[Float32[Array, "rows _"], ...], cotangent: Float32[Array, "tokens hidden"]
-    ) -> GatedGradients:
+    def backward(self, kept: Kept, cotangent: Array) -> GatedGradients:
         """See `GatedExperts.backward`."""
         x, token = self.inputs.x, self.inputs.token
         upstream = round_to(cotangent[token] * self.inputs.weight[:, None], x.dtype)
@@ -76,7 +65,7 @@ class _GatedKernels:
             down_weights=self._of_groups(hidden, upstream),
         )
 
-    def _activated(self, *, keep: bool) -> tuple[Float[Array, "rows mlp"], tuple[Float32[Array, "rows _"], ...]]:
+    def _activated(self, *, keep: bool) -> tuple[Float[Array, "rows mlp"], Kept]:
         """silu(x @ w1) * (x @ w3) of every row in x's dtype, and if `keep` says so what came of the two products.
 
         Rows of x are read where they are.
@@ -114,13 +103,10 @@ class _GatedKernels:
             [((count, width), x.dtype), *kept_shapes],
             programs=grid.shape,
             blocks=grid.blocks,
-            interpret=self.interpret,
         )
         return out, tuple(kept)
 
-    def _activation_gradients(
-        self, upstream: Float[Array, "rows hidden"], kept: tuple[Float32[Array, "rows _"], ...]
-    ) -> tuple[Float[Array, "rows mlp"], tuple[Float[Array, "rows _"], ...]]:
+    def _activation_gradients(self, upstream: Array, kept: Kept) -> tuple[Array, tuple[Array, ...]]:
         """The activations once more, and the gradients of the products that `kept` holds, in the upstream's dtype.
 
         XLA computes them: in the kernel of the product they would take more registers than a GPU has.
@@ -143,13 +129,11 @@ class _GatedKernels:
         dtype: Any = jnp.float32,
     ) -> Float[Array, "rows _"]:
         sizes = self.inputs.group_sizes
-        return rows_product(
-            pairs, sizes, transposed=transposed, dtype=dtype, blocks=self.blocks, interpret=self.interpret
-        )
+        return rows_product(pairs, sizes, transposed=transposed, dtype=dtype, blocks=self.blocks)
 
     def _of_groups(self, lhs: Float[Array, "rows k"], cotangent: Float[Array, "rows n"]) -> Float[Array, "g k n"]:
         sizes = self.inputs.group_sizes
-        return groups_product(lhs, cotangent, sizes, dtype=lhs.dtype, blocks=self.blocks, interpret=self.interpret)
+        return groups_product(lhs, cotangent, sizes, dtype=lhs.dtype, blocks=self.blocks)
 
 
 def _halves(refs: tuple[Ref, ...] | list[Ref], columns: Part, width: int) -> list[tuple[Ref, Part]]:

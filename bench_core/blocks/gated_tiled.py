@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Int32, Shaped, Sums
-from bench_core.blocks.gated import GatedGradients, GatedInputs, activation_gradients, gate_and_up
+from bench_core.blocks.gated import GatedGradients, GatedInputs, Kept, activation_gradients, gate_and_up
 from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.tiled import Tiled
 from bench_core.gmm.tiled_loops import (
@@ -34,14 +34,10 @@ class Experts:
 
     backend: Tiled
 
-    def forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
+    def forward(self, inputs: GatedInputs, *, keep: bool) -> tuple[Sums[Array, "padded hidden"], Kept]:
         return _rows(inputs, _RowTiles.of(inputs, narrow=self.backend.narrow), keep=keep)
 
-    def backward(
-        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
-    ) -> GatedGradients:
+    def backward(self, inputs: GatedInputs, kept: Kept, cotangent: Sums[Array, "tokens hidden"]) -> GatedGradients:
         return _gradients(inputs, _RowTiles.of(inputs, narrow=self.backend.narrow), kept, cotangent)
 
 
@@ -80,9 +76,7 @@ class _RowTiles:
         return self.x.at[token].get(mode="promise_in_bounds")
 
 
-def _rows(
-    inputs: GatedInputs, tiles: _RowTiles, *, keep: bool
-) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
+def _rows(inputs: GatedInputs, tiles: _RowTiles, *, keep: bool) -> tuple[Array, Kept]:
     """See `GatedExperts.forward`."""
     up_weights, down_weights, operands = inputs.up_weights, inputs.down_weights, tiles.operands
 
@@ -104,12 +98,7 @@ def _rows(
     return out, tuple(kept)
 
 
-def _gradients(
-    inputs: GatedInputs,
-    tiles: _RowTiles,
-    kept: tuple[Sums[Array, "padded _"], ...],
-    cotangent: Sums[Array, "tokens hidden"],
-) -> GatedGradients:
+def _gradients(inputs: GatedInputs, tiles: _RowTiles, kept: Kept, cotangent: Array) -> GatedGradients:
     """See `GatedExperts.backward`."""
     operands, weights = tiles.operands, (*inputs.up_weights, inputs.down_weights)
 

@@ -7,18 +7,13 @@ from types import MappingProxyType
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Int8, Int32, Sums
-from bench_core.gmm.base import GroupedMatmul
+from bench_core.arrays import Array, Int8, Int32, Sums
+from bench_core.gmm.base import GroupedMatmul, Matrices, Rows, Sizes
 from bench_core.quant import LEVELS, Codes, dequantised, int8_codes, round_to, sum_dtype
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def grouped_matmul(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
+def grouped_matmul(backend: GroupedMatmul, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
     """out[i] = lhs[i] @ rhs[group of i], accumulated and returned in `sum_dtype`.
 
     The cotangent is rounded to the operands' dtype before the two backward matmuls, as training in that
@@ -61,12 +56,7 @@ LONGEST_SUM = (2**31 - 1) // LEVELS**2
 """Most products of two codes that an int32 holds for certain."""
 
 
-def int8_matmul(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
+def int8_matmul(backend: GroupedMatmul, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
     """out[i] = lhs[i] @ rhs[group of i] of operands that are quantised here.
 
     Codes are int8, one scale per row of the left operand and per group and column of the right. Their products
@@ -78,13 +68,7 @@ def int8_matmul(
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _of_codes(
-    backend: GroupedMatmul,
-    dtype: jnp.dtype,
-    lhs: Sums[Array, "m k"],
-    rhs: Sums[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
+def _of_codes(backend: GroupedMatmul, dtype: jnp.dtype, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
     return _int8_forward(backend, dtype, lhs, rhs, group_sizes)[0]
 
 

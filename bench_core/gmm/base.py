@@ -47,7 +47,29 @@ class MatmulRequest:
 
 
 UNCUT = "XLA's partitioner cannot cut a Pallas kernel for several devices; use --dp-impl shard_map"
-"""Why a Pallas kernel cannot serve a request that is partitioned."""
+
+
+def kernel_refusal(request: MatmulRequest, *, interpret: bool, platform: str, needs: str) -> str | None:
+    """Why a Pallas kernel for this platform cannot serve `request`; one that is interpreted is plain operations."""
+    if request.dtype is DType.FLOAT64:
+        return "its kernel sums in float32"
+    if request.partitioned and not interpret:
+        return UNCUT
+    if request.platform in ("cpu", platform):
+        return None
+    # A plural for what is no name.
+    kind = {"gpu": "GPUs", "tpu": "TPU"}[platform]
+    return (
+        f"it is a kernel for {kind} and does not compile for {request.platform}; it needs {needs} and "
+        f"logbook-agent[{platform}], or JAX_PLATFORMS=cpu to run in interpret mode"
+    )
+
+
+# What the products of `GroupedMatmul` take; results are sums.
+Rows = Float[Array, "m k"]
+Cotangent = Float[Array, "m n"]
+Matrices = Float[Array, "g k n"]
+Sizes = Int32[Array, " g"]
 
 
 class GroupedMatmul(ABC):
@@ -77,21 +99,15 @@ class GroupedMatmul(ABC):
         return None
 
     @abstractmethod
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         """out[i] = lhs[i] @ rhs[group of i]."""
 
     @abstractmethod
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         """out[i] = cotangent[i] @ rhs[group of i].T."""
 
     @abstractmethod
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         """out[g] = lhs[rows of g].T @ cotangent[rows of g]; zeros for an empty group."""
 
 
@@ -126,17 +142,11 @@ class DenseMatmul(GroupedMatmul):
     def refusal(self, request: MatmulRequest) -> str | None:
         return "serves one group only; it computes the shared expert"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         return _product(lhs, rhs[0], (1, 0))
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         return _product(cotangent, rhs[0], (1, 1))
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "1 k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         return _product(lhs, cotangent, (0, 0))[None]

@@ -8,12 +8,22 @@ from typing import Any, ClassVar, final
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Float32, Int32
+from bench_core.arrays import Array, Float, Float32, Int32, Sums
 from bench_core.errors import UnsupportedCase
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+    kernel_refusal,
+    matmul_precision,
+)
 from bench_core.gmm.tile import Tile
 from bench_core.gmm.varying import traced_apart, varies_over
-from bench_core.shapes import DType
 
 # The package has a function of this name, which hides the module that also has `tgmm`. JAX leaves both without types.
 _kernels: Any = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
@@ -55,16 +65,7 @@ class Megablox(GroupedMatmul):
     interpret: bool
 
     def refusal(self, request: MatmulRequest) -> str | None:
-        if request.partitioned and not self.interpret:
-            return UNCUT
-        if request.dtype is DType.FLOAT64:
-            return "its kernel sums in float32"
-        if request.platform in ("cpu", "tpu"):
-            return None
-        return (
-            f"it is a kernel for TPU and does not compile for {request.platform}; "
-            "it needs a TPU and logbook-agent[tpu], or JAX_PLATFORMS=cpu to run in interpret mode"
-        )
+        return kernel_refusal(request, interpret=self.interpret, platform="tpu", needs="a TPU")
 
     def rows_refusal(self, rows: int) -> str | None:
         tiles = self._tiles(rows)
@@ -79,19 +80,13 @@ class Megablox(GroupedMatmul):
         mode = "in interpret mode on CPU: correctness only" if self.interpret else f"compiled with tile {self.tile}"
         return f"{self.summary}, {mode}"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         return self._rows_product(lhs, rhs, group_sizes, transpose_rhs=False)
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         return self._rows_product(cotangent, rhs, group_sizes, transpose_rhs=True)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         """The kernel visits empty groups too, to write their zeros, and leaves rows past the last group out."""
         if lhs.shape[0] == 0:
             return jnp.zeros((group_sizes.shape[0], lhs.shape[1], cotangent.shape[1]), jnp.float32)

@@ -1,7 +1,7 @@
 """The grouped matmul for GPUs: Pallas kernels of this project, which JAX compiles through Triton."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, final
 
@@ -10,8 +10,19 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from bench_core.arrays import Array, Float, Float32, Int32
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+    kernel_refusal,
+    matmul_precision,
+)
 from bench_core.gmm.pallas_gpu_tiles import Blocks, Part, Ref, RowsGrid, launch, load, multiplied, ordered, store
 from bench_core.shapes import DType
 
@@ -45,43 +56,24 @@ class PallasGpu(GroupedMatmul):
     """None: those of the dtype."""
 
     def refusal(self, request: MatmulRequest) -> str | None:
-        if request.dtype is DType.FLOAT64:
-            return "its kernel sums in float32"
-        if request.partitioned and not self.interpret:
-            return UNCUT
-        if request.platform in ("cpu", "gpu"):
-            return None
-        return (
-            f"it is a kernel for GPUs and does not compile for {request.platform}; "
-            "it needs an NVIDIA GPU and logbook-agent[gpu], or JAX_PLATFORMS=cpu to run in interpret mode"
-        )
+        return kernel_refusal(request, interpret=self.interpret, platform="gpu", needs="an NVIDIA GPU")
 
     def ran(self) -> str:
         return f"{self.summary}, in interpret mode on CPU: correctness only" if self.interpret else self.summary
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
-        return rows_product(
-            [(lhs, rhs)], group_sizes, transposed=False, blocks=self.blocks_for(lhs), interpret=self.interpret
-        )
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
+        return rows_product([(lhs, rhs)], group_sizes, transposed=False, blocks=self.blocks_for(lhs))
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         blocks = self.blocks_for(cotangent)
-        return rows_product([(cotangent, rhs)], group_sizes, transposed=True, blocks=blocks, interpret=self.interpret)
+        return rows_product([(cotangent, rhs)], group_sizes, transposed=True, blocks=blocks)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
-        return groups_product(
-            lhs, cotangent, group_sizes, dtype=jnp.float32, blocks=self.blocks_for(lhs), interpret=self.interpret
-        )
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
+        return groups_product(lhs, cotangent, group_sizes, dtype=jnp.float32, blocks=self.blocks_for(lhs))
 
     def blocks_for(self, operand: Float[Array, "..."]) -> Blocks:
         """Those of a product with this operand."""
-        return self.blocks or DEFAULT_BLOCKS[DType(operand.dtype.name)]
+        return replace(self.blocks or DEFAULT_BLOCKS[DType(operand.dtype.name)], interpret=self.interpret)
 
 
 def rows_product(
@@ -91,7 +83,6 @@ def rows_product(
     transposed: bool,
     dtype: Any = jnp.float32,
     blocks: Blocks,
-    interpret: bool,
 ) -> Float[Array, "m n"]:
     """out[i] = sum over the pairs of lhs[i] @ rhs[group of i], or of rhs[group of i].T; zero past the groups' rows.
 
@@ -118,9 +109,7 @@ def rows_product(
         store(out, sums[0], place.rows, place.columns)
 
     operands = [*grid.tiles, *(operand for pair in pairs for operand in pair)]
-    (out,) = launch(
-        kernel, operands, [((rows, width), dtype)], programs=grid.shape, blocks=grid.blocks, interpret=interpret
-    )
+    (out,) = launch(kernel, operands, [((rows, width), dtype)], programs=grid.shape, blocks=grid.blocks)
     return out
 
 
@@ -131,7 +120,6 @@ def groups_product(
     *,
     dtype: Any,
     blocks: Blocks,
-    interpret: bool,
 ) -> Float[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ cotangent[rows of g], summed in float32, rounded to `dtype`; zeros for an empty
     group.
@@ -169,6 +157,5 @@ def groups_product(
         [((groups, height, width), dtype)],
         programs=(groups, *per_group),
         blocks=own,
-        interpret=interpret,
     )
     return out

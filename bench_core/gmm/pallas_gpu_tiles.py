@@ -3,7 +3,7 @@ call of a kernel, each program of which computes one tile of the result."""
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -34,7 +34,7 @@ class Blocks:
     """Sizes of one tile of a product: `m` rows and `n` columns of the result, `k` of what is summed at a time.
 
     Each is a power of two and at least 16, as Triton asks for. `warps` compute a tile together, and `stages` blocks of
-    its operands are in flight at once.
+    its operands are in flight at once. `interpret`: the kernel runs on a CPU, as XLA operations.
     """
 
     m: int
@@ -42,6 +42,7 @@ class Blocks:
     k: int
     warps: int
     stages: int
+    interpret: bool = False
 
     def within(self, *, m: int, n: int, k: int) -> "Blocks":
         """The same, with no side larger than it takes for a product of these sizes."""
@@ -49,7 +50,7 @@ class Blocks:
         def side(block: int, size: int) -> int:
             return min(block, max(SMALLEST, 1 << max(size - 1, 0).bit_length()))
 
-        return Blocks(m=side(self.m, m), n=side(self.n, n), k=side(self.k, k), warps=self.warps, stages=self.stages)
+        return replace(self, m=side(self.m, m), n=side(self.n, n), k=side(self.k, k))
 
 
 class RowTiles(NamedTuple):
@@ -238,11 +239,10 @@ def launch(
     *,
     programs: Sequence[int],
     blocks: Blocks,
-    interpret: bool,
 ) -> tuple[Array, ...]:
     """Run the kernel over operands and results, which are shapes and dtypes, once for each program.
 
-    In a `shard_map` the results vary over what the operands vary over. `interpret`: on a CPU, as XLA operations.
+    In a `shard_map` the results vary over what the operands vary over.
     """
     axes = frozenset[str]().union(*map(varies_over, operands))
 
@@ -253,11 +253,11 @@ def launch(
             out_shape=shapes,
             grid=(functools.reduce(lambda a, b: a * b, programs),),
             compiler_params=triton.CompilerParams(num_warps=blocks.warps, num_stages=blocks.stages),
-            interpret=interpret,
+            interpret=blocks.interpret,
         )
         return tuple(called(*arguments))
 
-    if axes and interpret:
+    if axes and blocks.interpret:
         # What a kernel does inside is not made for such axes when it is interpreted.
         return traced_apart(call, operands, platform="cpu")
     return call(*operands, axes=axes)

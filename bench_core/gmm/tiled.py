@@ -3,9 +3,18 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.arrays import Array, Sums
 from bench_core.device import host_cpu
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+)
 from bench_core.gmm.tiled_loops import groups_product, rows_product
 
 
@@ -30,17 +39,11 @@ class Tiled(GroupedMatmul):
             return None
         return f"it runs one small matmul after another, which is made for CPU and untested on {request.platform}"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow)
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow)

@@ -13,7 +13,7 @@ from bench_core.arrays import Int32
 from bench_core.harness.build import Built, stage_observations
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
-from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
+from bench_core.harness.record import VIRTUAL, Environment, Measurement, Number, Row
 from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
@@ -181,24 +181,6 @@ def _of_devices(plan: SpreadPlan) -> dict[str, Number]:
         "device_rows_max": max(plan.rows),
         "device_rows_mean": sum(plan.rows) / len(plan.rows),
     }
-
-
-def failed_row(
-    case: Case,
-    environment: Environment,
-    failure: Failure,
-    *,
-    observations: dict[str, float] | None = None,
-    labels: dict[str, str] | None = None,
-) -> Row:
-    """The row of a case without a measurement; a failed check adds its numbers and words."""
-    return Row(
-        config=case.config(),
-        environment=environment.using(case.parallel.spread.devices),
-        failed=failure,
-        observations=observations or {},
-        labels=labels or {},
-    )
 
 
 def case_sends(

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.moe import store_weights
-from bench_core.errors import CaseFailed, CheckFailed, UnsupportedCase
+from bench_core.errors import CaseFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.backend import load_backend, require_form
 from bench_core.harness.build import Built, build_case, compile_built, plan_case, time_stages
@@ -19,7 +19,7 @@ from bench_core.harness.check import FLOAT64_TOLERANCE, CheckReport, check_outpu
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import Environment, Failure, Row
-from bench_core.harness.row import Measured, failed_row, measured_row
+from bench_core.harness.row import Measured, measured_row
 from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.quant import types_for
 from bench_core.shapes import DType, MoeShape
@@ -72,11 +72,15 @@ def row_of_error(case: Case, environment: Environment, error: Exception) -> Row:
     Raises:
         UsageError: the compiler does not take one of the case's flags.
     """
-    if isinstance(error, CheckFailed):
-        failure = _failure(error)
-        return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
     raise_refused_flag(error)
-    return failed_row(case, environment, _failure(error))
+    own = error if isinstance(error, CaseFailed) else None
+    return Row(
+        config=case.config(),
+        environment=environment.using(case.parallel.spread.devices),
+        failed=_failure(error),
+        observations={} if own is None else own.observations,
+        labels={} if own is None else own.labels,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

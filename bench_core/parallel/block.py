@@ -129,7 +129,8 @@ def finish(
     shared = "shared_w2" in weights
     if form.impl is None:
         whole = output + shared_block(rows, weights, spec.block) if shared else output
-        return _same_on_experts(round_to(whole, rows.dtype))
+        # An axis of one device: its sum is itself, and says so to the types.
+        return jax.lax.psum(round_to(whole, rows.dtype), EXPERT_AXIS)
     if form.impl is EpImpl.PSUM:
         # The tokens are on every device: each computes the shared expert for its part of them.
         whole = output + _part_of_shared(rows, weights, spec) if shared else output
@@ -142,11 +143,6 @@ def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: S
     if "shared_w2" not in weights:
         return left
     return round_to(left.astype(sum_dtype(rows.dtype)) + shared_block(rows, weights, spec.block), rows.dtype)
-
-
-def _same_on_experts(output: Array) -> Array:
-    """An axis of one device: its sum is itself, and says so to the types."""
-    return jax.lax.psum(output, EXPERT_AXIS)
 
 
 def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec) -> Sums[Array, "tokens hidden"]:
