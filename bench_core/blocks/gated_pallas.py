@@ -121,17 +121,11 @@ class _GatedKernels:
             grads = [jnp.concatenate(grads, axis=-1)]
         return round_to(hidden, dtype), tuple(grads)
 
-    def _of_rows(
-        self,
-        pairs: list[tuple[Float[Array, "rows _"], Float[Array, "g _ _"]]],
-        *,
-        transposed: bool,
-        dtype: Any = jnp.float32,
-    ) -> Float[Array, "rows _"]:
+    def _of_rows(self, pairs: list[tuple[Array, Array]], *, transposed: bool, dtype: Any = jnp.float32) -> Array:
         sizes = self.inputs.group_sizes
         return rows_product(pairs, sizes, transposed=transposed, dtype=dtype, blocks=self.blocks)
 
-    def _of_groups(self, lhs: Float[Array, "rows k"], cotangent: Float[Array, "rows n"]) -> Float[Array, "g k n"]:
+    def _of_groups(self, lhs: Array, cotangent: Array) -> Array:
         sizes = self.inputs.group_sizes
         return groups_product(lhs, cotangent, sizes, dtype=lhs.dtype, blocks=self.blocks)
 

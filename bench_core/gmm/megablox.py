@@ -1,14 +1,13 @@
 """JAX's megablox: the grouped matmul as a Pallas kernel for TPU."""
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Float32, Int32, Sums
+from bench_core.arrays import Array, Float, Sums
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import (
     FLOAT32_ACCUMULATION,
@@ -94,13 +93,8 @@ class Megablox(GroupedMatmul):
         return self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
 
     def _rows_product(
-        self,
-        lhs: Float[Array, "m c"],
-        rhs: Float[Array, "g _ _"],
-        group_sizes: Int32[Array, " g"],
-        *,
-        transpose_rhs: bool,
-    ) -> Float32[Array, "m _"]:
+        self, lhs: Float[Array, "m c"], rhs: Float[Array, "g _ _"], group_sizes: Sizes, *, transpose_rhs: bool
+    ) -> Sums[Array, "m _"]:
         rows = lhs.shape[0]
         if rows == 0:
             return jnp.zeros((0, rhs.shape[1 if transpose_rhs else 2]), jnp.float32)
@@ -126,21 +120,12 @@ class Megablox(GroupedMatmul):
         # Zeros of the array's own dtype: published code padded bfloat16 with a float32 zero, which JAX refuses.
         return jnp.pad(array, ((0, tiles * self.tile.m - array.shape[0]), (0, 0)))
 
-    def _call(
-        self,
-        kernel: str,
-        lhs: Float[Array, "_ _"],
-        rhs: Float[Array, "..."],
-        group_sizes: Int32[Array, " g"],
-        *,
-        transpose_rhs: bool | None = None,
-    ) -> Array:
+    def _call(self, kernel: str, *operands: Array, transpose_rhs: bool | None = None) -> Array:
         product = _Kernel(name=kernel, tile=self.tile, interpret=self.interpret, transpose_rhs=transpose_rhs)
-        if not (varies_over(lhs) | varies_over(rhs)):
-            return product(lhs, rhs, group_sizes)
+        if not any(map(varies_over, operands)):
+            return product(*operands)
         # Their results do not say that they differ between devices.
-        platform = "cpu" if self.interpret else "tpu"
-        return traced_apart(product, (lhs, rhs, group_sizes), platform=platform)
+        return traced_apart(product, operands, platform="cpu" if self.interpret else "tpu")
 
 
 @final
@@ -153,12 +138,11 @@ class _Kernel:
     interpret: bool
     transpose_rhs: bool | None
 
-    def __call__(self, lhs: Float[Array, "_ _"], rhs: Float[Array, "..."], group_sizes: Int32[Array, " g"]) -> Array:
-        kernel: Callable[..., Array] = getattr(_kernels, self.name)
+    def __call__(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
         transposed = {} if self.transpose_rhs is None else {"transpose_rhs": self.transpose_rhs}
         # The kernels take no precision and use the ambient one, when they are traced.
         with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
-            return kernel(
+            return getattr(_kernels, self.name)(
                 lhs,
                 rhs,
                 group_sizes,

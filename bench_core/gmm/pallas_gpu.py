@@ -114,12 +114,7 @@ def rows_product(
 
 
 def groups_product(
-    lhs: Float[Array, "m k"],
-    cotangent: Float[Array, "m n"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    dtype: Any,
-    blocks: Blocks,
+    lhs: Rows, cotangent: Cotangent, group_sizes: Sizes, *, dtype: Any, blocks: Blocks
 ) -> Float[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ cotangent[rows of g], summed in float32, rounded to `dtype`; zeros for an empty
     group.

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Bool, Float, Int, Int32, Shaped, Sums
-from bench_core.gmm.base import matmul_precision
+from bench_core.gmm.base import Cotangent, Rows, Sizes, matmul_precision
 from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant import round_to, sum_dtype
@@ -203,12 +203,7 @@ def sums_of_groups(
 
 
 def rows_product(
-    lhs: Float[Array, "m c"],
-    rhs: Float[Array, "g _ _"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    rhs_axis: int,
-    narrow: bool,
+    lhs: Float[Array, "m c"], rhs: Float[Array, "g _ _"], group_sizes: Sizes, *, rhs_axis: int, narrow: bool
 ) -> Sums[Array, "m _"]:
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]; zeros past the groups. `narrow`: see
     `Operands`."""
@@ -226,13 +221,7 @@ def rows_product(
     )
 
 
-def groups_product(
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "m n"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    narrow: bool,
-) -> Sums[Array, "g k n"]:
+def groups_product(lhs: Rows, rhs: Cotangent, group_sizes: Sizes, *, narrow: bool) -> Sums[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`."""
     groups, operands = group_sizes.shape[0], Operands(dtype=lhs.dtype, narrow=narrow)
     tiles = ladder(lhs.shape[0], groups)

@@ -11,7 +11,17 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bench_core.arrays import Array, Float, Float32, Sums
 from bench_core.blocks.inputs import ROUTER
-from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
+from bench_core.blocks.moe import (
+    BlockSpec,
+    Queue,
+    Tokens,
+    Weights,
+    block_rows,
+    pack,
+    routed_block,
+    routed_inside,
+    shared_block,
+)
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
@@ -68,14 +78,8 @@ def weight_partition(name: str) -> PartitionSpec:
 
 
 def spread_block(
-    x: Float[Array, "tokens hidden"],
-    weights: Weights,
-    routing: RouterInput,
-    queue: Queue | None = None,
-    *,
-    spec: SpreadSpec,
-    mesh: jax.sharding.Mesh,
-) -> Float[Array, "tokens hidden"]:
+    x: Tokens, weights: Weights, routing: RouterInput, queue: Queue | None = None, *, spec: SpreadSpec, mesh: Mesh
+) -> Tokens:
     """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
 
     What devices send is of x's dtype: partial sums, and rows on their way back, are rounded before they are sent.
@@ -94,9 +98,7 @@ def spread_block(
     return jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)(x, dict(weights), routing, queue)
 
 
-def spread_queue(
-    x: Float[Array, "tokens hidden"], routing: Routing, spec: SpreadSpec, mesh: jax.sharding.Mesh
-) -> Queue:
+def spread_queue(x: Tokens, routing: Routing, spec: SpreadSpec, mesh: Mesh) -> Queue:
     """The dispatch of every device, one behind the other, for a form that sends no tokens."""
 
     def local(x: Array, routing: Routing) -> Queue:

@@ -136,12 +136,7 @@ def _dispatch_backward(partial: bool, residuals: tuple[Permutation, int], cotang
 
 
 def dispatch_gradient(
-    cotangent: Float[Array, "rows width"],
-    permutation: Permutation,
-    partial: bool = False,
-    *,
-    tokens: int,
-    dtype: jnp.dtype,
+    cotangent: Float[Array, "rows width"], permutation: Permutation, partial: bool, *, tokens: int, dtype: jnp.dtype
 ) -> Float[Array, "tokens width"]:
     """out[t] = sum of cotangent[row] over the rows of token t, summed in `sum_dtype` and rounded to `dtype` once."""
     return round_to(_slot_sum(cotangent, permutation.inverse.reshape(tokens, -1), None, partial), dtype)
