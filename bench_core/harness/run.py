@@ -23,13 +23,7 @@ from bench_core.harness.row import Measured, measured_row
 from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.quant import types_for
 from bench_core.shapes import DType, MoeShape
-from bench_core.timing.measure import (
-    Call,
-    Program,
-    call,
-    sample,
-    trace_call,
-)
+from bench_core.timing.measure import Call, Program, call, sample, trace_call
 
 Progress = Callable[[str], None]
 """Takes a line about what is being done now."""

@@ -22,6 +22,26 @@ class Stage:
     function: Callable[..., dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRun:
+    """Compiled stages by name, each with the names of what it takes; the last one's outputs go into donated memory.
+
+    `names` are those of the arguments of the whole. `waits`: the host starts a stage when the one before has finished.
+    """
+
+    names: tuple[str, ...]
+    stages: Mapping[str, tuple[jax.stages.Compiled, tuple[str, ...]]]
+    waits: bool
+
+    def __call__(self, arguments: tuple[Any, ...], into: Any) -> Any:
+        values = dict(zip(self.names, arguments, strict=True))
+        *before, (last, taken_last) = self.stages.values()
+        for executable, taken in before:
+            given = executable(tuple(values[name] for name in taken))
+            values |= jax.block_until_ready(given) if self.waits else given
+        return last(tuple(values[name] for name in taken_last), into)
+
+
 def compile_staged(
     stages: Sequence[Stage],
     arguments: Mapping[str, Any],
@@ -37,7 +57,7 @@ def compile_staged(
         stages: in their order.
         arguments: by name, in the order of `places`; they are put on the device first.
         clock: gives seconds.
-        waits: the host starts a stage when the one before has finished; else all at once.
+        waits: see `StagedRun`.
         options: those of the compiler.
         places: where arguments and outputs lie on several devices.
 
@@ -46,7 +66,7 @@ def compile_staged(
     """
     placed = put(tuple(arguments.values()), places)
     values: dict[str, Any] = dict(zip(arguments, placed, strict=True))
-    compiled: list[tuple[jax.stages.Compiled, tuple[str, ...]]] = []
+    compiled: dict[str, tuple[jax.stages.Compiled, tuple[str, ...]]] = {}
     lower_s, took = 0.0, CompileTime()
     outputs: Any = None
     for stage in stages:
@@ -63,18 +83,10 @@ def compile_staged(
         took += own_time
         if places is not None:
             require_in_place(executable, own)
-        compiled.append((executable, stage.takes))
+        compiled[stage.name] = executable, stage.takes
         if not last:
             values |= executable(own)
-    *before, (last_one, taken_last) = compiled
-
-    def run(given: tuple[Any, ...], into: Any) -> Any:
-        values = dict(zip(arguments, given, strict=True))
-        for executable, taken in before:
-            results = executable(tuple(values[name] for name in taken))
-            values |= jax.block_until_ready(results) if waits else results
-        return last_one(tuple(values[name] for name in taken_last), into)
-
+    run = StagedRun(names=tuple(arguments), stages=compiled, waits=waits)
     return Program(run=run, executable=None, arguments=placed, outputs=outputs, lower_s=lower_s, took=took)
 
 

@@ -182,8 +182,8 @@ def test_stages_are_programs_of_their_own(form: str) -> None:
     assert _checked(case, case.shape, prepared, backend).comparison.passed
     program = prepared.program
     assert program.executable is None
-    assert program.waits
-    texts = {name: one.as_text() for name, (one, _) in {**program.stages, "combine": program.last}.items()}
+    assert program.run.waits
+    texts = {name: one.as_text() for name, (one, _) in program.run.stages.items()}
     assert list(texts) == ["pack", "up", "down", "combine"]
     # Only the first one sorts, and what is sent is sent there and at the end.
     assert [name for name, text in texts.items() if " sort(" in text] == ["pack"]
