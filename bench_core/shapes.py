@@ -146,3 +146,14 @@ def spread_shapes(devices: int) -> dict[str, MoeShape]:
             tokens=devices, hidden=8, mlp_dim=8, experts=two, topk=devices + 1, shared_expert_dim=4
         ),
     }
+
+
+TIMED_SHAPES: Mapping[str, MoeShape] = MappingProxyType(
+    {
+        "S": MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60),
+        "M": MoeShape(tokens=32768, hidden=2048, mlp_dim=2048, experts=64),
+        "L": MoeShape(tokens=65536, hidden=3072, mlp_dim=3072, experts=128),
+        "CPU": MoeShape(tokens=4096, hidden=512, mlp_dim=352),
+    }
+)
+"""Those of `benchmarks/`: S, M and L are the null-routing logbook's, and CPU stands beside torch."""

@@ -23,13 +23,12 @@ from importlib import metadata
 from pathlib import Path
 
 from bench_core.aot.targets import TARGETS
+from bench_core.shapes import TIMED_SHAPES
 
 FLAGS = ("tokens", "hidden", "mlp_dim", "experts")
 # The shape families of the null-routing logbook.
 SHAPES = {
-    "S": (32768, 2048, 1408, 60),
-    "M": (32768, 2048, 2048, 64),
-    "L": (65536, 3072, 3072, 128),
+    name: (own.tokens, own.hidden, own.mlp_dim, own.experts) for name, own in TIMED_SHAPES.items() if name != "CPU"
 }
 BACKENDS = ("ragged_dot", "gmm")
 PASSES = ("forward", "forward_backward")

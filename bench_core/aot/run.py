@@ -170,10 +170,9 @@ def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> 
     progress(f"compiling for {compiler.target.name}")
     try:
         lowered = lower_case(case, compiler.devices)
-    except CaseFailed as error:
-        return _failed_row(case, compiler, Failure(reason=error.reason, message=error.message), labels)
-    except (NotImplementedError, ValueError) as error:
-        return _failed_row(case, compiler, Failure(reason=Reason.UNSUPPORTED.value, message=str(error)), labels)
+    except (CaseFailed, NotImplementedError, ValueError) as error:
+        reason = error.reason if isinstance(error, CaseFailed) else Reason.UNSUPPORTED.value
+        return _failed_row(case, compiler, Failure(reason=reason, message=str(error)), labels)
     labels["ran"] = lowered.ran
     outcome = compile_case(lowered, case.compiler_flags)
     if isinstance(outcome, CompiledCase):

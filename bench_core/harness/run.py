@@ -107,17 +107,12 @@ def check_case(case: Case) -> Outcome:
 
 
 def _failure(error: Exception) -> Failure:
+    message = str(error)
     if isinstance(error, CaseFailed):
-        return Failure(reason=error.reason, message=error.message)
-    if isinstance(error, MemoryError):
-        return Failure(reason="out_of_memory", message=str(error))
-    return Failure(reason=_runtime_reason(str(error)), message=str(error))
-
-
-def _runtime_reason(message: str) -> str:
+        return Failure(reason=error.reason, message=message)
     # Accelerators say RESOURCE_EXHAUSTED; the CPU client reports INTERNAL and says it in words.
-    exhausted = "RESOURCE_EXHAUSTED" in message or "Out of memory" in message
-    return "out_of_memory" if exhausted else "runtime_error"
+    exhausted = "RESOURCE_EXHAUSTED" in message or "Out of memory" in message or isinstance(error, MemoryError)
+    return Failure(reason="out_of_memory" if exhausted else "runtime_error", message=message)
 
 
 def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:

@@ -8,7 +8,7 @@ from bench_core.blocks.modes import ALONE as ALONE_SENDS
 from bench_core.blocks.modes import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag, require_ranges
-from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, uneven, way_to_fit
+from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, way_to_fit
 
 
 class ParallelMode(StrEnum):
@@ -155,7 +155,11 @@ class Parallel:
             case ParallelMode.EP:
                 dp, ep = mesh(count, self.dp_size, self.ep_size)
                 if experts % ep:
-                    raise uneven(experts, ep, self.way_to_fit(experts, count))
+                    raise UsageError(
+                        f"{experts} experts cannot be spread over {ep} devices",
+                        cause="every device has as many experts, so the number of devices must divide theirs",
+                        hint=self.way_to_fit(experts, count),
+                    )
                 if ep == 1 and self.ep_impl is not None:
                     raise UsageError(
                         f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",
