@@ -5,7 +5,6 @@ gradient are gathered there, so that sorted copies of them exist only as tiles.
 """
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
@@ -13,17 +12,10 @@ import jax.numpy as jnp
 
 from bench_core.arrays import Array, Int32, Shaped, Sums
 from bench_core.blocks.gated import GatedGradients, GatedInputs, Kept, activation_gradients, gate_and_up
+from bench_core.gmm.base import product
 from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.tiled import Tiled
-from bench_core.gmm.tiled_loops import (
-    Buffers,
-    Operands,
-    padded_rows,
-    rows_of_groups,
-    sums_of_groups,
-    within,
-    zero_unless,
-)
+from bench_core.gmm.tiled_loops import Buffers, Operands, Parts, over_groups, padded_rows, within, zero_unless
 from bench_core.gmm.varying import varying_as
 from bench_core.quant import round_to, sum_dtype
 
@@ -80,21 +72,21 @@ def _rows(inputs: GatedInputs, tiles: _RowTiles, *, keep: bool) -> tuple[Array, 
     """See `GatedExperts.forward`."""
     up_weights, down_weights, operands = inputs.up_weights, inputs.down_weights, tiles.operands
 
-    def of_group(index: Array) -> Callable[[Array, int], Buffers]:
+    def of_group(index: Array, _: Array) -> Parts:
         *ups, down = (operands.matrix(own, index) for own in (*up_weights, down_weights))
 
-        def results(at: Array, size: int) -> Buffers:
+        def results(at: Array, size: int) -> tuple[Buffers, tuple[()]]:
             own = operands.multiplied(tiles.own_rows(tiles.tokens(at, size)))
-            projected = tuple(operands.dot(own, matrix, (1, 0)) for matrix in ups)
+            projected = tuple(product(own, matrix, (1, 0)) for matrix in ups)
             gate, up = gate_and_up(projected)
-            result = operands.dot(operands.rounded(jax.nn.silu(gate) * up), down, (1, 0))
-            return (result, *projected) if keep else (result,)
+            result = product(operands.rounded(jax.nn.silu(gate) * up), down, (1, 0))
+            return ((result, *projected) if keep else (result,)), ()
 
         return results
 
     widths = [down_weights.shape[2], *(own.shape[2] for own in up_weights if keep)]
     buffers = tuple(tiles.buffer(width, down_weights) for width in widths)
-    out, *kept = rows_of_groups(tiles.ladder, inputs.group_sizes, buffers, of_group)
+    (out, *kept), _ = over_groups(tiles.ladder, inputs.group_sizes, buffers, (), of_group)
     return out, tuple(kept)
 
 
@@ -102,7 +94,7 @@ def _gradients(inputs: GatedInputs, tiles: _RowTiles, kept: Kept, cotangent: Arr
     """See `GatedExperts.backward`."""
     operands, weights = tiles.operands, (*inputs.up_weights, inputs.down_weights)
 
-    def of_group(index: Array, end: Array) -> Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]:
+    def of_group(index: Array, end: Array) -> Parts:
         *ups, down = (operands.matrix(own, index) for own in weights)
 
         def parts(at: Array, size: int) -> tuple[Buffers, tuple[Array, ...]]:
@@ -117,12 +109,12 @@ def _gradients(inputs: GatedInputs, tiles: _RowTiles, kept: Kept, cotangent: Arr
             products = gate_and_up([jax.lax.dynamic_slice_in_dim(part, at, size) for part in kept])
             gate, up = (zero_unless(own, part) for part in products)
             # Rounded as the gradient of every matmul operand is.
-            grad_hidden = round_to(operands.dot(upstream, down, (1, 1)), operands.dtype).astype(tiles.sums)
+            grad_hidden = round_to(product(upstream, down, (1, 1)), operands.dtype).astype(tiles.sums)
             hidden, *grads = activation_gradients(gate, up, grad_hidden)
             grads = [operands.rounded(part) for part in grads]
             if len(ups) == 1:
                 grads = [jnp.concatenate(grads, axis=-1)]
-            to_rows = [operands.dot(part, matrix, (1, 1)) for part, matrix in zip(grads, ups, strict=True)]
+            to_rows = [product(part, matrix, (1, 1)) for part, matrix in zip(grads, ups, strict=True)]
             to_down = operands.rows_dot(operands.rounded(hidden), upstream)
             return (functools.reduce(jnp.add, to_rows),), (*(operands.rows_dot(left, part) for part in grads), to_down)
 
@@ -133,6 +125,6 @@ def _gradients(inputs: GatedInputs, tiles: _RowTiles, kept: Kept, cotangent: Arr
 
     results = tuple(varying_as(jnp.zeros_like(operands.carried(own)), tiles.x, *weights) for own in weights)
     buffers = (tiles.buffer(inputs.x.shape[1], *weights),)
-    (rows,), results = sums_of_groups(tiles.ladder, inputs.group_sizes, buffers, results, of_group, stored)
+    (rows,), results = over_groups(tiles.ladder, inputs.group_sizes, buffers, results, of_group, stored)
     *ups, down = (operands.valued(result) for result in results)
     return GatedGradients(rows=rows, up_weights=tuple(ups), down_weights=down)

@@ -120,7 +120,8 @@ def matmul_precision(operand: Float[Array, "..."]) -> jax.lax.Precision:
     return jax.lax.Precision.DEFAULT if operand.dtype == jnp.bfloat16 else jax.lax.Precision.HIGHEST
 
 
-def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
+def product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
+    """lhs contracted with rhs over one axis of each."""
     lhs_axis, rhs_axis = axes
     return jax.lax.dot_general(
         lhs,
@@ -143,10 +144,10 @@ class DenseMatmul(GroupedMatmul):
         return "serves one group only; it computes the shared expert"
 
     def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
-        return _product(lhs, rhs[0], (1, 0))
+        return product(lhs, rhs[0], (1, 0))
 
     def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
-        return _product(cotangent, rhs[0], (1, 1))
+        return product(cotangent, rhs[0], (1, 1))
 
     def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
-        return _product(lhs, cotangent, (0, 0))[None]
+        return product(lhs, cotangent, (0, 0))[None]
