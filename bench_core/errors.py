@@ -10,8 +10,7 @@
 Running out of memory has no class here: the runtime raises it, and the harness records it.
 """
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -37,20 +36,22 @@ class UsageError(BenchError):
     exit_code: ClassVar[int] = 2
 
 
+def clash(one: str, other: str, cause: str) -> UsageError:
+    """The refusal of two flags together."""
+    ways = f"leave {one.split()[0]} out, or {other.split()[0]}"
+    return UsageError(f"{one} cannot be combined with {other}", cause=cause, hint=ways)
+
+
+def idle(flag: str, needed: str, cause: str = "") -> UsageError:
+    """The refusal of a flag that belongs to another one, `needed`."""
+    ways = f"add {needed}, or leave {flag.split()[0]} out"
+    return UsageError(f"{flag} changes nothing without {needed}", cause=cause or f"it belongs to {needed}", hint=ways)
+
+
 class CaseFailed(BenchError):
-    """One case failed. `reason` is the word that the record carries."""
+    """One case failed. `reason` is the word that the record carries, `observations` and `labels` what it states."""
 
     reason: ClassVar[str] = "failed"
-
-
-class UnsupportedCase(CaseFailed):
-    reason: ClassVar[str] = "unsupported"
-
-
-class CheckFailed(CaseFailed):
-    """Carries the numbers of the failed check, so that the record can state them."""
-
-    reason: ClassVar[str] = "check_failed"
 
     def __init__(
         self,
@@ -58,27 +59,20 @@ class CheckFailed(CaseFailed):
         *,
         cause: str,
         hint: str,
-        observations: dict[str, float],
-        labels: dict[str, str],
+        observations: Mapping[str, float] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message, cause=cause, hint=hint)
-        self.observations = observations
-        self.labels = labels
+        self.observations, self.labels = observations or {}, labels or {}
+
+
+class UnsupportedCase(CaseFailed):
+    reason: ClassVar[str] = "unsupported"
+
+
+class CheckFailed(CaseFailed):
+    reason: ClassVar[str] = "check_failed"
 
 
 class NonFiniteOutput(CaseFailed):
     reason: ClassVar[str] = "non_finite_output"
-
-
-MAKING_INPUTS = "making its inputs"
-"""A step of a case whose errors are noted: what fails there fails whatever the program does."""
-
-
-@contextlib.contextmanager
-def noted(step: str) -> Iterator[None]:
-    """Errors inside carry the note that they were raised in `step`."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(step)
-        raise

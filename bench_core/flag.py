@@ -4,6 +4,7 @@ Of these the options of the command (`cli.flags`), the case and the config that 
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ class Flag:
     takes, where the type does not tell. `several`: it takes `both`, which is a case for each of its words. `unless`:
     the help's words for the default, where the command has to know whether the flag was given. `read`: makes the value
     of the text, or of all texts where the flag may be `repeated`. `unsaid`: a config has no key for the default, given
-    or not.
+    or not. `least`, `below`: numbers are in [least, below).
     """
 
     help: str
@@ -37,6 +38,8 @@ class Flag:
     read: Callable[[Any], Any] | None = None
     repeated: bool = False
     unsaid: bool = False
+    least: float = -math.inf
+    below: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ class Declared:
     @property
     def words(self) -> list[str]:
         """The words that it takes; none where it takes numbers or any text."""
-        return list(self.flag.choices) if self.enum is None else [member.value for member in self.enum]
+        return list(self.flag.choices or self.enum or ())
 
     @property
     def enum(self) -> type[StrEnum] | None:
@@ -125,6 +128,26 @@ def build(kind: type[Made], values: Mapping[str, Any]) -> Made:
         elif (flag.name or name) in values:
             given[name] = values[flag.name or name]
     return kind(**given)
+
+
+def require_ranges(whole: object) -> None:
+    """Refuse numbers of a dataclass outside of what its flags take.
+
+    Raises:
+        UsageError: one is.
+    """
+    for name, _, default, flag in _fields(cast(Any, type(whole))):
+        value = getattr(whole, name)
+        if flag is None or not isinstance(value, int | float) or flag.least <= value < flag.below:
+            continue
+        said, most = option(flag.name or name), f" and less than {flag.below:.10g}" if flag.below < math.inf else ""
+        nearest = flag.least if value < flag.least else flag.below - 1
+        fitting = (default or flag.least) if isinstance(value, float) else nearest
+        raise UsageError(
+            f"{said} {value} is not usable",
+            cause=f"it must be a finite number, at least {flag.least:.10g}{most}",
+            hint=f"use {said} {fitting:.10g}",
+        )
 
 
 def option(name: str) -> str:

@@ -5,7 +5,6 @@ Symmetric int8: codes and scales, and fake quantisation with straight-through gr
 
 import contextlib
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -15,14 +14,10 @@ import numpy as np
 from bench_core.arrays import Array, Float, Int8, Sums
 from bench_core.shapes import DType, QuantMode
 
-# JAX leaves this without types.
-_x64: Callable[[bool], contextlib.AbstractContextManager[Any]] = jax.enable_x64
-
 
 def sum_dtype(dtype: jnp.dtype) -> jnp.dtype:
     """float64 for float64; float32 for float32 and bfloat16."""
-    sums: jnp.dtype = jnp.dtype(jnp.float64 if dtype == jnp.float64 else jnp.float32)
-    return sums
+    return jnp.dtype(jnp.float64 if dtype == jnp.float64 else jnp.float32)
 
 
 def round_to(values: Sums[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*shape"]:
@@ -42,7 +37,7 @@ def round_to(values: Sums[Array, "*shape"], dtype: jnp.dtype) -> Float[Array, "*
 def types_for(dtype: DType) -> contextlib.AbstractContextManager[Any]:
     """Inside of it JAX has float64, where `dtype` is that. For the others it changes nothing: JAX with 64-bit types
     makes other programs of the same code, whose indices are wider."""
-    return _x64(True) if dtype is DType.FLOAT64 else contextlib.nullcontext()
+    return jax.enable_x64(True) if dtype is DType.FLOAT64 else contextlib.nullcontext()
 
 
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)

@@ -1,16 +1,18 @@
 """Sizes and the two words (dtype, pass) that every layer shares. No JAX."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from bench_core.errors import UsageError
-from bench_core.flag import Flag, choose
+from bench_core.flag import Flag, require_ranges
 
 DEFAULT_TOPK = 2
 
-MOST_INDEXED = 2**31 - 1
-"""A larger size, or more (token, expert) pairs, are refused: XLA's programs index them with int32."""
+TOO_MANY = 2**31
+"""Such a size, or so many (token, expert) pairs, are refused: XLA's programs index them with int32."""
 MOST_ELEMENTS = 2**58
 """An array of more elements, two of which may stand side by side in float64, has more bytes than an int64 counts."""
 
@@ -25,21 +27,6 @@ class DType(StrEnum):
 
 
 TIMED_DTYPES = (DType.FLOAT32, DType.BFLOAT16)
-
-
-def timed_dtype(word: str) -> DType:
-    """The element type of a case that is timed, or compiled for a TPU.
-
-    Raises:
-        UsageError: it is float64, or unknown.
-    """
-    if word == DType.FLOAT64:
-        raise UsageError(
-            "--dtype float64 is not timed",
-            cause="nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
-            hint="run bench-core check for float64, or use --dtype float32",
-        )
-    return DType(choose("--dtype", word, TIMED_DTYPES))
 
 
 class BenchPass(StrEnum):
@@ -83,42 +70,29 @@ class MoeShape:
         UsageError: a size is not positive (`shared_expert_dim`: negative) or too large, or topk > experts.
     """
 
-    tokens: Annotated[int, Flag(help="Rows of the input.")] = 512
-    hidden: Annotated[int, Flag(help="Width of the model.")] = 128
-    mlp_dim: Annotated[int, Flag(help="Width of one expert.")] = 128
-    experts: Annotated[int, Flag(help="Number of experts.")] = 8
-    topk: Annotated[int, Flag(help="Experts per token.", unless=str(DEFAULT_TOPK))] = DEFAULT_TOPK
-    shared_expert_dim: Annotated[int, Flag(help="Width of the dense gated expert that sees every token; 0: none.")] = 0
+    tokens: Annotated[int, Flag(help="Rows of the input.", least=1, below=TOO_MANY)] = 512
+    hidden: Annotated[int, Flag(help="Width of the model.", least=1, below=TOO_MANY)] = 128
+    mlp_dim: Annotated[int, Flag(help="Width of one expert.", least=1, below=TOO_MANY)] = 128
+    experts: Annotated[int, Flag(help="Number of experts.", least=1, below=TOO_MANY)] = 8
+    topk: Annotated[int, Flag(help="Experts per token.", unless=str(DEFAULT_TOPK), least=1)] = DEFAULT_TOPK
+    shared_expert_dim: Annotated[
+        int,
+        Flag(help="Width of the dense gated expert that sees every token; 0: none.", least=0, below=TOO_MANY),
+    ] = 0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            least = 0 if field.name == "shared_expert_dim" else 1
-            size = getattr(self, field.name)
-            flag = f"--{field.name.replace('_', '-')}"
-            if size < least:
-                raise UsageError(
-                    f"{flag} {size} is not a usable size",
-                    cause=f"{field.name} must be at least {least}",
-                    hint=f"give {flag} a value of {least} or more",
-                )
-            if size > MOST_INDEXED:
-                raise UsageError(
-                    f"{flag} {size} is not a usable size",
-                    cause=f"programs index arrays with int32, so {field.name} must be at most {MOST_INDEXED}",
-                    hint=f"give {flag} a value of {MOST_INDEXED} or less",
-                )
+        require_ranges(self)
         if self.topk > self.experts:
             raise UsageError(
                 f"--topk {self.topk} is larger than --experts {self.experts}",
                 cause="a token cannot choose more experts than there are",
                 hint=f"use --topk {self.experts} or less, or --experts {self.topk} or more",
             )
-
-        if self.assignments > MOST_INDEXED:
+        if self.assignments >= TOO_MANY:
             raise UsageError(
                 f"--tokens {self.tokens} x --topk {self.topk} are too many rows",
-                cause=f"programs index rows with int32, so there are at most {MOST_INDEXED}",
-                hint=f"use --tokens {MOST_INDEXED // self.topk} or less",
+                cause=f"programs index rows with int32, so there are less than {TOO_MANY}",
+                hint=f"use --tokens {(TOO_MANY - 1) // self.topk} or less",
             )
         for name, elements in self._arrays().items():
             if elements > MOST_ELEMENTS:
@@ -146,3 +120,40 @@ class MoeShape:
 
     def __str__(self) -> str:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+
+
+CHECKED_SHAPES: Mapping[str, MoeShape] = MappingProxyType(
+    {
+        "odd": MoeShape(tokens=37, hidden=19, mlp_dim=13, experts=5, topk=2, shared_expert_dim=3),
+        "one token": MoeShape(tokens=1, hidden=8, mlp_dim=6, experts=4, topk=2, shared_expert_dim=2),
+        "topk = experts": MoeShape(tokens=24, hidden=16, mlp_dim=8, experts=3, topk=3),
+        "one expert": MoeShape(tokens=33, hidden=8, mlp_dim=9, experts=1, topk=1),
+        "empty experts": MoeShape(tokens=3, hidden=16, mlp_dim=8, experts=17, topk=1, shared_expert_dim=4),
+    }
+)
+"""Those of `bench-core check`, by what they are about."""
+
+
+def spread_shapes(devices: int) -> dict[str, MoeShape]:
+    """Those of `check --devices N`: their experts can be shared out among so many devices."""
+    odd, two = 4 * devices + 5, 2 * devices
+    return {
+        "odd": MoeShape(tokens=odd, hidden=19, mlp_dim=13, experts=two, topk=2, shared_expert_dim=3),
+        "one token": MoeShape(tokens=1, hidden=8, mlp_dim=6, experts=devices, topk=2, shared_expert_dim=2),
+        "one slot": MoeShape(tokens=3 * devices + 1, hidden=8, mlp_dim=9, experts=devices, topk=1),
+        "topk = experts": MoeShape(tokens=two, hidden=16, mlp_dim=8, experts=devices, topk=devices),
+        "topk > devices": MoeShape(
+            tokens=devices, hidden=8, mlp_dim=8, experts=two, topk=devices + 1, shared_expert_dim=4
+        ),
+    }
+
+
+TIMED_SHAPES: Mapping[str, MoeShape] = MappingProxyType(
+    {
+        "S": MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60),
+        "M": MoeShape(tokens=32768, hidden=2048, mlp_dim=2048, experts=64),
+        "L": MoeShape(tokens=65536, hidden=3072, mlp_dim=3072, experts=128),
+        "CPU": MoeShape(tokens=4096, hidden=512, mlp_dim=352),
+    }
+)
+"""Those of `benchmarks/`: S, M and L are the null-routing logbook's, and CPU stands beside torch."""

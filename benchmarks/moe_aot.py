@@ -23,13 +23,12 @@ from importlib import metadata
 from pathlib import Path
 
 from bench_core.aot.targets import TARGETS
+from bench_core.shapes import TIMED_SHAPES
 
 FLAGS = ("tokens", "hidden", "mlp_dim", "experts")
 # The shape families of the null-routing logbook.
 SHAPES = {
-    "S": (32768, 2048, 1408, 60),
-    "M": (32768, 2048, 2048, 64),
-    "L": (65536, 3072, 3072, 128),
+    name: (own.tokens, own.hidden, own.mlp_dim, own.experts) for name, own in TIMED_SHAPES.items() if name != "CPU"
 }
 BACKENDS = ("ragged_dot", "gmm")
 PASSES = ("forward", "forward_backward")
@@ -160,7 +159,7 @@ def line(row: dict) -> str:
     head = [row["shape"], config["aot"], config["dtype"], config["backend"], config["bench_pass"]]
     if "failed" in row:
         return "| " + " | ".join([*head, *refused(row, 3)]) + " |"
-    note = row["labels"].get("inflated_by", row["labels"].get("flops_inflation_unknown", ""))
+    note = row["labels"].get("flops_inflation_unknown", "")
     return "| " + " | ".join([*head, "yes", *numbers(row, ("argument", "output", "temporary")), note]) + " |"
 
 
@@ -170,7 +169,7 @@ def form_line(row: dict) -> str:
     head = [row["shape"], config["aot"], mesh, config.get("ep_impl", "dp"), config.get("backend", "")]
     if "failed" in row:
         return "| " + " | ".join([*head, *refused(row, 1)]) + " |"
-    note = row["labels"].get("inflated_by", row["labels"].get("flops_inflation_unknown", ""))
+    note = row["labels"].get("flops_inflation_unknown", "")
     return "| " + " | ".join([*head, "yes", *numbers(row, ("temporary",)), note]) + " |"
 
 

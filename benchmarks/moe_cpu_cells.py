@@ -14,9 +14,10 @@ import numpy as np
 
 from bench_core.accounting import count_flops
 from bench_core.routing.topk import Routing, route
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import TIMED_SHAPES, BenchPass, DType, MoeShape
 
-TOKENS, HIDDEN, MLP = 4096, 512, 352
+_CPU = TIMED_SHAPES["CPU"]
+TOKENS, HIDDEN, MLP = _CPU.tokens, _CPU.hidden, _CPU.mlp_dim
 SIZES = ("random", "skewed")
 Arrays = dict[str, np.ndarray]
 

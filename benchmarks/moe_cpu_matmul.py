@@ -33,9 +33,10 @@ import numpy as np
 
 from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, DenseMatmul, GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import TIMED_SHAPES, BenchPass, DType
 
-TOKENS, HIDDEN, MLP = 4096, 512, 352
+_CPU = TIMED_SHAPES["CPU"]
+TOKENS, HIDDEN, MLP = _CPU.tokens, _CPU.hidden, _CPU.mlp_dim
 CLOCKS = ("wall", "processor")
 Arrays = dict[str, jax.Array]
 Program = Callable[[Arrays], dict[str, jax.Array]]

@@ -29,7 +29,8 @@ from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from moe_aot import SHAPES
 
-from bench_core.gmm.gated import ExpertRows, GatedInputs
+from bench_core.blocks.gated import GatedInputs
+from bench_core.blocks.gated_pallas import Experts
 from bench_core.gmm.pallas_gpu import PallasGpu
 from bench_core.gmm.pallas_gpu_tiles import Blocks
 
@@ -64,23 +65,21 @@ def programs(
         return jax.ShapeDtypeStruct(shape, dtype)
 
     x, ups, down = array(tokens, hidden), (array(experts, hidden, mlp_dim),) * 2, array(experts, mlp_dim, hidden)
-    own = ExpertRows(
-        token=array(rows, dtype="int32"),
-        weight=array(rows, dtype="float32"),
-        group_sizes=array(experts, dtype="int32"),
-    )
+    slots = array(rows, dtype="int32"), array(rows, dtype="float32"), array(experts, dtype="int32")
     kept, cotangent = (array(rows, mlp_dim, dtype="float32"),) * 2, array(tokens, hidden, dtype="float32")
+    computed = Experts(backend)
 
-    def inputs(x: Any, ups: Any, down: Any, rows: ExpertRows) -> GatedInputs:
-        return GatedInputs(x=x, up_weights=ups, down_weights=down, rows=rows)
+    def inputs(x: Any, ups: Any, down: Any, slots: Any) -> GatedInputs:
+        token, weight, sizes = slots
+        return GatedInputs(x=x, up_weights=ups, down_weights=down, token=token, weight=weight, group_sizes=sizes)
 
     def forward(*arguments: Any) -> Any:
-        return backend.gated_forward(inputs(*arguments), keep=True)
+        return computed.forward(inputs(*arguments), keep=True)
 
     def backward(kept: Any, cotangent: Any, *arguments: Any) -> Any:
-        return backend.gated_backward(inputs(*arguments), kept, cotangent)
+        return computed.backward(inputs(*arguments), kept, cotangent)
 
-    return {"forward": (forward, (x, ups, down, own)), "backward": (backward, (kept, cotangent, x, ups, down, own))}
+    return {"forward": (forward, (x, ups, down, slots)), "backward": (backward, (kept, cotangent, x, ups, down, slots))}
 
 
 def compiled(

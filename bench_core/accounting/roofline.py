@@ -7,7 +7,7 @@ has to be moved are arguments and results, each once: it does not depend on a sc
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bench_core.accounting.chips import CHIPS, Arithmetic, Chip
+from bench_core.accounting.chips import CHIPS, LINK_SOURCE, Arithmetic, Chip
 from bench_core.accounting.work import ITEM_BYTES
 from bench_core.shapes import BenchPass, DType, MoeShape
 
@@ -134,7 +134,7 @@ def peaks(device_kind: str, arithmetic: Arithmetic | None, linked: Slice | None)
 def _mxu(chip: Chip, arithmetic: Arithmetic | None) -> Peak:
     if arithmetic is None:
         return Peak(per_s=None, unknown="int8_real multiplies in int8 forwards and in another type backwards")
-    peak = chip.peak_tflops.get(arithmetic)
+    peak = chip.peak_tflops(arithmetic)
     if peak is None:
         return Peak(per_s=None, unknown=f"no peak of {arithmetic} is published")
     words = f"{_of_chip(peak, chip)} TF/s {arithmetic}"
@@ -142,25 +142,23 @@ def _mxu(chip: Chip, arithmetic: Arithmetic | None) -> Peak:
 
 
 def _hbm(chip: Chip) -> Peak:
-    rates = chip.bandwidths
-    if rates is None:
+    if chip.hbm_gbps is None:
         return Peak(per_s=None, unknown="no bandwidth of its memory is in the table")
-    words = f"{_of_chip(rates.hbm, chip)} GB/s"
-    return Peak(per_s=rates.hbm * 1e9 / chip.devices, words=words, source=chip.source)
+    words = f"{_of_chip(chip.hbm_gbps, chip)} GB/s"
+    return Peak(per_s=chip.hbm_gbps * 1e9 / chip.devices, words=words, source=chip.source)
 
 
 def _ici(chip: Chip, linked: Slice | None) -> Peak:
-    rates = chip.bandwidths
-    if rates is None:
+    if chip.link_gbps is None:
         return Peak(per_s=None, unknown="no bandwidth of its links is in the table")
     if linked is None:
         return Peak(per_s=None, unknown="nobody knows how these chips are linked")
     if chip.devices > 1:
         return Peak(per_s=None, unknown="the devices of a chip share its links, and reach each other without them")
     return Peak(
-        per_s=linked.links * rates.link * 1e9,
-        words=f"{linked.links} links x {rates.link:g} GB/s one way, the most of a chip of {linked.name}",
-        source=rates.link_source,
+        per_s=linked.links * chip.link_gbps * 1e9,
+        words=f"{linked.links} links x {chip.link_gbps:g} GB/s one way, the most of a chip of {linked.name}",
+        source=LINK_SOURCE,
     )
 
 

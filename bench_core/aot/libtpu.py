@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -16,9 +16,6 @@ from jax.experimental import topologies
 
 from bench_core.aot.targets import AotTarget
 from bench_core.errors import UsageError
-
-# JAX leaves this function without types.
-_update: Callable[[str, str], None] = jax.config.update
 
 # libtpu takes a TPU host for granted and complains on stderr about each of these that is missing. None of them
 # decides what is compiled: the topology is named. What the user has set stays.
@@ -37,7 +34,7 @@ _HOST = {
 
 def draw_on_cpu() -> None:
     """Let JAX draw routings on the CPU, whatever devices there are."""
-    _update("jax_platforms", "cpu")
+    jax.config.update("jax_platforms", "cpu")
 
 
 def compile_devices(target: AotTarget, environ: MutableMapping[str, str] | None = None) -> tuple[jax.Device, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bench_core.accounting.chips import CHIPS, Chip
+from bench_core.accounting.chips import Chip
 from bench_core.aot.targets import AotTarget
 from bench_core.blocks.modes import RematMode
 from bench_core.harness.case import Case
@@ -110,17 +110,7 @@ def find_remedy(case: Case, refusal: Refusal, target: AotTarget, attempt: Attemp
     return Remedy(helps=tried[-1] if not isinstance(outcome, Refusal) else None, tried=tuple(tried))
 
 
-def suggestion(case: Case, message: str, device_kind: str) -> str | None:
-    """A flag to try after `case` has run out of memory on a device of this kind (JAX's name), in the words of the
-    runtime; None where none may help. Nothing is compiled."""
-    refusal = read_refusal(message)
-    # What does not fit in a core's VMEM is said so. All else was too much for the device.
-    reason = Reason.VMEM if refusal.reason is Reason.VMEM else Reason.HBM
-    variant = _variant(case, replace(refusal, reason=reason), CHIPS.get(device_kind))
-    return None if variant is None else variant[0]
-
-
-def _variant(case: Case, refusal: Refusal, chip: Chip | None) -> tuple[str, Case] | None:
+def _variant(case: Case, refusal: Refusal, chip: Chip) -> tuple[str, Case] | None:
     """The next thing to try after a refusal of `case`: a flag of ours, and the case with it."""
     if refusal.reason is Reason.VMEM:
         limit_kib = next_limit_kib(case, refusal, chip)
@@ -134,16 +124,14 @@ def _variant(case: Case, refusal: Refusal, chip: Chip | None) -> tuple[str, Case
     return None
 
 
-def next_limit_kib(case: Case, refusal: Refusal, chip: Chip | None) -> int | None:
-    """The least step above the limit that was refused that holds what was needed; None past the core's VMEM, and on a
-    chip that is not known.
+def next_limit_kib(case: Case, refusal: Refusal, chip: Chip) -> int | None:
+    """The least step above the limit that was refused that holds what was needed; None past the core's VMEM.
 
     The compiler names the first kernel that does not fit, so that a later one may need more.
     """
     given = case.compiler_flags.get(VMEM_FLAG)
     refused = int(given) if given is not None and given.isdigit() else (refusal.limit_bytes or 0) // 1024
     needed = (refusal.needed_bytes or 0) // 1024
-    most = (chip.vmem_bytes if chip is not None else None) or 0
-    most //= 1024
+    most = (chip.vmem_mib or 0) * 1024
     fitting = (step for step in VMEM_STEPS_KIB if refused < step <= most and needed <= step)
     return next(fitting, None)

@@ -32,9 +32,6 @@ from bench_core.routing.topk import Routing
 from bench_core.timing.compiling import program_cost, program_memory
 from bench_core.timing.measure import lower_program
 
-# JAX leaves this constructor without types.
-_abstract: Callable[..., Any] = jax.ShapeDtypeStruct
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweredCase:
@@ -90,7 +87,7 @@ def _on(tree: Any, shardings: Any) -> Any:
     """The shapes with their shardings, each of which may stand for all arrays below it."""
 
     def placed(sharding: jax.sharding.Sharding, below: Any) -> Any:
-        return jax.tree.map(lambda leaf: _abstract(leaf.shape, leaf.dtype, sharding=sharding), below)
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), below)
 
     return jax.tree.map(placed, shardings, tree)
 
@@ -99,13 +96,13 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     """Their shapes."""
     shape, spec = case.shape, built.block
     tokens = built.plan.spread.padded_tokens(shape.tokens)
-    x = _abstract((tokens, shape.hidden), case.dtype.value)
+    x = jax.ShapeDtypeStruct((tokens, shape.hidden), case.dtype.value)
     sizes = weight_shapes(shape, router=case.has_router)
-    weights = {name: _abstract(size, case.dtype.value) for name, size in sizes.items()}
+    weights = {name: jax.ShapeDtypeStruct(size, case.dtype.value) for name, size in sizes.items()}
     slots = (tokens, shape.topk)
-    routing: Any = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
+    routing: Any = Routing._make(jax.ShapeDtypeStruct(slots, dtype) for dtype in (jnp.int32, jnp.float32))
     if case.routes_inside:
-        routing = _abstract((tokens, shape.experts), jnp.float32)
+        routing = jax.ShapeDtypeStruct((tokens, shape.experts), jnp.float32)
     stored = jax.eval_shape(lambda weights: store_weights(weights, spec.impl, shared_fused=spec.shared_fused), weights)
     if not built.prequeued:
         return x, stored, routing
@@ -173,10 +170,9 @@ def aot_row(case: Case, compiler: Compiler, progress: Callable[[str], None]) -> 
     progress(f"compiling for {compiler.target.name}")
     try:
         lowered = lower_case(case, compiler.devices)
-    except CaseFailed as error:
-        return _failed_row(case, compiler, Failure(reason=error.reason, message=error.message), labels)
-    except (NotImplementedError, ValueError) as error:
-        return _failed_row(case, compiler, Failure(reason=Reason.UNSUPPORTED.value, message=str(error)), labels)
+    except (CaseFailed, NotImplementedError, ValueError) as error:
+        reason = error.reason if isinstance(error, CaseFailed) else Reason.UNSUPPORTED.value
+        return _failed_row(case, compiler, Failure(reason=reason, message=str(error)), labels)
     labels["ran"] = lowered.ran
     outcome = compile_case(lowered, case.compiler_flags)
     if isinstance(outcome, CompiledCase):
@@ -225,7 +221,7 @@ def _compiled_row(
     rows = computed_rows(case, lowered.plan)
     flops = count_flops(case.shape, case.bench_pass, assignments=rows)
     cost, memory = program_cost(compiled.executable), program_memory(compiled.executable)
-    inflation = case_inflation(case, cost, flops, lowered.plan.spread)
+    inflation = case_inflation(cost, flops, lowered.plan.spread)
     sent, sent_labels = case_sends(case, lowered.plan, cost.text)
     hbm_bytes = compiler.target.chip.hbm_bytes_per_device
     metrics: dict[str, Measurement] = {}

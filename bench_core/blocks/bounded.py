@@ -48,8 +48,7 @@ class Bounded:
     @property
     def magnitude(self) -> Float64[np.ndarray, "*shape"]:
         """Bound on |program|."""
-        magnitude: Float64[np.ndarray, "*shape"] = np.abs(self.value) + self.error
-        return magnitude
+        return np.abs(self.value) + self.error
 
     @property
     def transposed(self) -> "Bounded":
@@ -198,8 +197,7 @@ class BoundedMath:
 def _sigmoid(x: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
     # Neither overflows nor cancels at either end.
     decay = np.exp(-np.abs(x))
-    sigmoid: Float64[np.ndarray, "*shape"] = np.where(x >= 0, 1.0, decay) / (1.0 + decay)
-    return sigmoid
+    return np.where(x >= 0, 1.0, decay) / (1.0 + decay)
 
 
 def _to_bfloat16(x: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
@@ -208,8 +206,7 @@ def _to_bfloat16(x: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shap
 
 
 def _level(x: Float64[np.ndarray, "*shape"]) -> Float64[np.ndarray, "*shape"]:
-    level: Float64[np.ndarray, "*shape"] = np.clip(np.rint(x), -INT8_LEVELS, INT8_LEVELS)
-    return level
+    return np.clip(np.rint(x), -INT8_LEVELS, INT8_LEVELS)
 
 
 def _monotone(
@@ -230,7 +227,4 @@ def _largest_quantised(
     upward: Bool[np.ndarray, "*shape"] = x >= 0
     quotient = np.where(upward, x / scale_least * (1 + slack), x / scale_most * (1 - slack))
     level = _level(quotient)
-    largest: Float64[np.ndarray, "*shape"] = level * np.where(
-        level > 0, scale_most * (1 + slack), scale_least * (1 - slack)
-    )
-    return largest
+    return level * np.where(level > 0, scale_most * (1 + slack), scale_least * (1 - slack))

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -96,7 +95,7 @@ def _run_logits(seed: int, shape: MoeShape, request: RoutingRequest) -> Float32[
 
 ROUTER = "router"
 _NAMES = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
-_routed: Callable[[Array, int], Routing] = jax.jit(route, static_argnums=1)
+_routed = jax.jit(route, static_argnums=1)
 
 
 @functools.partial(jax.jit, static_argnames="arrays")

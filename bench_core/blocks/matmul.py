@@ -3,23 +3,17 @@
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Int8, Int32, Sums
-from bench_core.gmm.base import GroupedMatmul
+from bench_core.arrays import Array, Int8, Int32, Sums
+from bench_core.gmm.base import GroupedMatmul, Matrices, Rows, Sizes
 from bench_core.quant import LEVELS, Codes, dequantised, int8_codes, round_to, sum_dtype
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def grouped_matmul(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
+def grouped_matmul(backend: GroupedMatmul, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
     """out[i] = lhs[i] @ rhs[group of i], accumulated and returned in `sum_dtype`.
 
     The cotangent is rounded to the operands' dtype before the two backward matmuls, as training in that
@@ -49,8 +43,7 @@ IntegerProduct = Callable[[Array, Array, Array], Array]
 
 
 def _ragged(lhs: Int8[Array, "m k"], rhs: Int8[Array, "g k n"], group_sizes: Int32[Array, " g"]) -> Int32[Array, "m n"]:
-    product: Int32[Array, "m n"] = jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
-    return product
+    return jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
 
 
 def _dense(lhs: Int8[Array, "m k"], rhs: Int8[Array, "1 k n"], group_sizes: Int32[Array, " 1"]) -> Int32[Array, "m n"]:
@@ -63,59 +56,38 @@ LONGEST_SUM = (2**31 - 1) // LEVELS**2
 """Most products of two codes that an int32 holds for certain."""
 
 
-class _Residuals(NamedTuple):
-    lhs: Codes
-    rhs: Codes
-    group_sizes: Array
-    # Empty arrays: they carry the dtypes that the gradients must have.
-    lhs_like: Array
-    rhs_like: Array
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def int8_matmul(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> Sums[Array, "m n"]:
+def int8_matmul(backend: GroupedMatmul, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
     """out[i] = lhs[i] @ rhs[group of i] of operands that are quantised here.
 
     Codes are int8, one scale per row of the left operand and per group and column of the right. Their products
     are summed in int32, without rounding (up to LONGEST_SUM of them), and scaled in `sum_dtype`. The backward pass is
     straight-through: its two matmuls are those of the dequantised operands, rounded to the dtype of `rhs`.
     """
-    return _int8_forward(backend, lhs, rhs, group_sizes)[0]
+    wide = sum_dtype(rhs.dtype)
+    return _of_codes(backend, rhs.dtype, lhs.astype(wide), rhs.astype(wide), group_sizes)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _of_codes(backend: GroupedMatmul, dtype: jnp.dtype, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
+    return _int8_forward(backend, dtype, lhs, rhs, group_sizes)[0]
 
 
 def _int8_forward(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> tuple[Array, _Residuals]:
-    left = int8_codes(lhs.astype(sum_dtype(lhs.dtype)), axis=-1)
-    right = int8_codes(rhs.astype(sum_dtype(rhs.dtype)), axis=-2)
+    backend: GroupedMatmul, dtype: jnp.dtype, lhs: Array, rhs: Array, group_sizes: Array
+) -> tuple[Array, tuple[Codes, Codes, Array]]:
+    left, right = int8_codes(lhs, axis=-1), int8_codes(rhs, axis=-2)
     total = INTEGER_PRODUCTS[backend.name](left.codes, right.codes, group_sizes)
     by_row = jnp.repeat(right.scale[:, 0, :], group_sizes, axis=0, total_repeat_length=lhs.shape[0])
-    product = total.astype(left.scale.dtype) * left.scale * by_row
-    residuals = _Residuals(
-        lhs=left,
-        rhs=right,
-        group_sizes=group_sizes,
-        lhs_like=jnp.zeros((0,), lhs.dtype),
-        rhs_like=jnp.zeros((0,), rhs.dtype),
-    )
-    return product, residuals
+    return total.astype(left.scale.dtype) * left.scale * by_row, (left, right, group_sizes)
 
 
 def _int8_backward(
-    backend: GroupedMatmul, residuals: _Residuals, cotangent: Sums[Array, "m n"]
+    backend: GroupedMatmul, dtype: jnp.dtype, residuals: tuple[Codes, Codes, Array], cotangent: Sums[Array, "m n"]
 ) -> tuple[Array, Array, None]:
-    dtype = residuals.rhs_like.dtype
-    lhs, rhs = (round_to(dequantised(codes), dtype) for codes in (residuals.lhs, residuals.rhs))
-    grad_lhs, grad_rhs, _ = _backward(backend, (lhs, rhs, residuals.group_sizes), cotangent)
-    return grad_lhs.astype(residuals.lhs_like.dtype), grad_rhs, None
+    *codes, group_sizes = residuals
+    lhs, rhs = (round_to(dequantised(own), dtype) for own in codes)
+    grad_lhs, grad_rhs, _ = _backward(backend, (lhs, rhs, group_sizes), cotangent)
+    return grad_lhs.astype(cotangent.dtype), grad_rhs.astype(cotangent.dtype), None
 
 
-int8_matmul.defvjp(_int8_forward, _int8_backward)
+_of_codes.defvjp(_int8_forward, _int8_backward)

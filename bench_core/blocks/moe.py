@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Float32, Int32, Sums
+from bench_core.blocks.gated import GatedSpec, gate_and_up, gated_by, gated_experts
 from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
 from bench_core.gmm.base import DenseMatmul, GroupedMatmul
-from bench_core.gmm.gated import GatedExperts, GatedSpec, gate_and_up, gated_experts
 from bench_core.quant import operand, round_to, sum_dtype
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
@@ -28,6 +28,11 @@ Weights = Mapping[str, Array]
 shared_w3 [1, hidden, shared], shared_w2 [1, shared, hidden]. In the stored form of a fused implementation
 w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise. Where a pass trains it, also router
 [1, hidden, experts]."""
+
+
+Tokens = Float[Array, "tokens hidden"]
+TokenSums = Sums[Array, "tokens hidden"]
+RowSums = Sums[Array, "rows hidden"]
 
 
 class Queue(NamedTuple):
@@ -104,11 +109,9 @@ class BlockSpec:
         Not with quantisation, recomputation or a prepared queue, and not where an expert is padded.
         """
         served = self.quant_mode is QuantMode.NONE and self.remat_mode is RematMode.NONE
-        if not served or not isinstance(self.backend, GatedExperts):
-            return None
-        if self.layout is not None and self.layout.padded:
-            return None
-        return GatedSpec(backend=self.backend, partial=self.partial)
+        padded = self.layout is not None and self.layout.padded
+        experts = gated_by(self.backend) if served and not padded else None
+        return None if experts is None else GatedSpec(experts=experts, partial=self.partial)
 
     def ran(self, *, prequeued: bool = False) -> str:
         """What a row says about the code that computed it."""
@@ -117,13 +120,7 @@ class BlockSpec:
         return f"{self.backend.ran()}; routed experts as one operation"
 
 
-def moe_block(
-    x: Float[Array, "tokens hidden"],
-    weights: Weights,
-    routing: Routing,
-    spec: BlockSpec,
-    queue: Queue | None = None,
-) -> Float[Array, "tokens hidden"]:
+def moe_block(x: Tokens, weights: Weights, routing: Routing, spec: BlockSpec, queue: Queue | None = None) -> Tokens:
     """Sum over the chosen experts of routing weight * expert(x), plus the shared expert.
 
     Matmuls take operands of x's dtype and accumulate in `sum_dtype`, of which everything between two matmuls is too;
@@ -144,19 +141,15 @@ def moe_block(
     return round_to(output, x.dtype)
 
 
-def block_rows(x: Float[Array, "tokens hidden"], spec: BlockSpec) -> Float[Array, "tokens hidden"]:
+def block_rows(x: Tokens, spec: BlockSpec) -> Tokens:
     """x as it enters the experts: quantised once per token, before dispatch. The scales are per row, so copies of a row
     share theirs."""
     return operand(x, spec.quant_mode, axis=-1, dtype=x.dtype)
 
 
 def routed_block(
-    rows: Float[Array, "tokens hidden"],
-    weights: Weights,
-    routing: Routing,
-    spec: BlockSpec,
-    queue: Queue | None = None,
-) -> Sums[Array, "tokens hidden"]:
+    rows: Tokens, weights: Weights, routing: Routing, spec: BlockSpec, queue: Queue | None = None
+) -> TokenSums:
     """The part of `moe_block` that is routed, of `block_rows`; not rounded yet."""
     if spec.layout is not None and spec.layout.rows == 0:
         # No slot has an expert: some backends have no program for zero rows.
@@ -175,7 +168,7 @@ def routed_block(
     return _routed(packed, weights, routing, spec)
 
 
-def pack(rows: Float[Array, "tokens hidden"], routing: Routing, experts: int, spec: BlockSpec) -> Queue:
+def pack(rows: Tokens, routing: Routing, experts: int, spec: BlockSpec) -> Queue:
     """Sort the assignments by expert and copy their rows into that order."""
     permutation = sort_by_expert(routing.experts, experts, strategy=spec.pack_strategy, layout=spec.layout)
     return Queue(rows=dispatch(rows, permutation, spec.partial), permutation=permutation)
@@ -190,21 +183,17 @@ def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "ro
     return spec.products.up(queue.rows, _up_weights(weights, spec), queue.permutation.group_sizes)
 
 
-def down_stage(
-    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec
-) -> Sums[Array, "rows hidden"]:
+def down_stage(hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec) -> RowSums:
     """The routed experts' results."""
     return spec.products.down(hidden, weights["w2"], queue.permutation.group_sizes)
 
 
-def combine_stage(
-    rows: Sums[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
-) -> Sums[Array, "tokens hidden"]:
+def combine_stage(rows: RowSums, permutation: Permutation, routing: Routing, spec: BlockSpec) -> TokenSums:
     """The weighted sum of every token's rows."""
     return combine(rows, permutation, routing.weights, spec.partial)
 
 
-def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Sums[Array, "tokens hidden"]:
+def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> TokenSums:
     def experts(queue: Queue, weights: Weights) -> Array:
         return down_stage(up_stage(queue, weights, spec), queue, weights, spec)
 
@@ -214,20 +203,14 @@ def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -
     match spec.remat_mode:
         case RematMode.COMBINE:
             # All that the weighted sum keeps is the experts' results, for the gradient of the routing weights.
-            output: Array = jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
-            return output
+            return jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
         case RematMode.EXPERT_MLP:
             experts = jax.checkpoint(experts)
     return combine_stage(experts(queue, weights), queue.permutation, routing, spec)
 
 
 def routed_inside(
-    x: Float[Array, "tokens hidden"],
-    weights: Weights,
-    logits: Float32[Array, "tokens experts"],
-    topk: int,
-    *,
-    padded: bool = False,
+    x: Tokens, weights: Weights, logits: Float32[Array, "tokens experts"], topk: int, *, padded: bool = False
 ) -> Routing:
     """The routing that the program makes of logits that it is given, and of its router where the weights have one.
 
@@ -240,9 +223,7 @@ def routed_inside(
     return (route_padded if padded else route)(logits, topk, learned)
 
 
-def shared_block(
-    rows: Float[Array, "tokens hidden"], weights: Weights, spec: BlockSpec
-) -> Sums[Array, "tokens hidden"]:
+def shared_block(rows: Tokens, weights: Weights, spec: BlockSpec) -> TokenSums:
     """The part of `moe_block` that every token goes through, of `block_rows`; not rounded yet."""
     names = ("shared_w13",) if spec.shared_fused else ("shared_w1", "shared_w3")
     group: Int32[Array, " 1"] = jnp.array([rows.shape[0]], jnp.int32)

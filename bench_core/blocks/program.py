@@ -66,8 +66,7 @@ def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None
 
 def prepare_queue(x: Float[Array, "tokens hidden"], routing: Routing, experts: int, spec: BlockSpec) -> Queue:
     """The dispatch of x, outside of any timed function. Rows are not quantised: that stays in the timed part."""
-    prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: pack(x, routing, experts, spec))
-    return prepare(x, routing)
+    return jax.jit(lambda x, routing: pack(x, routing, experts, spec))(x, routing)
 
 
 def canonical_outputs(outputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn
 
 import typer
 from typer.main import get_command
@@ -27,10 +27,6 @@ app.command("overlap", context_settings=paths.WITH_MORE)(paths.overlap)
 app.command("compare", context_settings=paths.WITH_MORE)(paths.compare)
 app.command("check")(check)
 app.command("roofline")(roofline.command)
-
-
-class _UsageProblem(Protocol):
-    def format_message(self) -> str: ...
 
 
 # Newer releases of Typer carry a copy of click, older ones use the installed click. The parent of the public
@@ -88,16 +84,11 @@ def _not_installed(package: str) -> UsageError:
     )
 
 
-def _usage_error(error: Exception, words: list[str]) -> UsageError:
-    first_line, *_ = cast(_UsageProblem, error).format_message().rstrip(".").splitlines()
-    known = ("hillclimb", "overlap", "compare", "check", "roofline")
+def _usage_error(error: Any, words: list[str]) -> UsageError:
+    first_line, *_ = error.format_message().rstrip(".").splitlines()
+    known = [command.name for command in app.registered_commands]
     command = f"{PROGRAM} {words[0]}" if words and words[0] in known else PROGRAM
+    cause = "this version has no such option or command; names cannot be abbreviated"
     if isinstance(error, typer.BadParameter):
         cause = "the value is not of the type that the option takes"
-    else:
-        cause = "this version has no such option or command; names cannot be abbreviated"
-    return UsageError(
-        first_line[:1].lower() + first_line[1:],
-        cause=cause,
-        hint=f"see {command} --help",
-    )
+    return UsageError(first_line[:1].lower() + first_line[1:], cause=cause, hint=f"see {command} --help")

@@ -12,7 +12,7 @@ from bench_core.cli.hillclimb import AOT
 from bench_core.flag import choose
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
-from bench_core.harness.table import choices, spread_case, spread_choices, table_case
+from bench_core.harness.table import choices, table_case
 from bench_core.parallel.sizes import require_devices
 from bench_core.parallel.spread import Parallel
 
@@ -40,14 +40,14 @@ def check(
     Parallel(devices=devices)  # refuses a number that no command takes
     backends = list(BACKENDS) if backend == "all" else [backend]
     target = None if aot is None else choose_target(aot)
-    rows = choices(full=full) if devices is None else spread_choices(devices, full=full)
+    rows = choices(devices, full=full)
     look = _looker(target, devices)
     typer.echo(" | ".join(("backend", *rows[0], "result")))
     counts = {"passed" if target is None else "compiled": 0, "failed": 0, "unsupported": 0}
     relative: list[float] = []
     for name in backends:
         for choice in rows:
-            outcome = look(table_case(name, choice) if devices is None else spread_case(name, choice, devices))
+            outcome = look(table_case(name, choice, devices))
             counts[outcome.word] += 1
             relative += [] if outcome.relative is None else [outcome.relative]
             typer.echo(" | ".join((name, *choice.values(), outcome.text)))

@@ -1,95 +1,51 @@
 """`bench-core hillclimb`: one block, one row per case; options may stand for several."""
 
 import itertools
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bench_core.aot.targets import KINDS, AotTarget, choose_target
 from bench_core.cli.flags import with_flags
 from bench_core.cli.rows import Request, chosen_cases, compile_cases, run_cases
-from bench_core.errors import UsageError
+from bench_core.errors import UsageError, clash, idle
 from bench_core.flag import Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.harness.combinations import measuring, refuse, tiles
+from bench_core.harness.combinations import TILED, refuse, refuse_case
 from bench_core.routing.request import RUN_FLAGS, Distribution
 from bench_core.shapes import DEFAULT_TOPK
 
 NULL_SWEEP = tuple(tenths / 10 for tenths in range(1, 10))
 
-Value = TypeVar("Value", int, float)
+TOPK = ("topk", "topk_list")
+NULLS = ("null_route_frac", "null_route_frac_list", "null_route_sweep")
+"""Flags that name the same axis: one value, a list of values, a sweep."""
 
 
-def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
-    """The values of top-k that the two options ask for.
-
-    Raises:
-        UsageError: both are given, or the list is not one of distinct whole numbers.
-    """
-    if topk_list is None:
-        return [DEFAULT_TOPK if topk is None else topk]
-    if topk is not None:
-        raise same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
-    return _listed("--topk-list", topk_list, _whole_number, kind="whole numbers", example="1,2,4")
-
-
-def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> list[float]:
-    """The null fractions that the three options ask for; 0 without any.
+def axis_values(given: Mapping[str, Any], names: Sequence[str], *, number: Callable[[str], Any], example: str) -> Any:
+    """The values that flags of one axis ask for; None without any.
 
     Raises:
         UsageError: more than one is given, or the list is not one of distinct numbers.
     """
-    given = {
-        "--null-route-frac": single is not None,
-        "--null-route-frac-list": listed is not None,
-        "--null-route-sweep": sweep,
-    }
-    flags = [flag for flag, used in given.items() if used]
-    if len(flags) > 1:
-        raise same_axis(flags[0], flags[1], hint=f"use {flags[1]} alone")
-    if listed is not None:
-        return _listed("--null-route-frac-list", listed, float, kind="numbers", example="0,0.1,0.5")
-    return list(NULL_SWEEP) if sweep else [0.0 if single is None else single]
-
-
-def refuse_run_numbers(given: Container[str], distributions: list[Distribution]) -> None:
-    """Refuse the numbers of `--distribution runs` where no case has such runs.
-
-    Raises:
-        UsageError: one was given.
-    """
-    idle = [name for name in RUN_FLAGS if name in given]
-    if idle and Distribution.RUNS not in distributions:
-        raise UsageError(
-            f"{option(idle[0])} changes nothing in --distribution random",
-            cause="random logits have no runs",
-            hint="add --distribution runs, or leave it out",
-        )
-
-
-def same_axis(one: str, other: str, *, hint: str) -> UsageError:
-    return UsageError(f"{one} and {other} cannot be given together", cause="they name the same axis", hint=hint)
-
-
-def _whole_number(word: str) -> int:
-    # int() would take signs and underscores too.
-    if not (word.isascii() and word.isdigit()):
-        raise ValueError(word)
-    return int(word)
-
-
-def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, example: str) -> list[Value]:
+    used = [name for name in names if given.get(name, False) is not False]
+    if len(used) > 1:
+        one, other = map(option, used[:2])
+        message = f"{one} and {other} cannot be given together"
+        raise UsageError(message, cause="they name the same axis", hint=f"use {other} alone")
+    if not used:
+        return None
+    if not used[0].endswith("_list"):
+        return NULL_SWEEP if used[0].endswith("_sweep") else [given[used[0]]]
+    flag, text = option(used[0]), given[used[0]]
     try:
         values = [number(word.strip()) for word in text.split(",")]
     except ValueError:
-        raise UsageError(
-            f"{flag} {text} is not a list of {kind}",
-            cause=f"values are separated by commas, such as {example}",
-            hint=f"use {flag} {example}",
-        ) from None
+        cause = f"values are separated by commas, such as {example}"
+        raise UsageError(f"{flag} {text} is not a list of numbers", cause=cause, hint=f"use {flag} {example}") from None
     if len(set(values)) < len(values):
         raise UsageError(
             f"{flag} {text} names a value twice",
@@ -97,6 +53,13 @@ def _listed(flag: str, text: str, number: Callable[[str], Value], *, kind: str, 
             hint=f"use {flag} {','.join(str(value) for value in dict.fromkeys(values))}",
         )
     return values
+
+
+def _whole_number(word: str) -> int:
+    # int() would take signs and underscores too.
+    if not (word.isascii() and word.isdigit()):
+        raise ValueError(word)
+    return int(word)
 
 
 if TYPE_CHECKING:
@@ -155,11 +118,13 @@ def checked_request(given: Mapping[str, Any], *, compiled: bool) -> Request:
         UsageError: it cannot, or cases that are only `compiled` would be measured.
     """
     request = read_request(given)
-    if request.stage_timing:
-        for case in request.cases:
-            case.require_stages("--stage-timing")
-    if compiled:
-        refuse(measuring({"--stage-timing": request.stage_timing, "--profile": request.profile is not None}))
+    for case in request.cases:
+        refuse_case(case, stage_timing=request.stage_timing)
+    runs = "nothing runs there"
+    refuse(
+        (compiled and request.stage_timing, clash("--stage-timing", "--aot", runs)),
+        (compiled and request.profile is not None, clash("--profile", "--aot", runs)),
+    )
     return request
 
 
@@ -171,7 +136,7 @@ def read_request(given: Mapping[str, Any]) -> Request:
     """
     asked = build(Asked, given)
     return Request(
-        cases=_cases(given, asked),
+        cases=_cases(given),
         choose_backend="backend" not in given,
         stage_timing=asked.stage_timing,
         profile=None if asked.profile is None else Path(asked.profile),
@@ -189,23 +154,25 @@ def cases_on(given: Mapping[str, Any], target: AotTarget) -> "list[Chosen]":
     return chosen_cases(request, cases, platform="tpu", device_kind=target.device_kind)
 
 
-def _cases(given: Mapping[str, Any], asked: Asked) -> list[Case]:
+def _cases(given: Mapping[str, Any]) -> list[Case]:
     """A case for each combination of the values of those flags that may have several."""
     several = {flag.name: flag.read_several(given[flag.name]) for flag in CASE_FLAGS if flag.flag.several}
     axes = {
         "distribution": several.pop("distribution"),
-        "topk": topk_values(given.get("topk"), asked.topk_list),
-        "null_route_frac": null_fractions(
-            given.get("null_route_frac"), asked.null_route_frac_list, sweep=asked.null_route_sweep
-        ),
+        "topk": axis_values(given, TOPK, number=_whole_number, example="1,2,4") or [DEFAULT_TOPK],
+        "null_route_frac": axis_values(given, NULLS, number=float, example="0,0.1,0.5") or [0.0],
         **several,
     }
-    refuse_run_numbers(given, axes["distribution"])
+    refuse(
+        *(
+            (name in given and Distribution.RUNS not in axes["distribution"], idle(option(name), "--distribution runs"))
+            for name in RUN_FLAGS
+        ),
+        ("backend" not in given and "tile" in given, idle(f"--tile {given.get('tile')}", f"--backend {TILED[0]}")),
+    )
     same = {
         flag.name: flag.read(given[flag.name]) for flag in CASE_FLAGS if flag.name in given and flag.name not in axes
     }
-    if "backend" not in given:
-        refuse(tiles(backend=None, tile=same.get("tile"), row_tiles=same.get("row_tiles")))
     return [build(Case, same | dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())]
 
 

@@ -39,19 +39,7 @@ _STUDY = "--hidden 1024 --mlp-dim 1024 --experts 64 --impl fused_w13 --bench-pas
 _TOPKS = "2,8"
 PREFIX = "BENCH_"
 _OWN_VARIABLES = ("batch", "seq", "ep_axis_size")
-_VARIABLES = (
-    "hidden",
-    "mlp_dim",
-    "experts",
-    "topk",
-    "topk_list",
-    "dtype",
-    "backend",
-    "impl",
-    "iters",
-    "warmup",
-    "devices",
-)
+_CASE = ("hidden", "mlp_dim", "experts", "topk", "topk_list", "dtype", "backend", "impl", "iters", "warmup", "devices")
 
 WITH_MORE = {"allow_extra_args": True, "ignore_unknown_options": True}
 """What a command takes beside its own options goes to `hillclimb`."""
@@ -72,7 +60,7 @@ def overlap(
     Each path is a case of hillclimb, whose other options this command takes, too. `logbook sweep overlap-topk` compares
     the paths by pairs of runs.
     """
-    names = _chosen("--path", path, OVERLAP, [name for name in OVERLAP if staged_dp or name != "staged_dp"])
+    names = _chosen(path, OVERLAP, [name for name in OVERLAP if staged_dp or name != "staged_dp"])
     if (staged_parallel or staged_dp) and "staged_dp" not in names:
         raise UsageError(
             f"{'--staged-parallel' if staged_parallel else '--staged-dp'} changes nothing without staged_dp",
@@ -105,7 +93,7 @@ def compare(
         _number(name, variables.pop(name, None), given, default)
         for name, given, default in (("batch", batch, 192), ("seq", seq, 128), ("ep_axis_size", ep_size, 2))
     )
-    names = _chosen("--path", path, COMPARE, list(COMPARE))
+    names = _chosen(path, COMPARE, list(COMPARE))
     for flag, given in (("--ep-size", ep_size), ("--ep-impl", ep_impl)):
         if given is not None and "dp_ep" not in names:
             raise UsageError(
@@ -134,15 +122,15 @@ def compare(
         raise UsageError(error.message, cause=cause, hint=error.hint) from None
 
 
-def _chosen(flag: str, text: str | None, paths: Mapping[str, str], default: list[str]) -> list[str]:
+def _chosen(text: str | None, paths: Mapping[str, str], default: list[str]) -> list[str]:
     if text is None:
         return default
     words = [word.strip() for word in text.split(",")]
     if unknown := [word for word in words if word not in paths]:
         raise UsageError(
-            f"{flag} {unknown[0]} is not known",
+            f"--path {unknown[0]} is not known",
             cause=f"the paths are {', '.join(paths)}",
-            hint=f"use {flag} {next(iter(paths))}, or leave it out",
+            hint=f"use --path {next(iter(paths))}, or leave it out",
         )
     return [name for name in paths if name in words]
 
@@ -202,7 +190,7 @@ def _variables(environ: Mapping[str, str]) -> dict[str, str]:
     Raises:
         UsageError: a variable is of no option, or empty.
     """
-    known = {*_OWN_VARIABLES, *_VARIABLES}
+    known = {*_OWN_VARIABLES, *_CASE}
     found = {name.removeprefix(PREFIX).lower(): text for name, text in environ.items() if name.startswith(PREFIX)}
     for name, text in found.items():
         variable = f"{PREFIX}{name.upper()}"

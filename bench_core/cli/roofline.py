@@ -70,8 +70,7 @@ def bound_cases(given: Mapping[str, Any]) -> None:
             labels={**chosen.labels(), **found.labels()},
         )
         print("\n".join(_lines(found, case, target, seen)), flush=True)
-        # No RESULT line: there is no result to read from it.
-        report.lines(row.lines()[-1:], row.as_json())
+        report.ended(row)
 
 
 def _rates(found: Roofline, case: Case, time_s: float) -> dict[str, Number]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from bench_core.aot.targets import AotTarget
-from bench_core.errors import MAKING_INPUTS
 from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
-from bench_core.harness.record import FAILED_WHILE, Row, result_file, write_rows
+from bench_core.harness.record import Row, result_file, write_rows
 
 if TYPE_CHECKING:
     from bench_core.harness.backend import Chosen
@@ -31,13 +30,8 @@ class Printed:
         typer.echo(text, err=True)
 
     def ended(self, row: Row) -> None:
-        self.lines(row.lines(), row.as_json())
-
-    def lines(self, lines: list[str], document: Mapping[str, object]) -> None:
-        """A row that is text already."""
-        for line in lines:
-            print(line, flush=True)
-        self.documents.append(document)
+        print("\n".join(row.lines()), flush=True)
+        self.documents.append(row.as_json())
         if self.path is not None:
             write_rows(self.path, self.documents)
 
@@ -80,7 +74,7 @@ def run_cases(request: Request) -> bool:
     def measure(case: Case, index: int, progress: Progress) -> Row:
         folder = None if request.profile is None else request.profile / f"case-{index}"
         row = run_case(case, environment, progress, Extras(stage_timing=request.stage_timing, profile=folder))
-        return with_roofline(with_suggestion(row, case), case)
+        return with_roofline(row, case)
 
     return report_rows(request, chosen, measure, report)
 
@@ -132,21 +126,6 @@ def _numbered(progress: Progress, case: Case, index: int, count: int) -> Progres
 def tell_failure(row: Row, progress: Progress) -> None:
     """Say why a row failed; nothing of one that did not."""
     if row.failed is not None:
-        step = f" while {row.labels[FAILED_WHILE]}" if FAILED_WHILE in row.labels else ""
-        progress(f"failed ({row.failed.reason}){step}: {row.failed.message}")
+        progress(f"failed ({row.failed.reason}): {row.failed.message}")
         if "helps" in row.labels:
             progress(f"compiles with {row.labels['helps']}")
-        if "try" in row.labels:
-            progress(f"try {row.labels['try']}")
-
-
-def with_suggestion(row: Row, case: Case) -> Row:
-    """The row, which names a flag to try where the program of the case ran out of memory. No flag makes its inputs
-    smaller."""
-    if row.failed is None or row.failed.reason != "out_of_memory" or row.labels.get(FAILED_WHILE) == MAKING_INPUTS:
-        return row
-    from bench_core.aot.refusals import suggestion
-
-    kind = next((group.kind for group in row.environment.devices if group.used), "")
-    flag = suggestion(case, row.failed.message, kind)
-    return row if flag is None else replace(row, labels={**row.labels, "try": flag})

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Int32, Sums
 from bench_core.quant import sum_dtype
-from bench_core.shapes import BenchPass, DType
+from bench_core.shapes import DType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +43,33 @@ class MatmulRequest:
 
     platform: str
     dtype: DType
-    bench_pass: BenchPass
     partitioned: bool = False
 
 
 UNCUT = "XLA's partitioner cannot cut a Pallas kernel for several devices; use --dp-impl shard_map"
-"""Why a Pallas kernel cannot serve a request that is partitioned."""
+
+
+def kernel_refusal(request: MatmulRequest, *, interpret: bool, platform: str, needs: str) -> str | None:
+    """Why a Pallas kernel for this platform cannot serve `request`; one that is interpreted is plain operations."""
+    if request.dtype is DType.FLOAT64:
+        return "its kernel sums in float32"
+    if request.partitioned and not interpret:
+        return UNCUT
+    if request.platform in ("cpu", platform):
+        return None
+    # A plural for what is no name.
+    kind = {"gpu": "GPUs", "tpu": "TPU"}[platform]
+    return (
+        f"it is a kernel for {kind} and does not compile for {request.platform}; it needs {needs} and "
+        f"logbook-agent[{platform}], or JAX_PLATFORMS=cpu to run in interpret mode"
+    )
+
+
+# What the products of `GroupedMatmul` take; results are sums.
+Rows = Float[Array, "m k"]
+Cotangent = Float[Array, "m n"]
+Matrices = Float[Array, "g k n"]
+Sizes = Int32[Array, " g"]
 
 
 class GroupedMatmul(ABC):
@@ -78,21 +99,15 @@ class GroupedMatmul(ABC):
         return None
 
     @abstractmethod
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         """out[i] = lhs[i] @ rhs[group of i]."""
 
     @abstractmethod
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         """out[i] = cotangent[i] @ rhs[group of i].T."""
 
     @abstractmethod
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         """out[g] = lhs[rows of g].T @ cotangent[rows of g]; zeros for an empty group."""
 
 
@@ -105,7 +120,8 @@ def matmul_precision(operand: Float[Array, "..."]) -> jax.lax.Precision:
     return jax.lax.Precision.DEFAULT if operand.dtype == jnp.bfloat16 else jax.lax.Precision.HIGHEST
 
 
-def _product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
+def product(lhs: Float[Array, "..."], rhs: Float[Array, "..."], axes: tuple[int, int]) -> Sums[Array, "..."]:
+    """lhs contracted with rhs over one axis of each."""
     lhs_axis, rhs_axis = axes
     return jax.lax.dot_general(
         lhs,
@@ -127,17 +143,11 @@ class DenseMatmul(GroupedMatmul):
     def refusal(self, request: MatmulRequest) -> str | None:
         return "serves one group only; it computes the shared expert"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "m n"]:
-        return _product(lhs, rhs[0], (1, 0))
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
+        return product(lhs, rhs[0], (1, 0))
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "1 k n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "m k"]:
-        return _product(cotangent, rhs[0], (1, 1))
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
+        return product(cotangent, rhs[0], (1, 1))
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " 1"]
-    ) -> Sums[Array, "1 k n"]:
-        return _product(lhs, cotangent, (0, 0))[None]
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
+        return product(lhs, cotangent, (0, 0))[None]

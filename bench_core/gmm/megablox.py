@@ -1,19 +1,28 @@
 """JAX's megablox: the grouped matmul as a Pallas kernel for TPU."""
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
 
-from bench_core.arrays import Array, Float, Float32, Int32
+from bench_core.arrays import Array, Float, Sums
 from bench_core.errors import UnsupportedCase
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+    kernel_refusal,
+    matmul_precision,
+)
 from bench_core.gmm.tile import Tile
 from bench_core.gmm.varying import traced_apart, varies_over
-from bench_core.shapes import DType
 
 # The package has a function of this name, which hides the module that also has `tgmm`. JAX leaves both without types.
 _kernels: Any = importlib.import_module("jax.experimental.pallas.ops.tpu.megablox.gmm")
@@ -55,16 +64,7 @@ class Megablox(GroupedMatmul):
     interpret: bool
 
     def refusal(self, request: MatmulRequest) -> str | None:
-        if request.partitioned and not self.interpret:
-            return UNCUT
-        if request.dtype is DType.FLOAT64:
-            return "its kernel sums in float32"
-        if request.platform in ("cpu", "tpu"):
-            return None
-        return (
-            f"it is a kernel for TPU and does not compile for {request.platform}; "
-            "it needs a TPU and logbook-agent[tpu], or JAX_PLATFORMS=cpu to run in interpret mode"
-        )
+        return kernel_refusal(request, interpret=self.interpret, platform="tpu", needs="a TPU")
 
     def rows_refusal(self, rows: int) -> str | None:
         tiles = self._tiles(rows)
@@ -79,34 +79,22 @@ class Megablox(GroupedMatmul):
         mode = "in interpret mode on CPU: correctness only" if self.interpret else f"compiled with tile {self.tile}"
         return f"{self.summary}, {mode}"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         return self._rows_product(lhs, rhs, group_sizes, transpose_rhs=False)
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         return self._rows_product(cotangent, rhs, group_sizes, transpose_rhs=True)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         """The kernel visits empty groups too, to write their zeros, and leaves rows past the last group out."""
         if lhs.shape[0] == 0:
             return jnp.zeros((group_sizes.shape[0], lhs.shape[1], cotangent.shape[1]), jnp.float32)
         rows, cotangents = self._whole_tiles(lhs), self._whole_tiles(cotangent)
-        out: Array = self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
-        return out
+        return self._call("tgmm", rows.swapaxes(0, 1), cotangents, group_sizes)
 
     def _rows_product(
-        self,
-        lhs: Float[Array, "m c"],
-        rhs: Float[Array, "g _ _"],
-        group_sizes: Int32[Array, " g"],
-        *,
-        transpose_rhs: bool,
-    ) -> Float32[Array, "m _"]:
+        self, lhs: Float[Array, "m c"], rhs: Float[Array, "g _ _"], group_sizes: Sizes, *, transpose_rhs: bool
+    ) -> Sums[Array, "m _"]:
         rows = lhs.shape[0]
         if rows == 0:
             return jnp.zeros((0, rhs.shape[1 if transpose_rhs else 2]), jnp.float32)
@@ -132,21 +120,12 @@ class Megablox(GroupedMatmul):
         # Zeros of the array's own dtype: published code padded bfloat16 with a float32 zero, which JAX refuses.
         return jnp.pad(array, ((0, tiles * self.tile.m - array.shape[0]), (0, 0)))
 
-    def _call(
-        self,
-        kernel: str,
-        lhs: Float[Array, "_ _"],
-        rhs: Float[Array, "..."],
-        group_sizes: Int32[Array, " g"],
-        *,
-        transpose_rhs: bool | None = None,
-    ) -> Array:
+    def _call(self, kernel: str, *operands: Array, transpose_rhs: bool | None = None) -> Array:
         product = _Kernel(name=kernel, tile=self.tile, interpret=self.interpret, transpose_rhs=transpose_rhs)
-        if not (varies_over(lhs) | varies_over(rhs)):
-            return product(lhs, rhs, group_sizes)
+        if not any(map(varies_over, operands)):
+            return product(*operands)
         # Their results do not say that they differ between devices.
-        platform = "cpu" if self.interpret else "tpu"
-        return traced_apart(product, (lhs, rhs, group_sizes), platform=platform)
+        return traced_apart(product, operands, platform="cpu" if self.interpret else "tpu")
 
 
 @final
@@ -159,12 +138,11 @@ class _Kernel:
     interpret: bool
     transpose_rhs: bool | None
 
-    def __call__(self, lhs: Float[Array, "_ _"], rhs: Float[Array, "..."], group_sizes: Int32[Array, " g"]) -> Array:
-        kernel: Callable[..., Array] = getattr(_kernels, self.name)
+    def __call__(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
         transposed = {} if self.transpose_rhs is None else {"transpose_rhs": self.transpose_rhs}
         # The kernels take no precision and use the ambient one, when they are traced.
         with jax.default_matmul_precision(matmul_precision(lhs).name.lower()):
-            return kernel(
+            return getattr(_kernels, self.name)(
                 lhs,
                 rhs,
                 group_sizes,

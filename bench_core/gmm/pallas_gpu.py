@@ -10,23 +10,20 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from bench_core.arrays import Array, Float, Float32, Int32
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, UNCUT, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
-from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
-from bench_core.gmm.pallas_gpu_tiles import (
-    SMALLEST,
-    Blocks,
-    Part,
-    Ref,
-    RowsGrid,
-    launch,
-    load,
-    load_row_values,
-    multiplied,
-    ordered,
-    store,
+from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+    kernel_refusal,
+    matmul_precision,
 )
-from bench_core.quant import round_to
+from bench_core.gmm.pallas_gpu_tiles import Blocks, Part, Ref, RowsGrid, launch, load, multiplied, ordered, store
 from bench_core.shapes import DType
 
 DEFAULT_BLOCKS: Mapping[DType, Blocks] = MappingProxyType(
@@ -42,7 +39,7 @@ DEFAULT_BLOCKS: Mapping[DType, Blocks] = MappingProxyType(
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PallasGpu(GroupedMatmul, GatedExperts):
+class PallasGpu(GroupedMatmul):
     """Every tile of the result has rows of one group alone, so a group costs at most one tile's rows more than it has.
 
     Sums are float32, float32 operands are multiplied in full precision. What is over the sizes of a product is masked.
@@ -59,58 +56,24 @@ class PallasGpu(GroupedMatmul, GatedExperts):
     """None: those of the dtype."""
 
     def refusal(self, request: MatmulRequest) -> str | None:
-        if request.dtype is DType.FLOAT64:
-            return "its kernel sums in float32"
-        if request.partitioned and not self.interpret:
-            return UNCUT
-        if request.platform in ("cpu", "gpu"):
-            return None
-        return (
-            f"it is a kernel for GPUs and does not compile for {request.platform}; "
-            "it needs an NVIDIA GPU and logbook-agent[gpu], or JAX_PLATFORMS=cpu to run in interpret mode"
-        )
+        return kernel_refusal(request, interpret=self.interpret, platform="gpu", needs="an NVIDIA GPU")
 
     def ran(self) -> str:
         return f"{self.summary}, in interpret mode on CPU: correctness only" if self.interpret else self.summary
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m n"]:
-        return rows_product(
-            [(lhs, rhs)], group_sizes, transposed=False, blocks=self._blocks(lhs), interpret=self.interpret
-        )
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
+        return rows_product([(lhs, rhs)], group_sizes, transposed=False, blocks=self.blocks_for(lhs))
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "m k"]:
-        blocks = self._blocks(cotangent)
-        return rows_product([(cotangent, rhs)], group_sizes, transposed=True, blocks=blocks, interpret=self.interpret)
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
+        blocks = self.blocks_for(cotangent)
+        return rows_product([(cotangent, rhs)], group_sizes, transposed=True, blocks=blocks)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Float32[Array, "g k n"]:
-        return groups_product(
-            lhs, cotangent, group_sizes, dtype=jnp.float32, blocks=self._blocks(lhs), interpret=self.interpret
-        )
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
+        return groups_product(lhs, cotangent, group_sizes, dtype=jnp.float32, blocks=self.blocks_for(lhs))
 
-    def gated_forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Float32[Array, "padded hidden"], tuple[Float32[Array, "padded _"], ...]]:
-        return self._kernels(inputs).forward(keep=keep)
-
-    def gated_backward(
-        self,
-        inputs: GatedInputs,
-        kept: tuple[Float32[Array, "padded _"], ...],
-        cotangent: Float32[Array, "tokens hidden"],
-    ) -> GatedGradients:
-        return self._kernels(inputs).backward(kept, cotangent)
-
-    def _kernels(self, inputs: GatedInputs) -> "_GatedKernels":
-        return _GatedKernels(inputs=inputs, blocks=self._blocks(inputs.x), interpret=self.interpret)
-
-    def _blocks(self, operand: Float[Array, "..."]) -> Blocks:
-        return self.blocks or DEFAULT_BLOCKS[DType(operand.dtype.name)]
+    def blocks_for(self, operand: Float[Array, "..."]) -> Blocks:
+        """Those of a product with this operand."""
+        return replace(self.blocks or DEFAULT_BLOCKS[DType(operand.dtype.name)], interpret=self.interpret)
 
 
 def rows_product(
@@ -120,7 +83,6 @@ def rows_product(
     transposed: bool,
     dtype: Any = jnp.float32,
     blocks: Blocks,
-    interpret: bool,
 ) -> Float[Array, "m n"]:
     """out[i] = sum over the pairs of lhs[i] @ rhs[group of i], or of rhs[group of i].T; zero past the groups' rows.
 
@@ -147,20 +109,12 @@ def rows_product(
         store(out, sums[0], place.rows, place.columns)
 
     operands = [*grid.tiles, *(operand for pair in pairs for operand in pair)]
-    (out,) = launch(
-        kernel, operands, [((rows, width), dtype)], programs=grid.shape, blocks=grid.blocks, interpret=interpret
-    )
+    (out,) = launch(kernel, operands, [((rows, width), dtype)], programs=grid.shape, blocks=grid.blocks)
     return out
 
 
 def groups_product(
-    lhs: Float[Array, "m k"],
-    cotangent: Float[Array, "m n"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    dtype: Any,
-    blocks: Blocks,
-    interpret: bool,
+    lhs: Rows, cotangent: Cotangent, group_sizes: Sizes, *, dtype: Any, blocks: Blocks
 ) -> Float[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ cotangent[rows of g], summed in float32, rounded to `dtype`; zeros for an empty
     group.
@@ -198,117 +152,5 @@ def groups_product(
         [((groups, height, width), dtype)],
         programs=(groups, *per_group),
         blocks=own,
-        interpret=interpret,
     )
     return out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _GatedKernels:
-    """The two passes over the experts, with tiles of one size in all their products."""
-
-    inputs: GatedInputs
-    blocks: Blocks
-    interpret: bool
-
-    def forward(self, *, keep: bool) -> tuple[Float32[Array, "rows hidden"], tuple[Float32[Array, "rows _"], ...]]:
-        """See `GatedExperts.gated_forward`."""
-        hidden, kept = self._activated(keep=keep)
-        return self._of_rows([(hidden, self.inputs.down_weights)], transposed=False), kept
-
-    def backward(
-        self, kept: tuple[Float32[Array, "rows _"], ...], cotangent: Float32[Array, "tokens hidden"]
-    ) -> GatedGradients:
-        """See `GatedExperts.gated_backward`."""
-        x, rows = self.inputs.x, self.inputs.rows
-        upstream = round_to(cotangent[rows.token] * rows.weight[:, None], x.dtype)
-        hidden, grads = self._activation_gradients(upstream, kept)
-        # Read by a kernel again and again, unlike in the forward pass: sorted once.
-        left = x[rows.token]
-        return GatedGradients(
-            rows=self._of_rows(list(zip(grads, self.inputs.up_weights, strict=True)), transposed=True),
-            up_weights=tuple(self._of_groups(left, grad) for grad in grads),
-            down_weights=self._of_groups(hidden, upstream),
-        )
-
-    def _activated(self, *, keep: bool) -> tuple[Float[Array, "rows mlp"], tuple[Float32[Array, "rows _"], ...]]:
-        """silu(x @ w1) * (x @ w3) of every row in x's dtype, and if `keep` says so what came of the two products.
-
-        Rows of x are read where they are.
-        """
-        x, up_weights, rows = self.inputs.x, self.inputs.up_weights, self.inputs.rows
-        count, inner, width = rows.token.shape[0], x.shape[1], self.inputs.down_weights.shape[1]
-        # Two sums in the registers of one.
-        blocks = replace(self.blocks, n=max(SMALLEST, self.blocks.n // 2))
-        grid = RowsGrid.of(count, width, inner, rows.group_sizes, blocks)
-
-        def kernel(group: Ref, start: Ref, end: Ref, token_ref: Ref, x_ref: Ref, *refs: Ref) -> None:
-            weights, (out, *kept) = refs[: len(up_weights)], refs[len(up_weights) :]
-            place = grid.place(group, start, end)
-            tokens = load_row_values(token_ref, place.rows)
-            halves = _halves(weights, place.columns, width)
-
-            def products(part: Part, sums: tuple[Array, ...]) -> tuple[Array, ...]:
-                left = load(x_ref, place.rows, part, rows=tokens)
-                return tuple(
-                    total + multiplied(left, load(ref, part, columns, at=place.group))
-                    for total, (ref, columns) in zip(sums, halves, strict=True)
-                )
-
-            gate, up = grid.summed(place, inner, products, (grid.zeros(), grid.zeros()))
-            if keep:
-                for part, (ref, columns) in zip((gate, up), _halves(kept, place.columns, width), strict=True):
-                    store(ref, part, place.rows, columns)
-            hidden = jax.nn.silu(gate) * up
-            store(out, hidden, place.rows, place.columns)
-
-        kept_shapes = [((count, own.shape[2]), jnp.float32) for own in up_weights if keep]
-        out, *kept = launch(
-            kernel,
-            [*grid.tiles, rows.token, x, *up_weights],
-            [((count, width), x.dtype), *kept_shapes],
-            programs=grid.shape,
-            blocks=grid.blocks,
-            interpret=self.interpret,
-        )
-        return out, tuple(kept)
-
-    def _activation_gradients(
-        self, upstream: Float[Array, "rows hidden"], kept: tuple[Float32[Array, "rows _"], ...]
-    ) -> tuple[Float[Array, "rows mlp"], tuple[Float[Array, "rows _"], ...]]:
-        """The activations once more, and the gradients of the products that `kept` holds, in the upstream's dtype.
-
-        XLA computes them: in the kernel of the product they would take more registers than a GPU has.
-        """
-        dtype = upstream.dtype
-        # Rounded as the gradient of every matmul operand is.
-        product = self._of_rows([(upstream, self.inputs.down_weights)], transposed=True, dtype=dtype)
-        grad_hidden = product.astype(jnp.float32)
-        hidden, *parts = activation_gradients(*gate_and_up(kept), grad_hidden)
-        grads = [round_to(part, dtype) for part in parts]
-        if len(kept) == 1:
-            grads = [jnp.concatenate(grads, axis=-1)]
-        return round_to(hidden, dtype), tuple(grads)
-
-    def _of_rows(
-        self,
-        pairs: list[tuple[Float[Array, "rows _"], Float[Array, "g _ _"]]],
-        *,
-        transposed: bool,
-        dtype: Any = jnp.float32,
-    ) -> Float[Array, "rows _"]:
-        sizes = self.inputs.rows.group_sizes
-        return rows_product(
-            pairs, sizes, transposed=transposed, dtype=dtype, blocks=self.blocks, interpret=self.interpret
-        )
-
-    def _of_groups(self, lhs: Float[Array, "rows k"], cotangent: Float[Array, "rows n"]) -> Float[Array, "g k n"]:
-        sizes = self.inputs.rows.group_sizes
-        return groups_product(lhs, cotangent, sizes, dtype=lhs.dtype, blocks=self.blocks, interpret=self.interpret)
-
-
-def _halves(refs: tuple[Ref, ...] | list[Ref], columns: Part, width: int) -> list[tuple[Ref, Part]]:
-    """Where gate and up have these columns: in an array each, or side by side in one that is twice as wide."""
-    if len(refs) == 1:
-        return [(refs[0], columns), (refs[0], columns.shifted(width))]
-    return [(ref, columns) for ref in refs]

@@ -3,7 +3,7 @@ call of a kernel, each program of which computes one tile of the result."""
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -16,10 +16,6 @@ from bench_core.gmm.base import matmul_precision
 from bench_core.gmm.varying import traced_apart, varies_over
 
 Kernel = Callable[..., None]
-
-# JAX leaves these without types.
-_shape: Callable[..., Any] = jax.ShapeDtypeStruct
-_axis_type: Callable[..., Any] = jax.sharding.ManualAxisType
 
 Ref = Any
 """An array in the GPU's memory, as a kernel sees it. JAX has no public type for it."""
@@ -38,7 +34,7 @@ class Blocks:
     """Sizes of one tile of a product: `m` rows and `n` columns of the result, `k` of what is summed at a time.
 
     Each is a power of two and at least 16, as Triton asks for. `warps` compute a tile together, and `stages` blocks of
-    its operands are in flight at once.
+    its operands are in flight at once. `interpret`: the kernel runs on a CPU, as XLA operations.
     """
 
     m: int
@@ -46,6 +42,7 @@ class Blocks:
     k: int
     warps: int
     stages: int
+    interpret: bool = False
 
     def within(self, *, m: int, n: int, k: int) -> "Blocks":
         """The same, with no side larger than it takes for a product of these sizes."""
@@ -53,7 +50,7 @@ class Blocks:
         def side(block: int, size: int) -> int:
             return min(block, max(SMALLEST, 1 << max(size - 1, 0).bit_length()))
 
-        return Blocks(m=side(self.m, m), n=side(self.n, n), k=side(self.k, k), warps=self.warps, stages=self.stages)
+        return replace(self, m=side(self.m, m), n=side(self.n, n), k=side(self.k, k))
 
 
 class RowTiles(NamedTuple):
@@ -145,16 +142,14 @@ def load(
         index = (at, *index)
     mask = mask_of(first, second)
     other = None if mask is None else jnp.zeros((), ref.dtype)
-    block: Array = triton.load(ref.at[index], mask=mask, other=other)
-    return block
+    return triton.load(ref.at[index], mask=mask, other=other)
 
 
 def load_row_values(ref: Ref, part: Part) -> Array:
     """Elements of a vector, zero where none is meant."""
     mask = None if part.end is None else part.indices < part.end
     other = None if mask is None else jnp.zeros((), ref.dtype)
-    values: Array = triton.load(ref.at[pl.ds(part.start, part.size)], mask=mask, other=other)
-    return values
+    return triton.load(ref.at[pl.ds(part.start, part.size)], mask=mask, other=other)
 
 
 def store(
@@ -227,16 +222,14 @@ class RowsGrid:
             return products(Part.number(number, size, inner), sums)
 
         steps = jnp.where(place.real, jnp.int32(pl.cdiv(inner, size)), 0)
-        done: tuple[Array, ...] = jax.lax.fori_loop(0, steps, step, sums)
-        return done
+        return jax.lax.fori_loop(0, steps, step, sums)
 
 
 def multiplied(
     left: Float[Array, "m k"], right: Float[Array, "..."], *, transposed: bool = False
 ) -> Float32[Array, "m n"]:
     """left @ right, or left @ right.T, of two blocks."""
-    product: Array = triton.dot(left, right, trans_b=transposed, precision=matmul_precision(left))
-    return product
+    return triton.dot(left, right, trans_b=transposed, precision=matmul_precision(left))
 
 
 def launch(
@@ -246,26 +239,25 @@ def launch(
     *,
     programs: Sequence[int],
     blocks: Blocks,
-    interpret: bool,
 ) -> tuple[Array, ...]:
     """Run the kernel over operands and results, which are shapes and dtypes, once for each program.
 
-    In a `shard_map` the results vary over what the operands vary over. `interpret`: on a CPU, as XLA operations.
+    In a `shard_map` the results vary over what the operands vary over.
     """
     axes = frozenset[str]().union(*map(varies_over, operands))
 
     def call(*arguments: Array, axes: frozenset[str] = frozenset()) -> tuple[Array, ...]:
         shapes = [_shaped(shape, dtype, axes) for shape, dtype in results]
-        called: Callable[..., Any] = pl.pallas_call(
+        called = pl.pallas_call(
             kernel,
             out_shape=shapes,
             grid=(functools.reduce(lambda a, b: a * b, programs),),
             compiler_params=triton.CompilerParams(num_warps=blocks.warps, num_stages=blocks.stages),
-            interpret=interpret,
+            interpret=blocks.interpret,
         )
         return tuple(called(*arguments))
 
-    if axes and interpret:
+    if axes and blocks.interpret:
         # What a kernel does inside is not made for such axes when it is interpreted.
         return traced_apart(call, operands, platform="cpu")
     return call(*operands, axes=axes)
@@ -273,5 +265,5 @@ def launch(
 
 def _shaped(shape: tuple[int, ...], dtype: Any, axes: frozenset[str]) -> Any:
     if not axes:
-        return _shape(shape, dtype)
-    return _shape(shape, dtype, manual_axis_type=_axis_type(varying=axes))
+        return jax.ShapeDtypeStruct(shape, dtype)
+    return jax.ShapeDtypeStruct(shape, dtype, manual_axis_type=jax.sharding.ManualAxisType(varying=axes))

@@ -1,22 +1,28 @@
 """`jax.lax.ragged_dot`: the grouped matmul that JAX brings along, on every platform."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import jax
 
 from bench_core.arrays import Array, Float, Int32, Sums
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest, matmul_precision
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
+    matmul_precision,
+)
 from bench_core.quant import sum_dtype
-
-# JAX leaves this constructor without types.
-_Dimensions: Callable[..., jax.lax.RaggedDotDimensionNumbers] = jax.lax.RaggedDotDimensionNumbers
 
 
 def ragged_dimensions(lhs_axis: int, rhs_axis: int, *, grouped_rhs: bool) -> jax.lax.RaggedDotDimensionNumbers:
     """Contract `lhs_axis` with `rhs_axis`; rows of the left operand are ragged."""
-    return _Dimensions(
+    return jax.lax.RaggedDotDimensionNumbers(
         dot_dimension_numbers=(((lhs_axis,), (rhs_axis,)), ((), ())),
         lhs_ragged_dimensions=[0],
         rhs_group_dimensions=[0] if grouped_rhs else [],
@@ -54,17 +60,11 @@ class RaggedDot(GroupedMatmul):
     def refusal(self, request: MatmulRequest) -> str | None:
         return None
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m n"]:
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
         return _product(lhs, rhs, group_sizes, ragged_dimensions(1, 1, grouped_rhs=True))
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m k"]:
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
         return _product(cotangent, rhs, group_sizes, ragged_dimensions(1, 2, grouped_rhs=True))
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "g k n"]:
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
         return _product(lhs, cotangent, group_sizes, ragged_dimensions(0, 0, grouped_rhs=False))

@@ -1,5 +1,5 @@
-"""The tile of a blocked grouped matmul, or the rows of several tiles, as a flag names them, and which of those cover
-groups whose sizes are known only when the program runs. No JAX."""
+"""The tile of a blocked grouped matmul, as a flag names it, and rows of tiles that cover groups whose sizes are known
+only when the program runs. No JAX."""
 
 import itertools
 import math
@@ -40,61 +40,19 @@ class Tile:
         Raises:
             UsageError: it is not three whole numbers, or no usable tile.
         """
-        sizes = _whole_numbers(text)
-        if sizes is None or len(sizes) != len(_MULTIPLES):
+        words = [word.strip() for word in text.split(",")]
+        # int() would take underscores and signs too.
+        if len(words) != len(_MULTIPLES) or not all(word.isascii() and word.isdigit() for word in words):
             raise UsageError(
                 f"--tile {text} is not a tile",
                 cause="a tile is three whole numbers M,K,N: rows, contracted width, columns",
                 hint="use --tile 128,128,128",
             )
-        m, k, n = sizes
+        m, k, n = map(int, words)
         return cls(m=m, k=k, n=n)
 
     def __str__(self) -> str:
         return f"{self.m},{self.k},{self.n}"
-
-
-_MOST_SIZES, _MOST_ROWS = 4, 4096
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowSizes:
-    """Rows of the tiles that a group is cut into, the largest first. Each tile is compiled as a product of its own.
-
-    Raises:
-        UsageError: there are none or too many, one is too large, or they do not descend.
-    """
-
-    sizes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        wrong = [size for size in self.sizes if not 1 <= size <= _MOST_ROWS]
-        descending = all(larger > smaller for larger, smaller in itertools.pairwise(self.sizes))
-        if wrong or not descending or not 1 <= len(self.sizes) <= _MOST_SIZES:
-            raise UsageError(
-                f"--row-tiles {self} are not usable tiles",
-                cause=f"one to {_MOST_SIZES} different sizes from {_MOST_ROWS} to 1 rows, the largest first",
-                hint="use --row-tiles 512,128,32",
-            )
-
-    @classmethod
-    def parse(cls, text: str) -> "RowSizes":
-        """Read `R,R,...`, such as 512,128,32.
-
-        Raises:
-            UsageError: these are not whole numbers, or no usable tiles.
-        """
-        sizes = _whole_numbers(text)
-        if sizes is None:
-            raise UsageError(
-                f"--row-tiles {text} are not row tiles",
-                cause="row tiles are whole numbers of rows, the largest first",
-                hint="use --row-tiles 512,128,32",
-            )
-        return cls(sizes=sizes)
-
-    def __str__(self) -> str:
-        return ",".join(map(str, self.sizes))
 
 
 LARGEST, MIDDLE, SMALLEST = 512, 128, 32
@@ -109,7 +67,7 @@ class Rung:
     least: int
 
 
-def ladder(rows: int, groups: int, *, close: bool = False, row_tiles: RowSizes | None = None) -> tuple[Rung, ...]:
+def ladder(rows: int, groups: int, *, close: bool = False) -> tuple[Rung, ...]:
     """Descending tiles for `rows` rows in `groups` groups; the last one serves any remainder.
 
     A group takes the largest tile as long as more than three quarters of it are needed, and more than the next one
@@ -120,24 +78,12 @@ def ladder(rows: int, groups: int, *, close: bool = False, row_tiles: RowSizes |
     choices give a group mean = rows / groups rows with a standard deviation of at most sqrt(mean) (a binomial
     distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups. `close` adds a tile
     of the mean on a multiple of 16, for the smaller half of them; it costs the compiling of one more loop body.
-    `row_tiles`: these sizes in the place of all that.
     """
-    wanted = _fitting(rows, groups, close=close) if row_tiles is None else row_tiles.sizes
-    sizes = sorted({min(size, rows) for size in wanted}, reverse=True)
-    larger = (Rung(rows=size, least=max(size * 3 // 4, following) + 1) for size, following in itertools.pairwise(sizes))
-    return (*larger, Rung(rows=sizes[-1], least=1))
-
-
-def _fitting(rows: int, groups: int, *, close: bool) -> tuple[int, ...]:
     mean = rows / groups
     fitted = 16 * math.ceil((mean + 1.5 * math.sqrt(mean)) / 16)
     middle = {fitted} if fitted in FITTED else {MIDDLE}
     if close and fitted in FITTED:
         middle.add(16 * math.ceil(mean / 16))
-    return (LARGEST, *middle, SMALLEST)
-
-
-def _whole_numbers(text: str) -> tuple[int, ...] | None:
-    words = [word.strip() for word in text.split(",")]
-    # int() would take underscores and signs too.
-    return tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else None
+    sizes = sorted({min(size, rows) for size in (LARGEST, *middle, SMALLEST)}, reverse=True)
+    larger = (Rung(rows=size, least=max(size * 3 // 4, following) + 1) for size, following in itertools.pairwise(sizes))
+    return (*larger, Rung(rows=sizes[-1], least=1))

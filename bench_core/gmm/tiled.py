@@ -1,187 +1,49 @@
-"""The grouped matmul for CPUs: small dense matmuls over the rows that each group really has.
+"""The grouped matmul for CPUs: small dense matmuls over the rows that each group really has."""
 
-The gated experts are one loop over experts and, inside, over static row tiles. Within a tile all products of its rows
-follow one another while the rows are in cache: the rows of x and of the upstream gradient are gathered there, so that
-sorted copies of them exist only as tiles.
-"""
-
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-import jax
-import jax.numpy as jnp
-
-from bench_core.arrays import Array, Float, Int32, Shaped, Sums
+from bench_core.arrays import Array, Sums
 from bench_core.device import host_cpu
-from bench_core.gmm.base import FLOAT32_ACCUMULATION, Arithmetic, GroupedMatmul, MatmulRequest
-from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
-from bench_core.gmm.tile import RowSizes, Rung, ladder
-from bench_core.gmm.tiled_loops import (
-    Buffers,
-    Operands,
-    groups_product,
-    padded_rows,
-    rows_of_groups,
-    rows_product,
-    sums_of_groups,
-    within,
-    zero_unless,
+from bench_core.gmm.base import (
+    FLOAT32_ACCUMULATION,
+    Arithmetic,
+    Cotangent,
+    GroupedMatmul,
+    MatmulRequest,
+    Matrices,
+    Rows,
+    Sizes,
 )
-from bench_core.gmm.varying import varying_as
-from bench_core.quant import round_to, sum_dtype
+from bench_core.gmm.tiled_loops import groups_product, rows_product
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tiled(GroupedMatmul, GatedExperts):
+class Tiled(GroupedMatmul):
     """Equals `jax.lax.ragged_dot_general`, at a cost that does not grow with the number of groups.
 
-    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `row_tiles`: see
-    `tile.ladder`. `narrow`: bfloat16 is multiplied as such, where the processor has instructions for it; else as
-    float32, whose products and sums are the same.
+    Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `narrow`:
+    bfloat16 is multiplied as such, where the processor has instructions for it; else as float32, whose products and
+    sums are the same.
     """
 
     name: ClassVar[str] = "tiled"
     summary: ClassVar[str] = "dense matmuls over row tiles of each group, in pure JAX; for CPU"
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ACCUMULATION
 
-    row_tiles: RowSizes | None = None
     narrow: bool = field(default_factory=lambda: host_cpu().bfloat16)
-
-    def ran(self) -> str:
-        return self.summary if self.row_tiles is None else f"{self.summary}; tiles of {self.row_tiles} rows"
 
     def refusal(self, request: MatmulRequest) -> str | None:
         if request.platform == "cpu":
             return None
         return f"it runs one small matmul after another, which is made for CPU and untested on {request.platform}"
 
-    def forward(
-        self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m n"]:
-        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow, row_tiles=self.row_tiles)
+    def forward(self, lhs: Rows, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m n"]:
+        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow)
 
-    def grad_lhs(
-        self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "m k"]:
-        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow, row_tiles=self.row_tiles)
+    def grad_lhs(self, cotangent: Cotangent, rhs: Matrices, group_sizes: Sizes) -> Sums[Array, "m k"]:
+        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow)
 
-    def grad_rhs(
-        self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
-    ) -> Sums[Array, "g k n"]:
-        return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow, row_tiles=self.row_tiles)
-
-    def gated_forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-        return _rows(inputs, self._tiles(inputs), keep=keep)
-
-    def gated_backward(
-        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
-    ) -> GatedGradients:
-        return _gradients(inputs, self._tiles(inputs), kept, cotangent)
-
-    def _tiles(self, inputs: GatedInputs) -> "_RowTiles":
-        rows, operands = inputs.rows, Operands(dtype=inputs.x.dtype, narrow=self.narrow)
-        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=self.row_tiles)
-        token, weight = (padded_rows(own, tiles) for own in (rows.token, rows.weight))
-        return _RowTiles(operands=operands, x=operands.carried(inputs.x), token=token, weight=weight, ladder=tiles)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RowTiles:
-    """Tiles of the rows of `x`, as `operands` carries it. `token` and `weight` are as in `ExpertRows`, with one largest
-    tile to spare."""
-
-    operands: Operands
-    x: Shaped[Array, "tokens hidden"]
-    token: Int32[Array, " padded"]
-    weight: Sums[Array, " padded"]
-    ladder: tuple[Rung, ...]
-
-    @property
-    def sums(self) -> jnp.dtype:
-        return sum_dtype(self.operands.dtype)
-
-    def buffer(self, width: int, *others: Array) -> Sums[Array, "padded width"]:
-        return varying_as(jnp.zeros((self.token.shape[0], width), self.sums), self.x, *others)
-
-    def tokens(self, at: Int32[Array, ""], size: int) -> Int32[Array, " tile"]:
-        return jax.lax.dynamic_slice_in_dim(self.token, at, size)
-
-    def weights(self, at: Int32[Array, ""], size: int) -> Sums[Array, "tile 1"]:
-        return jax.lax.dynamic_slice_in_dim(self.weight, at, size)[:, None].astype(self.sums)
-
-    def own_rows(self, token: Int32[Array, " tile"]) -> Shaped[Array, "tile hidden"]:
-        return self.x.at[token].get(mode="promise_in_bounds")
-
-
-def _rows(
-    inputs: GatedInputs, tiles: _RowTiles, *, keep: bool
-) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-    """See `GatedExperts.gated_forward`."""
-    up_weights, down_weights, operands = inputs.up_weights, inputs.down_weights, tiles.operands
-
-    def of_group(index: Array) -> Callable[[Array, int], Buffers]:
-        *ups, down = (operands.matrix(own, index) for own in (*up_weights, down_weights))
-
-        def results(at: Array, size: int) -> Buffers:
-            own = operands.multiplied(tiles.own_rows(tiles.tokens(at, size)))
-            projected = tuple(operands.dot(own, matrix, (1, 0)) for matrix in ups)
-            gate, up = gate_and_up(projected)
-            result = operands.dot(operands.rounded(jax.nn.silu(gate) * up), down, (1, 0))
-            return (result, *projected) if keep else (result,)
-
-        return results
-
-    widths = [down_weights.shape[2], *(own.shape[2] for own in up_weights if keep)]
-    buffers = tuple(tiles.buffer(width, down_weights) for width in widths)
-    out, *kept = rows_of_groups(tiles.ladder, inputs.rows.group_sizes, buffers, of_group)
-    return out, tuple(kept)
-
-
-def _gradients(
-    inputs: GatedInputs,
-    tiles: _RowTiles,
-    kept: tuple[Sums[Array, "padded _"], ...],
-    cotangent: Sums[Array, "tokens hidden"],
-) -> GatedGradients:
-    """See `GatedExperts.gated_backward`."""
-    operands, weights = tiles.operands, (*inputs.up_weights, inputs.down_weights)
-
-    def of_group(index: Array, end: Array) -> Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]:
-        *ups, down = (operands.matrix(own, index) for own in weights)
-
-        def parts(at: Array, size: int) -> tuple[Buffers, tuple[Array, ...]]:
-            """What the rows add to the gradient of x and to the weights' (up, then down), as sums.
-
-            Rows of other experts are zeros in every operand: zero times the infinity of such a row is not zero.
-            """
-            own, token = within(at, size, end), tiles.tokens(at, size)
-            left = operands.multiplied(zero_unless(own, tiles.own_rows(token)))
-            upstream = cotangent.at[token].get(mode="promise_in_bounds") * tiles.weights(at, size)
-            upstream = operands.rounded(zero_unless(own, upstream))
-            products = gate_and_up([jax.lax.dynamic_slice_in_dim(part, at, size) for part in kept])
-            gate, up = (zero_unless(own, part) for part in products)
-            # Rounded as the gradient of every matmul operand is.
-            grad_hidden = round_to(operands.dot(upstream, down, (1, 1)), operands.dtype).astype(tiles.sums)
-            hidden, *grads = activation_gradients(gate, up, grad_hidden)
-            grads = [operands.rounded(part) for part in grads]
-            if len(ups) == 1:
-                grads = [jnp.concatenate(grads, axis=-1)]
-            to_rows = [operands.dot(part, matrix, (1, 1)) for part, matrix in zip(grads, ups, strict=True)]
-            to_down = operands.rows_dot(operands.rounded(hidden), upstream)
-            return (functools.reduce(jnp.add, to_rows),), (*(operands.rows_dot(left, part) for part in grads), to_down)
-
-        return parts
-
-    def stored(sums: Array) -> Array:
-        return operands.carried(round_to(sums, operands.dtype))
-
-    results = tuple(varying_as(jnp.zeros_like(operands.carried(own)), tiles.x, *weights) for own in weights)
-    buffers = (tiles.buffer(inputs.x.shape[1], *weights),)
-    (rows,), results = sums_of_groups(tiles.ladder, inputs.rows.group_sizes, buffers, results, of_group, stored)
-    *ups, down = (operands.valued(result) for result in results)
-    return GatedGradients(rows=rows, up_weights=tuple(ups), down_weights=down)
+    def grad_rhs(self, lhs: Rows, cotangent: Cotangent, group_sizes: Sizes) -> Sums[Array, "g k n"]:
+        return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow)

@@ -14,13 +14,10 @@ import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Bool, Float, Int, Int32, Shaped, Sums
-from bench_core.gmm.base import matmul_precision
-from bench_core.gmm.tile import RowSizes, Rung, ladder
+from bench_core.gmm.base import Cotangent, Rows, Sizes, product
+from bench_core.gmm.tile import Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant import round_to, sum_dtype
-
-# JAX leaves this without types.
-_barrier: Callable[..., Any] = jax.lax.optimization_barrier
 
 # The bits of a bfloat16 that no arithmetic makes.
 _ALL_BITS = 0xFFFF
@@ -60,23 +57,13 @@ class Operands:
         Of bfloat16 XLA would make the bits of all matrices before the loop; behind the barrier it makes those of one.
         """
         if stacked.dtype == jnp.bfloat16:
-            stacked, index = _barrier((stacked, index))
+            stacked, index = jax.lax.optimization_barrier((stacked, index))
         return self.multiplied(jax.lax.dynamic_index_in_dim(self.carried(stacked), index, keepdims=False))
 
     def rounded(self, sums: Sums[Array, "*shape"]) -> Float[Array, "*shape"]:
         """Sums that become an operand, as `dot` takes it."""
         values = round_to(sums, self.dtype)
         return values if self.narrow else values.astype(sum_dtype(self.dtype))
-
-    def dot(self, lhs: Float[Array, "_ _"], rhs: Float[Array, "_ _"], axes: tuple[int, int]) -> Sums[Array, "_ _"]:
-        """lhs contracted with rhs over one axis of each."""
-        return jax.lax.dot_general(
-            lhs,
-            rhs,
-            (((axes[0],), (axes[1],)), ((), ())),
-            precision=matmul_precision(lhs),
-            preferred_element_type=sum_dtype(self.dtype),
-        )
 
     def rows_dot(self, lhs: Float[Array, "tile k"], rhs: Float[Array, "tile n"]) -> Sums[Array, "k n"]:
         """lhs.T @ rhs.
@@ -85,13 +72,13 @@ class Operands:
         It folds a transpose into the product unless it comes out of a loop whose length it cannot tell.
         """
         if lhs.dtype != jnp.bfloat16:
-            return self.dot(lhs, rhs, (0, 0))
+            return product(lhs, rhs, (0, 0))
         moved = self.carried(lhs)
         # One turn, or two where the first number is a certain NaN: each gives the same, and no compiler can tell.
         turns = 1 + (moved[0, 0] == _ALL_BITS).astype(jnp.int32)
         zeros = varying_as(jnp.zeros(moved.shape[::-1], moved.dtype), lhs)
         turned = jax.lax.fori_loop(0, turns, lambda _, before: moved.T, zeros)
-        return self.dot(self.valued(turned), rhs, (1, 0))
+        return product(self.valued(turned), rhs, (1, 0))
 
 
 def written(buffers: Buffers, parts: Buffers, at: Int32[Array, ""]) -> Buffers:
@@ -100,102 +87,34 @@ def written(buffers: Buffers, parts: Buffers, at: Int32[Array, ""]) -> Buffers:
     )
 
 
-def rows_of_groups(
-    tiles: tuple[Rung, ...],
-    group_sizes: Int32[Array, " g"],
-    buffers: Buffers,
-    of_group: Callable[[Array], Callable[[Array, int], Buffers]],
-) -> Buffers:
-    """The buffers, in which each group has written its rows. `of_group(g)(at, n)` gives rows [at, at + n) of each, as
-    group g has them. Rows past the last group mean nothing."""
-    ends = jnp.cumsum(group_sizes)
-
-    def one_group(index: Array, buffers: Buffers) -> Buffers:
-        results, end = of_group(index), ends[index]
-
-        def take(rows: int, carry: tuple[Array, Buffers]) -> tuple[Array, Buffers]:
-            at, buffers = carry
-            return at + rows, written(buffers, results(at, rows), at)
-
-        carry = (end - group_sizes[index], buffers)
-        for tile in tiles:
-            carry = _while_worthwhile(tile, end, functools.partial(take, tile.rows), carry)
-        return carry[1]
-
-    done: Buffers = jax.lax.fori_loop(0, group_sizes.shape[0], one_group, buffers)
-    return done
-
-
-def _while_worthwhile(tile: Rung, end: Int32[Array, ""], take: Callable[[Any], Any], carry: Any) -> Any:
-    """Take tiles as long as enough rows are left; what is carried begins with the next row."""
-    return jax.lax.while_loop(lambda carry: end - carry[0] >= tile.least, take, carry)
-
-
-_Sums = tuple[Array, Buffers, tuple[Array, ...]]
+Parts = Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]
+"""(at, n) -> rows [at, at + n) of each buffer, as one group has them, and what they add to each of its sums."""
+_State = tuple[Array, Buffers, tuple[Array, ...]]
 """The next row that is to be computed, int32 []; the rows so far; the group's sums so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSums:
-    """Sums over the rows [start, end) of one group, beside rows of buffers. `parts(at, n)` gives rows [at, at + n) of
-    each buffer, and what they add to each sum."""
-
-    start: Int32[Array, ""]
-    end: Int32[Array, ""]
-    parts: Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]
-
-    def over(self, tiles: tuple[Rung, ...], buffers: Buffers, before: tuple[Array, ...]) -> _Sums:
-        """What is left of a group without rows is `before`, arrays in the shapes of the sums.
-
-        Most groups have one tile when there are many groups. Then nothing is added to an array in memory.
-        """
-        state, size = (self.start, buffers, before), self.end - self.start
-        for above, tile in itertools.pairwise(tiles[:-1]):
-            wanted = (size >= tile.least) & (size < above.least)
-            state = self._first(wanted, functools.partial(self._make, tile.rows), state)
-        for tile in tiles:
-            state = _while_worthwhile(tile, self.end, functools.partial(self._add, tile.rows), state)
-        return state
-
-    def _first(self, wanted: Array, make: Callable[[_Sums], _Sums], state: _Sums) -> _Sums:
-        # Not a conditional: the compiler would copy all rows into and out of it.
-        made: _Sums = jax.lax.while_loop(lambda state: wanted & (state[0] == self.start), make, state)
-        return made
-
-    def _make(self, rows: int, state: _Sums) -> _Sums:
-        at, buffers, _ = state
-        parts, sums = self.parts(at, rows)
-        return at + rows, written(buffers, parts, at), sums
-
-    def _add(self, rows: int, state: _Sums) -> _Sums:
-        """At the first row, what is there is not ours."""
-        following, buffers, sums = self._make(rows, state)
-        at, _, so_far = state
-        total = (jnp.where(at == self.start, 0.0, own) + more for own, more in zip(so_far, sums, strict=True))
-        return following, buffers, tuple(total)
-
-
-def sums_of_groups(
+def over_groups(
     tiles: tuple[Rung, ...],
     group_sizes: Int32[Array, " g"],
     buffers: Buffers,
     results: tuple[Array, ...],
-    of_group: Callable[[Array, Array], Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]],
-    stored: Callable[[Array], Array],
+    of_group: Callable[[Array, Array], Parts],
+    stored: Callable[[Array], Array] = lambda sums: sums,
 ) -> tuple[Buffers, tuple[Array, ...]]:
-    """The buffers, in which each group has written its rows, and `results` [g, _, _] with the sums of each group.
+    """The buffers, in which each group has written its rows, and `results` [g, _, _] with the sums of each group. Rows
+    past the last group mean nothing.
 
-    `of_group(g, end)` gives the `parts` of group g, whose rows end there (see `GroupSums`); `stored` makes an element
-    of a result of its sum.
+    `of_group(g, end)` gives the parts of group g, whose rows end there; `stored` makes an element of a result of its
+    sum.
     """
     ends = jnp.cumsum(group_sizes)
 
     def one_group(index: Array, carry: tuple[Buffers, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
         buffers, before, results = carry
-        own = GroupSums(start=ends[index] - group_sizes[index], end=ends[index], parts=of_group(index, ends[index]))
-        _, buffers, sums = own.over(tiles, buffers, before)
+        start, end = ends[index] - group_sizes[index], ends[index]
+        _, buffers, sums = _one_group(tiles, start, end, of_group(index, end), (start, buffers, before))
         # Not in what is carried: it would be copied.
-        totals = (jnp.where(own.end > own.start, total, 0.0) for total in sums)
+        totals = (jnp.where(end > start, total, 0.0) for total in sums)
         results = tuple(
             jax.lax.dynamic_update_index_in_dim(result, stored(total), index, axis=0)
             for result, total in zip(results, totals, strict=True)
@@ -207,45 +126,59 @@ def sums_of_groups(
     return buffers, results
 
 
+def _one_group(tiles: tuple[Rung, ...], start: Array, end: Array, parts: Parts, state: _State) -> _State:
+    """The state after the rows [start, end). The sums of a group without rows are those that it began with."""
+
+    def make(rows: int, state: _State) -> _State:
+        at, buffers, _ = state
+        own, sums = parts(at, rows)
+        return at + rows, written(buffers, own, at), sums
+
+    def add(rows: int, state: _State) -> _State:
+        at, _, so_far = state
+        following, buffers, sums = make(rows, state)
+        # At the first row, what is there is not ours.
+        total = (jnp.where(at == start, 0.0, own) + more for own, more in zip(so_far, sums, strict=True))
+        return following, buffers, tuple(total)
+
+    # Most groups have one tile when there are many groups. Then nothing is added to an array in memory. Not a
+    # conditional: the compiler would copy all rows into and out of it.
+    for above, tile in itertools.pairwise(tiles[:-1]) if state[2] else ():
+        wanted = (end - start >= tile.least) & (end - start < above.least)
+        fits = functools.partial(lambda wanted, state: wanted & (state[0] == start), wanted)
+        state = jax.lax.while_loop(fits, functools.partial(make, tile.rows), state)
+    for tile in tiles:
+        worthwhile = functools.partial(lambda least, state: end - state[0] >= least, tile.least)
+        state = jax.lax.while_loop(worthwhile, functools.partial(add, tile.rows), state)
+    return state
+
+
 def rows_product(
-    lhs: Float[Array, "m c"],
-    rhs: Float[Array, "g _ _"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    rhs_axis: int,
-    narrow: bool,
-    row_tiles: RowSizes | None = None,
+    lhs: Float[Array, "m c"], rhs: Float[Array, "g _ _"], group_sizes: Sizes, *, rhs_axis: int, narrow: bool
 ) -> Sums[Array, "m _"]:
     """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]; zeros past the groups. `narrow`: see
     `Operands`."""
-    tiles, operands = ladder(lhs.shape[0], rhs.shape[0], row_tiles=row_tiles), Operands(dtype=lhs.dtype, narrow=narrow)
+    tiles, operands = ladder(lhs.shape[0], rhs.shape[0]), Operands(dtype=lhs.dtype, narrow=narrow)
     moved = padded_rows(operands.carried(lhs), tiles)
 
-    def of_group(index: Array) -> Callable[[Array, int], Buffers]:
+    def of_group(index: Array, _: Array) -> Parts:
         matrix = operands.matrix(rhs, index)
-        return lambda at, rows: (operands.dot(operands.multiplied(_tile(moved, at, rows)), matrix, (1, rhs_axis)),)
+        return lambda at, rows: ((product(operands.multiplied(_tile(moved, at, rows)), matrix, (1, rhs_axis)),), ())
 
     zeros = jnp.zeros((moved.shape[0], rhs.shape[2 - rhs_axis]), sum_dtype(lhs.dtype))
-    (out,) = rows_of_groups(tiles, group_sizes, (varying_as(zeros, lhs, rhs, group_sizes),), of_group)
+    (out,), _ = over_groups(tiles, group_sizes, (varying_as(zeros, lhs, rhs, group_sizes),), (), of_group)
     return jnp.where(
         within(jnp.int32(0), lhs.shape[0], jnp.sum(group_sizes, dtype=jnp.int32)), out[: lhs.shape[0]], 0.0
     )
 
 
-def groups_product(
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "m n"],
-    group_sizes: Int32[Array, " g"],
-    *,
-    narrow: bool,
-    row_tiles: RowSizes | None = None,
-) -> Sums[Array, "g k n"]:
+def groups_product(lhs: Rows, rhs: Cotangent, group_sizes: Sizes, *, narrow: bool) -> Sums[Array, "g k n"]:
     """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`."""
     groups, operands = group_sizes.shape[0], Operands(dtype=lhs.dtype, narrow=narrow)
-    tiles = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
+    tiles = ladder(lhs.shape[0], groups)
     sides = [padded_rows(operands.carried(side), tiles) for side in (lhs, rhs)]
 
-    def of_group(_: Array, end: Array) -> Callable[[Array, int], tuple[Buffers, tuple[Array, ...]]]:
+    def of_group(_: Array, end: Array) -> Parts:
         def parts(at: Array, rows: int) -> tuple[Buffers, tuple[Array, ...]]:
             # Both sides are masked: zero times the infinity of another group's row is not zero.
             keep = within(at, rows, end)
@@ -256,7 +189,7 @@ def groups_product(
 
     zeros = jnp.zeros((groups, lhs.shape[1], rhs.shape[1]), sum_dtype(lhs.dtype))
     zeros = varying_as(zeros, lhs, rhs, group_sizes)
-    _, (out,) = sums_of_groups(tiles, group_sizes, (), (zeros,), of_group, lambda sums: sums)
+    _, (out,) = over_groups(tiles, group_sizes, (), (zeros,), of_group)
     return out
 
 

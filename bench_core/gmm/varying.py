@@ -10,18 +10,12 @@ from jax import export
 
 from bench_core.arrays import Array, Shaped
 
-# JAX leaves these without types.
-_typeof: Callable[[Array], Any] = jax.typeof
-_shape: Callable[..., Any] = jax.ShapeDtypeStruct
-_config: Any = jax.config
-
 Results = TypeVar("Results", Array, tuple[Array, ...])
 
 
 def varies_over(array: Shaped[Array, "..."]) -> frozenset[str]:
     """The axes of a `shard_map` over which the array may differ between devices; none outside of one."""
-    axes: frozenset[str] = frozenset(_typeof(array).manual_axis_type.varying)
-    return axes
+    return frozenset(jax.typeof(array).manual_axis_type.varying)
 
 
 def varying_as(array: Shaped[Array, "*shape"], *others: Shaped[Array, "..."]) -> Shaped[Array, "*shape"]:
@@ -41,13 +35,12 @@ def traced_apart(function: Callable[..., Results], arguments: Sequence[Array], *
     that are equal are traced once for the same shapes.
     """
     shapes = tuple((array.shape, str(array.dtype)) for array in arguments)
-    exported = _exported(function, shapes, platform, _config.jax_enable_x64)
-    results: Results = jax.tree.map(lambda result: varying_as(result, *arguments), exported.call(*arguments))
-    return results
+    exported = _exported(function, shapes, platform, jax.config.read("jax_enable_x64"))
+    return jax.tree.map(lambda result: varying_as(result, *arguments), exported.call(*arguments))
 
 
 @functools.lru_cache(maxsize=64)
 def _exported(function: Callable[..., Any], shapes: tuple[Any, ...], platform: str, _wide: bool) -> Any:
-    arguments = [_shape(*shape) for shape in shapes]
+    arguments = [jax.ShapeDtypeStruct(*shape) for shape in shapes]
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: export.export(jax.jit(function), platforms=[platform])(*arguments)).result()

@@ -40,16 +40,11 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
             cause="float64 is checked on CPU alone: it is about what a form computes, and a TPU has no float64",
             hint="set JAX_PLATFORMS=cpu",
         )
-    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile, row_tiles=case.row_tiles)
+    backend = BACKENDS[case.backend].load(platform=platform, tile=case.tile)
     partitioned = case.parallel.dp_impl is DpImpl.AUTO
-    request = MatmulRequest(platform=platform, dtype=case.dtype, bench_pass=case.bench_pass, partitioned=partitioned)
-    refusal = backend.refusal(request)
+    refusal = backend.refusal(MatmulRequest(platform=platform, dtype=case.dtype, partitioned=partitioned))
     if refusal is not None:
-        raise UnsupportedCase(
-            f"backend {case.backend} cannot serve this case: {refusal}",
-            cause=refusal,
-            hint="bench-core hillclimb --list shows what each backend can serve",
-        )
+        raise UnsupportedCase(f"backend {case.backend} cannot serve this case: {refusal}", cause=refusal, hint=_LISTED)
     if case.quant_mode is not QuantMode.INT8_REAL:
         return backend
     longest = max(case.shape.hidden, case.shape.mlp_dim, case.shape.shared_expert_dim)
@@ -61,12 +56,13 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
         )
     if backend.name not in INTEGER_PRODUCTS:
         able = ", ".join(name for name in BACKENDS if name in INTEGER_PRODUCTS) or "no backend"
-        raise UnsupportedCase(
-            f"backend {case.backend} cannot serve --quant-mode int8_real, {able} can",
-            cause="it has no int8 x int8 matmul with int32 accumulation",
-            hint="bench-core hillclimb --list shows what each backend can serve",
-        )
+        refused = f"backend {case.backend} cannot serve --quant-mode int8_real, {able} can"
+        why = "it has no int8 x int8 matmul with int32 accumulation"
+        raise UnsupportedCase(refused, cause=why, hint=_LISTED)
     return backend
+
+
+_LISTED = "bench-core hillclimb --list shows what each backend can serve"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +124,9 @@ def listing(platform: str, device_kind: str) -> Iterator[str]:
         yield f"  {name}{_rank(name, defaults)}: {backend.ran()}"
         served = [mode for mode in QuantMode if mode is not QuantMode.INT8_REAL or name in INTEGER_PRODUCTS]
         for dtype in TIMED_DTYPES:
+            refusal = backend.refusal(MatmulRequest(platform=platform, dtype=dtype))
+            answer = f"yes, quant modes {', '.join(served)}" if refusal is None else f"no: {refusal}"
             for bench_pass in BenchPass:
-                refusal = backend.refusal(MatmulRequest(platform=platform, dtype=dtype, bench_pass=bench_pass))
-                answer = f"yes, quant modes {', '.join(served)}" if refusal is None else f"no: {refusal}"
                 yield f"    {dtype.value} {bench_pass.value}: {answer}"
     yield "impls (every backend, dtype, pass and quant mode):"
     for impl in IMPLS.values():

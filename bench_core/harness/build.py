@@ -23,7 +23,7 @@ from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
 from bench_core.timing.measure import Places, Program, call, compile_program, reused, sample
-from bench_core.timing.staged import Stage, StagedProgram, compile_staged
+from bench_core.timing.staged import Stage, compile_staged
 
 StageFunction = Callable[..., dict[str, Any]]
 
@@ -77,8 +77,7 @@ class Built:
         if self.mesh is None or self.spread is None:
             return prepare_queue(x, routing, self.shape.experts, self.block)
         spec, mesh = self.spread, self.mesh
-        prepare: Callable[[Array, Routing], Queue] = jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))
-        return prepare(x, routing)
+        return jax.jit(lambda x, routing: spread_queue(x, routing, spec, mesh))(x, routing)
 
     def ran(self, *, staged: bool = False) -> str:
         """The code that was timed; the stages have other code where that is one operation."""
@@ -153,7 +152,7 @@ share one."""
 _MOST_COMPILED = 8
 
 
-def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program | StagedProgram:
+def compile_built(built: Built, arguments: tuple[Any, ...], places: Places | None) -> Program:
     """One program, or a staged one, with its arguments where `places` says.
 
     Raises:

@@ -5,15 +5,14 @@ from enum import StrEnum
 from typing import Annotated
 
 from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Router
-from bench_core.errors import UsageError
-from bench_core.flag import ConfigValue, Flag, choose, declared
+from bench_core.flag import ConfigValue, Flag, choose, declared, require_ranges
 from bench_core.gmm.registry import ANYWHERE, BACKENDS
-from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.harness.combinations import combinations, idle_keys, refuse, stages, tiles
+from bench_core.gmm.tile import Tile
+from bench_core.harness.combinations import idle_keys, refuse_case
 from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.routing.request import RUN_FLAGS, UNLIMITED, Capacity, Distribution, PackStrategy, RoutingRequest
-from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode, timed_dtype
+from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +28,7 @@ class Case:
     shared_fused: Annotated[bool, Flag(help="The shared expert's w1|w3 as one matmul.")] = False
     dtype: Annotated[
         DType,
-        Flag(
-            help="Activations and weights; sums are float32.",
-            metavar="|".join(TIMED_DTYPES),
-            unless=DType.BFLOAT16.value,
-            read=timed_dtype,
-        ),
+        Flag(help="Activations and weights; sums are float32.", choices=TIMED_DTYPES, unless=DType.BFLOAT16.value),
     ] = DType.BFLOAT16
     routing: RoutingRequest
     backend: Annotated[
@@ -55,15 +49,6 @@ class Case:
         ),
     ] = None
     """None: that of the backend, if it has one."""
-    row_tiles: Annotated[
-        RowSizes | None,
-        Flag(
-            help="tiled: rows of its tiles, the largest first.",
-            metavar="R,R,...",
-            unless="by the rows of an expert",
-            read=RowSizes.parse,
-        ),
-    ] = None
     impl: Annotated[
         str,
         Flag(help="How the block is computed, see --list; both: all of them.", choices=tuple(IMPLS), several=True),
@@ -114,36 +99,15 @@ class Case:
             unsaid=True,
         ),
     ] = NO_FLAGS
-    iters: Annotated[int, Flag(help="Timed calls; every sample is kept.")] = 5
-    warmup: Annotated[int, Flag(help="Untimed calls before the timed ones.")] = 1
-    seed: Annotated[int, Flag(help="Seed of inputs, weights and router logits.")] = 0
+    iters: Annotated[int, Flag(help="Timed calls; every sample is kept.", least=1)] = 5
+    warmup: Annotated[int, Flag(help="Untimed calls before the timed ones.", least=0)] = 1
+    seed: Annotated[int, Flag(help="Seed of inputs, weights and router logits.", least=0, below=2**32)] = 0
 
     def __post_init__(self) -> None:
         choose("--backend", self.backend, BACKENDS)
         choose("--impl", self.impl, IMPLS)
-        refuse(tiles(backend=self.backend, tile=self.tile, row_tiles=self.row_tiles))
-        for flag, number, least in (("--iters", self.iters, 1), ("--warmup", self.warmup, 0)):
-            if number < least:
-                raise UsageError(
-                    f"{flag} {number} is too small",
-                    cause=f"{flag[2:]} must be at least {least}",
-                    hint=f"give {flag} a value of {least} or more",
-                )
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(
-                f"--seed {self.seed} is not a usable seed",
-                cause="a seed is a whole number from 0 to 2**32 - 1",
-                hint="use --seed 0",
-            )
-        refuse(combinations(self))
-
-    def require_stages(self, asked: str) -> None:
-        """The case is made of the stages that the flag `asked` is about.
-
-        Raises:
-            UsageError: it is not.
-        """
-        refuse(stages(self, asked))
+        require_ranges(self)
+        refuse_case(self)
 
     @property
     def routes_inside(self) -> bool:
@@ -190,7 +154,7 @@ class Case:
         """The case as flat words and numbers, keyed by the flags' names, in their order.
 
         What the case does not have (the capacity factor without a policy, run lengths of a random distribution,
-        the tile of a backend without one, row tiles that were not named) has no key, nor has the default of a flag
+        the tile of a backend without one) has no key, nor has the default of a flag
         that says so.
         """
         values = {flag.name: flag.of(self) for flag in CASE_FLAGS}

@@ -51,9 +51,6 @@ class CompilerFlags:
     def get(self, key: str) -> str | None:
         return dict(self.pairs).get(key)
 
-    def __bool__(self) -> bool:
-        return bool(self.pairs)
-
     def __str__(self) -> str:
         return " ".join(f"{key}={value}" for key, value in self.pairs)
 

@@ -4,7 +4,7 @@ import contextlib
 import platform
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,8 @@ from bench_core.device import host_cpu
 from bench_core.errors import UsageError
 from bench_core.harness.record import DeviceGroup, Environment
 
-# JAX leaves these without types.
+# JAX declares none of its options.
 _config: Any = jax.config
-_update: Callable[[str, Any], None] = jax.config.update
-
 # JAX removes what was not used for longest.
 _KEPT_BYTES = 1 << 30
 
@@ -71,7 +69,7 @@ def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:
     if "xla_force_host_platform_device_count" in environ.get("XLA_FLAGS", ""):
         return
     with contextlib.suppress(RuntimeError):
-        _update("jax_num_cpu_devices", count)
+        _config.update("jax_num_cpu_devices", count)
 
 
 def keep_programs(environ: Mapping[str, str]) -> None:
@@ -96,7 +94,7 @@ def keep_programs(environ: Mapping[str, str]) -> None:
         ("jax_persistent_cache_min_compile_time_secs", 0.0),
         ("jax_persistent_cache_min_entry_size_bytes", -1),
     ):
-        _update(name, value)
+        _config.update(name, value)
 
 
 def device_peak_bytes(devices: int = 1) -> int | None:

@@ -5,7 +5,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from bench_core.errors import UsageError
@@ -13,8 +13,6 @@ from bench_core.flag import ConfigValue
 
 Number = int | float | None
 RESULT_FILE_VARIABLE = "LOGBOOK_RESULT_FILE"
-FAILED_WHILE = "failed_while"
-"""The label of a failed row that names the step in which it failed, where that matters."""
 VIRTUAL = "virtual devices share one CPU: ratios of their speeds say nothing about real devices"
 """What is said beside every figure of several devices that are one CPU."""
 
@@ -27,9 +25,6 @@ class Measurement:
     unit: str
     direction: str
 
-    def as_json(self) -> dict[str, object]:
-        return {"samples": list(self.samples), "unit": self.unit, "direction": self.direction}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceGroup:
@@ -39,9 +34,6 @@ class DeviceGroup:
     kind: str
     count: int
     used: int
-
-    def as_json(self) -> dict[str, object]:
-        return {"platform": self.platform, "kind": self.kind, "count": self.count, "used": self.used}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,29 +81,22 @@ class Row:
     def as_json(self) -> dict[str, object]:
         document: dict[str, object] = {
             "config": dict(self.config),
-            "metrics": {name: metric.as_json() for name, metric in self.metrics.items()},
+            "metrics": {name: asdict(metric) for name, metric in self.metrics.items()},
             "observations": dict(self.observations),
             "labels": {**self.environment.labels, **self.labels},
-            "devices": [device.as_json() for device in self.environment.devices],
+            "devices": [asdict(device) for device in self.environment.devices],
             "software": dict(self.environment.software),
             "host": self.environment.host,
         }
         if self.failed is not None:
-            document["failed"] = {"reason": self.failed.reason, "message": self.failed.message}
+            document["failed"] = asdict(self.failed)
         return document
 
     def lines(self) -> list[str]:
-        """The lines for stdout. A failed row has no RESULT line: there is no result to read from it."""
-        json_line = f"RESULT_JSON {to_json(self.as_json())}"
-        if self.failed is not None:
-            return [json_line]
-        return [result_line(self.config, self.summary), json_line]
-
-
-def result_line(config: Mapping[str, ConfigValue], summary: Mapping[str, ConfigValue]) -> str:
-    """The RESULT line of a case and what is said of it."""
-    pairs = " ".join(f"{key}={shlex.quote(_word(value))}" for key, value in {**config, **summary}.items())
-    return f"RESULT {pairs}"
+        """The lines for stdout. A row without a summary has no RESULT line: there is no result to read from it."""
+        pairs = [f"{key}={shlex.quote(_word(value))}" for key, value in {**self.config, **self.summary}.items()]
+        result = [" ".join(["RESULT", *pairs])] if self.summary else []
+        return [*result, f"RESULT_JSON {to_json(self.as_json())}"]
 
 
 def _word(value: object) -> str:

@@ -4,7 +4,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import jax
 import numpy as np
 
 from bench_core.accounting import count_bytes, count_flops, throughput
@@ -14,7 +13,7 @@ from bench_core.arrays import Int32
 from bench_core.harness.build import Built, stage_observations
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
-from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
+from bench_core.harness.record import VIRTUAL, Environment, Measurement, Number, Row
 from bench_core.parallel.communication import Communication, model_ring_bytes, read_communication, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
@@ -22,7 +21,6 @@ from bench_core.routing.layout import load_statistics, run_statistics
 from bench_core.shapes import QuantMode
 from bench_core.timing.compiling import ProgramCost, program_cost, program_memory
 from bench_core.timing.measure import Program, Samples
-from bench_core.timing.staged import StagedProgram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +29,7 @@ class Measured:
 
     check: CheckReport
     built: Built
-    program: Program | StagedProgram
+    program: Program
     first_call_s: float
     samples: Samples
     chosen: Int32[np.ndarray, "tokens topk"]
@@ -41,11 +39,6 @@ class Measured:
     @property
     def plan(self) -> SpreadPlan:
         return self.built.plan
-
-    @property
-    def whole(self) -> jax.stages.Compiled | None:
-        """The one program; None of several."""
-        return self.program.executable if isinstance(self.program, Program) else None
 
 
 def measured_row(case: Case, environment: Environment, measured: Measured) -> Row:
@@ -64,8 +57,8 @@ def measured_row(case: Case, environment: Environment, measured: Measured) -> Ro
     environment = environment.using(used)
     metrics = _metrics(measured.samples.time_s, flops=flops, tokens=case.shape.tokens)
     typical = {name: statistics.median(metric.samples) for name, metric in metrics.items()}
-    cost = None if measured.whole is None else program_cost(measured.whole)
-    inflation = case_inflation(case, cost, flops, spread)
+    cost = None if measured.program.executable is None else program_cost(measured.program.executable)
+    inflation = case_inflation(cost, flops, spread)
     sent, sent_labels = case_sends(
         case, measured.plan, None if cost is None else cost.text, several_programs=cost is None
     )
@@ -106,21 +99,11 @@ def _metrics(time_s: Sequence[float], *, flops: int, tokens: int) -> dict[str, M
     }
 
 
-def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
-    """The compiled program's FLOPs against the model's, of one device; results of the shape of a weight's gradient are
-    named. `cost`: None of several programs."""
+def case_inflation(cost: ProgramCost | None, model_flops: int, spread: Spread) -> Inflation:
+    """The compiled program's FLOPs against the model's, of one device. `cost`: None of several programs."""
     if cost is None:
         return Inflation(unknown="the case is several programs, and the compiler counts each alone")
-    roles: dict[tuple[int, ...], str] = {}
-    if case.bench_pass.backward:
-        shape, experts = case.shape, case.shape.experts // spread.ep
-        roles = {
-            (experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
-            (experts, shape.hidden, 2 * shape.mlp_dim): "gradient of w1|w3",
-            (experts, shape.mlp_dim, shape.hidden): "gradient of w2",
-        }
-    own_flops = round(model_flops / spread.devices)
-    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=own_flops, roles=roles)
+    return weigh(compiled_flops=cost.flops, text=cost.text, model_flops=round(model_flops / spread.devices))
 
 
 def _utilisation(case: Case, environment: Environment, *, tflops: float, used: int) -> float | None:
@@ -167,7 +150,7 @@ def _observations(measured: Measured) -> dict[str, Number]:
     slots = assignments.real + assignments.null + assignments.dropped
     experts = measured.built.shape.experts
     runs, load = run_statistics(measured.chosen, experts), load_statistics(measured.chosen, experts)
-    memory = None if measured.whole is None else program_memory(measured.whole)
+    memory = None if measured.program.executable is None else program_memory(measured.program.executable)
     return {
         "lower_s": measured.program.lower_s,
         **asdict(measured.program.took),
@@ -198,24 +181,6 @@ def _of_devices(plan: SpreadPlan) -> dict[str, Number]:
         "device_rows_max": max(plan.rows),
         "device_rows_mean": sum(plan.rows) / len(plan.rows),
     }
-
-
-def failed_row(
-    case: Case,
-    environment: Environment,
-    failure: Failure,
-    *,
-    observations: dict[str, float] | None = None,
-    labels: dict[str, str] | None = None,
-) -> Row:
-    """The row of a case without a measurement; a failed check adds its numbers and words."""
-    return Row(
-        config=case.config(),
-        environment=environment.using(case.parallel.spread.devices),
-        failed=failure,
-        observations=observations or {},
-        labels=labels or {},
-    )
 
 
 def case_sends(

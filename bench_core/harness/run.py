@@ -10,7 +10,7 @@ import numpy as np
 
 from bench_core.blocks.inputs import BlockInputs, make_inputs
 from bench_core.blocks.moe import store_weights
-from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
+from bench_core.errors import CaseFailed, UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.backend import load_backend, require_form
 from bench_core.harness.build import Built, build_case, compile_built, plan_case, time_stages
@@ -18,26 +18,15 @@ from bench_core.harness.case import Case, checked_shape
 from bench_core.harness.check import FLOAT64_TOLERANCE, CheckReport, check_outputs
 from bench_core.harness.compiler_flags import raise_refused_flag
 from bench_core.harness.environment import device_peak_bytes
-from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
-from bench_core.harness.row import Measured, failed_row, measured_row
+from bench_core.harness.record import Environment, Failure, Row
+from bench_core.harness.row import Measured, measured_row
 from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.quant import types_for
 from bench_core.shapes import DType, MoeShape
-from bench_core.timing.measure import (
-    Call,
-    Program,
-    call,
-    sample,
-    trace_call,
-)
-from bench_core.timing.staged import StagedProgram
+from bench_core.timing.measure import Call, Program, call, sample, trace_call
 
 Progress = Callable[[str], None]
 """Takes a line about what is being done now."""
-
-
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +35,7 @@ class _Prepared:
 
     inputs: BlockInputs
     built: Built
-    program: Program | StagedProgram
+    program: Program
     first: Call
 
 
@@ -77,13 +66,15 @@ def row_of_error(case: Case, environment: Environment, error: Exception) -> Row:
     Raises:
         UsageError: the compiler does not take one of the case's flags.
     """
-    if isinstance(error, CheckFailed):
-        failure = _failure(error)
-        return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
     raise_refused_flag(error)
-    failure = _failure(error)
-    steps = getattr(error, "__notes__", [])
-    return failed_row(case, environment, failure, labels={FAILED_WHILE: steps[-1]} if steps else {})
+    own = error if isinstance(error, CaseFailed) else None
+    return Row(
+        config=case.config(),
+        environment=environment.using(case.parallel.spread.devices),
+        failed=_failure(error),
+        observations={} if own is None else own.observations,
+        labels={} if own is None else own.labels,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,17 +107,12 @@ def check_case(case: Case) -> Outcome:
 
 
 def _failure(error: Exception) -> Failure:
+    message = str(error)
     if isinstance(error, CaseFailed):
-        return Failure(reason=error.reason, message=error.message)
-    if isinstance(error, MemoryError):
-        return Failure(reason="out_of_memory", message=str(error))
-    return Failure(reason=_runtime_reason(str(error)), message=str(error))
-
-
-def _runtime_reason(message: str) -> str:
+        return Failure(reason=error.reason, message=message)
     # Accelerators say RESOURCE_EXHAUSTED; the CPU client reports INTERNAL and says it in words.
-    exhausted = "RESOURCE_EXHAUSTED" in message or "Out of memory" in message
-    return "out_of_memory" if exhausted else "runtime_error"
+    exhausted = "RESOURCE_EXHAUSTED" in message or "Out of memory" in message or isinstance(error, MemoryError)
+    return Failure(reason="out_of_memory" if exhausted else "runtime_error", message=message)
 
 
 def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
@@ -168,26 +154,25 @@ def _measured(case: Case, progress: Progress, extras: Extras) -> Measured:
 
 
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
-    with noted(MAKING_INPUTS):
-        # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-        drawn = make_inputs(
-            case.seed,
-            shape=shape,
-            dtype=case.dtype,
-            request=case.routing,
-            router=case.has_router,
-            inside=case.routes_inside,
-        )
-        inputs = _ready(drawn)
-        spread = case.parallel.spread
-        x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
-        plan = plan_case(case, shape, np.asarray(routing.experts))
-        built = build_case(case, shape, backend, plan, jax.devices())
-        stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
-        chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
-        arguments: tuple[Any, ...] = (x, stored, chosen)
-        if built.prequeued:
-            arguments += (built.queue(x, routing),)
+    # Waited for: NumPy ends the process where it reads an array for which there was no memory.
+    drawn = make_inputs(
+        case.seed,
+        shape=shape,
+        dtype=case.dtype,
+        request=case.routing,
+        router=case.has_router,
+        inside=case.routes_inside,
+    )
+    inputs = jax.block_until_ready(drawn)
+    spread = case.parallel.spread
+    x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
+    plan = plan_case(case, shape, np.asarray(routing.experts))
+    built = build_case(case, shape, backend, plan, jax.devices())
+    stored = store_weights(inputs.weights, built.block.impl, shared_fused=built.block.shared_fused)
+    chosen = routing if inputs.logits is None else padded_logits(inputs.logits, spread)
+    arguments: tuple[Any, ...] = (x, stored, chosen)
+    if built.prequeued:
+        arguments += (built.queue(x, routing),)
     program = compile_built(built, arguments, built.places(stored))
     return _Prepared(inputs=inputs, built=built, program=program, first=call(program))
 

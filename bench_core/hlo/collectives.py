@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bench_core.hlo.loops import turns
 from bench_core.hlo.module import (
     Computation,
     Instruction,
@@ -95,7 +94,7 @@ def _run(module: Module, computation: Computation, *, times: int | None) -> Iter
     continued = _continued(module, computation)
     for instruction in computation.instructions:
         if instruction.opcode in ("call", "while", "conditional"):
-            each = _turns(module, computation, instruction)
+            each = _turns(instruction)
             all_times = None if each is None or times is None else times * each
             for name in callees(instruction):
                 yield from _run(module, module.computations[name], times=all_times)
@@ -104,14 +103,13 @@ def _run(module: Module, computation: Computation, *, times: int | None) -> Iter
             yield replace(_read(part, module.header), asynchronous=asynchronous, times=times)
 
 
-def _turns(module: Module, computation: Computation, caller: Instruction) -> int | None:
-    """How often it runs what it calls; a branch nobody knows how often."""
-    match caller.opcode:
-        case "call":
-            return 1
-        case "while":
-            return turns(module, computation, caller)
-    return None
+_TURNS = re.compile(r'known_trip_count"?:\{"?n"?:"?(\d+)')
+
+
+def _turns(caller: Instruction) -> int | None:
+    """How often it runs what it calls; None of a branch, and of a loop where XLA wrote no number down."""
+    known = _TURNS.search(caller.attributes)
+    return 1 if caller.opcode == "call" else int(known.group(1)) if known else None
 
 
 def _of(

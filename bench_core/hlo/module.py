@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-Dimensions = tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
@@ -64,19 +62,12 @@ _ARRAY = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _CALLEE = re.compile(r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
 _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 _COMMENT = re.compile(r"/\*.*?\*/")
-_SOURCE = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 
 
 def parse(text: str) -> Module:
     """Read a module. Lines that are no instructions are passed over."""
     header = next((line for line in text.splitlines() if line.startswith("HloModule")), "")
     return Module(header=header, computations={found.name: found for found in _computations(text)})
-
-
-def source(instruction: Instruction) -> str:
-    """The JAX operation that it comes from; empty where XLA kept no name."""
-    found = _SOURCE.search(instruction.attributes)
-    return found.group(1) if found else ""
 
 
 def callees(instruction: Instruction) -> list[str]:
@@ -168,31 +159,9 @@ def inside_loops(module: Module) -> set[str]:
     return reached
 
 
-def operand_shape(operand: str, shapes: Mapping[str, str]) -> tuple[str, Dimensions]:
-    """Element type and sizes of an operand, which carries its shape or is the name of one of `shapes`."""
-    return array(operand if _ARRAY.match(operand) else shapes.get(operand_name(operand), ""))
-
-
 def operand_name(operand: str) -> str:
     """The name of the instruction that an operand is."""
     return operand.rpartition(" ")[2].lstrip("%")
-
-
-def array(shape: str) -> tuple[str, Dimensions]:
-    """Element type and sizes of an array's shape, such as `bf16[8,128]{1,0:T(8,128)}`.
-
-    Raises:
-        ValueError: it is none (a tuple, say).
-    """
-    found = _ARRAY.match(shape)
-    if found is None:
-        raise ValueError(f"no array shape in {shape!r}")
-    return found.group(1), tuple(int(size) for size in found.group(2).split(",") if size)
-
-
-def written(of: tuple[str, Dimensions]) -> str:
-    """An array's shape without its layout."""
-    return f"{of[0]}[{','.join(str(size) for size in of[1])}]"
 
 
 _BITS = re.compile(r"[a-z]+?(\d+)")
@@ -205,7 +174,7 @@ def shape_bytes(shape: str) -> int:
     Raises:
         ValueError: an element type is not known.
     """
-    return sum(array_bytes(kind, sizes) for kind, sizes in _ARRAY.findall(shape))
+    return sum(_array_bytes(kind, sizes) for kind, sizes in _ARRAY.findall(shape))
 
 
 def parts(shape: str) -> list[str]:
@@ -223,17 +192,10 @@ def parts(shape: str) -> list[str]:
     return [part for part in found if part]
 
 
-def array_bytes(kind: str, sizes: str) -> int:
-    """Bytes of one array, of an element type such as `bf16` and sizes such as `8,128`. Types of less than a byte are
-    packed.
-
-    Raises:
-        ValueError: the type is not known.
-    """
-    if kind in _WITHOUT:
-        return 0
+def _array_bytes(kind: str, sizes: str) -> int:
+    """Of an element type such as `bf16` and sizes such as `8,128`. Types of less than a byte are packed."""
     elements = math.prod(int(size) for size in sizes.split(",") if size)
-    return -(-elements * _bits(kind) // 8)
+    return 0 if kind in _WITHOUT else -(-elements * _bits(kind) // 8)
 
 
 def _bits(kind: str) -> int:

@@ -1,6 +1,6 @@
 """The MoE block over several devices, and where its arrays lie before its clock starts."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,17 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bench_core.arrays import Array, Float, Float32, Sums
 from bench_core.blocks.inputs import ROUTER
-from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
+from bench_core.blocks.moe import (
+    BlockSpec,
+    Queue,
+    Tokens,
+    Weights,
+    block_rows,
+    pack,
+    routed_block,
+    routed_inside,
+    shared_block,
+)
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
@@ -19,11 +29,7 @@ from bench_core.quant import round_to, sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
 from bench_core.timing.measure import Places
 
-# JAX leaves these without types.
-_P: Callable[..., PartitionSpec] = PartitionSpec
-_psum: Callable[[Array, str], Array] = jax.lax.psum
-
-QUEUE_PARTITION = _P((DATA_AXIS, EXPERT_AXIS))
+QUEUE_PARTITION = PartitionSpec((DATA_AXIS, EXPERT_AXIS))
 """Every device has a queue of its own, and so all that is made of one."""
 
 
@@ -63,23 +69,17 @@ def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) 
 def token_partition(spread: Spread) -> PartitionSpec:
     """Where the rows of tokens lie: on every device of a data shard, or cut further among these."""
     apart = spread.impl is not None and spread.impl.spreads_tokens
-    return _P((DATA_AXIS, EXPERT_AXIS)) if apart else _P(DATA_AXIS)
+    return PartitionSpec((DATA_AXIS, EXPERT_AXIS)) if apart else PartitionSpec(DATA_AXIS)
 
 
 def weight_partition(name: str) -> PartitionSpec:
     """Experts lie apart; the shared expert and the router are on every device."""
-    return _P() if name == ROUTER or name.startswith("shared_") else _P(EXPERT_AXIS)
+    return PartitionSpec() if name == ROUTER or name.startswith("shared_") else PartitionSpec(EXPERT_AXIS)
 
 
 def spread_block(
-    x: Float[Array, "tokens hidden"],
-    weights: Weights,
-    routing: RouterInput,
-    queue: Queue | None = None,
-    *,
-    spec: SpreadSpec,
-    mesh: jax.sharding.Mesh,
-) -> Float[Array, "tokens hidden"]:
+    x: Tokens, weights: Weights, routing: RouterInput, queue: Queue | None = None, *, spec: SpreadSpec, mesh: Mesh
+) -> Tokens:
     """`blocks.moe.moe_block` with its tokens and experts on a mesh of data x expert.
 
     What devices send is of x's dtype: partial sums, and rows on their way back, are rounded before they are sent.
@@ -95,23 +95,18 @@ def spread_block(
 
     tokens = token_partition(spec.spread)
     places = tokens, {name: weight_partition(name) for name in weights}, tokens, QUEUE_PARTITION
-    spread: Callable[..., Array] = jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)
-    return spread(x, dict(weights), routing, queue)
+    return jax.shard_map(local, mesh=mesh, in_specs=places, out_specs=tokens)(x, dict(weights), routing, queue)
 
 
-def spread_queue(
-    x: Float[Array, "tokens hidden"], routing: Routing, spec: SpreadSpec, mesh: jax.sharding.Mesh
-) -> Queue:
+def spread_queue(x: Tokens, routing: Routing, spec: SpreadSpec, mesh: Mesh) -> Queue:
     """The dispatch of every device, one behind the other, for a form that sends no tokens."""
 
     def local(x: Array, routing: Routing) -> Queue:
         entered = enter(varying(x), varying(routing), spec.form)
-        queue: Queue = varying(pack(entered.x, entered.routing, spec.form.local_experts, spec.block))
-        return queue
+        return varying(pack(entered.x, entered.routing, spec.form.local_experts, spec.block))
 
     tokens = token_partition(spec.spread)
-    spread: Callable[..., Queue] = jax.shard_map(local, mesh=mesh, in_specs=(tokens, tokens), out_specs=QUEUE_PARTITION)
-    return spread(x, routing)
+    return jax.shard_map(local, mesh=mesh, in_specs=(tokens, tokens), out_specs=QUEUE_PARTITION)(x, routing)
 
 
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
@@ -136,7 +131,8 @@ def finish(
     shared = "shared_w2" in weights
     if form.impl is None:
         whole = output + shared_block(rows, weights, spec.block) if shared else output
-        return _same_on_experts(round_to(whole, rows.dtype))
+        # An axis of one device: its sum is itself, and says so to the types.
+        return jax.lax.psum(round_to(whole, rows.dtype), EXPERT_AXIS)
     if form.impl is EpImpl.PSUM:
         # The tokens are on every device: each computes the shared expert for its part of them.
         whole = output + _part_of_shared(rows, weights, spec) if shared else output
@@ -151,23 +147,13 @@ def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: S
     return round_to(left.astype(sum_dtype(rows.dtype)) + shared_block(rows, weights, spec.block), rows.dtype)
 
 
-def _same_on_experts(output: Array) -> Array:
-    """An axis of one device: its sum is itself, and says so to the types."""
-    return _psum(output, EXPERT_AXIS)
-
-
 def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec) -> Sums[Array, "tokens hidden"]:
     """The shared expert for one part of the tokens, zeros for the others."""
     size = rows.shape[0] // spec.spread.ep
     start = jax.lax.axis_index(EXPERT_AXIS) * size
     part = jax.lax.dynamic_slice_in_dim(rows, start, size)
-    zeros: Any = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
-    placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
-    return placed
-
-
-# JAX leaves these constructors without types.
-_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
+    zeros = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
+    return jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
 
 
 def mesh_of(devices: Sequence[jax.Device], spread: Spread) -> Mesh:
@@ -201,17 +187,19 @@ def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> F
 def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
     """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
     where its array lies."""
-    tokens = _sharding(mesh, token_partition(spread))
-    by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
+    tokens = NamedSharding(mesh, token_partition(spread))
+    by_weight = {name: NamedSharding(mesh, weight_partition(name)) for name in weights}
 
     def of(name: str) -> NamedSharding:
         if name in ("output", "grad_x"):
             return tokens
-        return by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else _sharding(mesh, _P())
+        return (
+            by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else NamedSharding(mesh, PartitionSpec())
+        )
 
     def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
         return {name: of(name) for name in shapes}
 
     arguments = tokens, by_weight, tokens
-    queue = (_sharding(mesh, QUEUE_PARTITION),) if queued else ()
+    queue = (NamedSharding(mesh, QUEUE_PARTITION),) if queued else ()
     return Places(arguments=arguments + queue, outputs=outputs)

@@ -20,8 +20,6 @@ from bench_core.routing.request import PackStrategy
 from bench_core.routing.topk import Routing
 
 DATA_AXIS, EXPERT_AXIS = "data", "expert"
-# JAX leaves its collectives without types.
-_lax: Any = jax.lax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +75,9 @@ def leave(output: Float[Array, "tokens hidden"], sent: Sent | None, form: Form) 
         case None:
             return output
         case EpImpl.PSUM:
-            total: Array = _lax.psum(output, EXPERT_AXIS)
-            return total
+            return jax.lax.psum(output, EXPERT_AXIS)
         case EpImpl.RING:
-            own: Array = _lax.psum_scatter(output, EXPERT_AXIS, scatter_dimension=0, tiled=True)
-            return own
+            return jax.lax.psum_scatter(output, EXPERT_AXIS, scatter_dimension=0, tiled=True)
         case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
             assert sent is not None  # noqa: S101  what was sent comes back the same way
             rows = _returned(output, sent, form)
@@ -103,8 +99,7 @@ def varying(tree: Any) -> Any:
 
 
 def _gathered(array: Array) -> Array:
-    gathered: Array = _lax.all_gather(array, EXPERT_AXIS, axis=0, tiled=True)
-    return gathered
+    return jax.lax.all_gather(array, EXPERT_AXIS, axis=0, tiled=True)
 
 
 def _own(routing: Routing, form: Form) -> Routing:
@@ -143,15 +138,13 @@ def _returned(output: Float[Array, "received hidden"], sent: Sent, form: Form) -
 
 
 def _all_to_all(array: Array) -> Array:
-    exchanged: Array = _lax.all_to_all(array, EXPERT_AXIS, split_axis=0, concat_axis=0, tiled=True)
-    return exchanged
+    return jax.lax.all_to_all(array, EXPERT_AXIS, split_axis=0, concat_axis=0, tiled=True)
 
 
 def _counts(target: Int32[Array, "tokens topk"], form: Form) -> Int32[Array, "ep ep"]:
     """Rows from each device (first) to each (last). Only the ragged form asks for them."""
     if form.impl is not EpImpl.RAGGED_ALL_TO_ALL:
-        none: Array = varying(jnp.zeros((form.ep, form.ep), jnp.int32))
-        return none
+        return varying(jnp.zeros((form.ep, form.ep), jnp.int32))
     sizes = jnp.bincount(target.reshape(-1), length=form.ep + 1).astype(jnp.int32)[: form.ep]
     kept = sizes if form.capacity is None else jnp.minimum(sizes, form.capacity)
     return _gathered(kept[None])
@@ -180,11 +173,9 @@ def _way_back(counts: Int32[Array, "ep ep"]) -> _Way:
 
 
 def _before(counts: Int32[Array, "ep ep"], axis: int) -> Int32[Array, "ep ep"]:
-    before: Int32[Array, "ep ep"] = jnp.cumsum(counts, axis=axis) - counts
-    return before
+    return jnp.cumsum(counts, axis=axis) - counts
 
 
 def _ragged(array: Array, fill: int, rows: int, way: _Way) -> Array:
     into = varying(jnp.full((rows, *array.shape[1:]), fill, array.dtype))
-    exchanged: Array = _lax.ragged_all_to_all(array, into, *way, axis_name=EXPERT_AXIS)
-    return exchanged
+    return jax.lax.ragged_all_to_all(array, into, *way, axis_name=EXPERT_AXIS)

@@ -27,8 +27,7 @@ class Buckets:
     @property
     def kept(self) -> Bool[np.ndarray, "tokens topk"]:
         """Which slots have an expert, and room in their bucket."""
-        kept: Bool[np.ndarray, "tokens topk"] = (self.of >= 0) & (_ranks(self.of) < self.capacity)
-        return kept
+        return (self.of >= 0) & (_ranks(self.of) < self.capacity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +106,13 @@ def _plan_whole(
 
 def _data_shard(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
     tokens = chosen.shape[0]
-    shards: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.dp // tokens)[:, None]
-    return shards
+    return (np.arange(tokens) * spread.dp // tokens)[:, None]
 
 
 def _source(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
     """The device that has a token, where tokens are spread over all."""
     tokens = chosen.shape[0]
-    sources: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.devices // tokens)[:, None]
-    return sources
+    return (np.arange(tokens) * spread.devices // tokens)[:, None]
 
 
 def _buckets(chosen: Int32[np.ndarray, "tokens topk"], experts: int, capacity: Capacity, spread: Spread) -> Buckets:
@@ -150,5 +147,4 @@ def _sent(
     """Rows that each device sends to each of its data shard's devices."""
     pair = _source(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
     counts = np.bincount(pair[kept], minlength=spread.devices * spread.ep)
-    sent: Int64[np.ndarray, "sources ep"] = counts.reshape(-1, spread.ep).astype(np.int64)
-    return sent
+    return counts.reshape(-1, spread.ep).astype(np.int64)

@@ -61,20 +61,6 @@ def mesh(count: int, dp_size: int | None, ep_size: int | None) -> tuple[int, int
     return dp_size, ep_size
 
 
-def uneven(experts: int, ep: int, hint: str) -> UsageError:
-    """The refusal of so many experts on so many devices."""
-    return UsageError(
-        f"{experts} experts cannot be spread over {ep} devices",
-        cause="every device has as many experts, so the number of devices must divide theirs",
-        hint=hint,
-    )
-
-
-def fitting_sizes(experts: int, devices: int, *, least: int = 1) -> list[int]:
-    """Sizes of the expert axis, from `least` on, that divide both; the largest first."""
-    return [size for size in range(devices, least - 1, -1) if experts % size == 0 and devices % size == 0]
-
-
 def way_to_fit(experts: int, devices: int, *, least: int = 1, named: bool = False) -> str:
     """Flags with which `experts` can be spread over devices, `least` or more of them for all experts.
 
@@ -84,7 +70,7 @@ def way_to_fit(experts: int, devices: int, *, least: int = 1, named: bool = Fals
         least: devices that share the experts.
         named: whether `--ep-size` or `--dp-size` was given, so that both must be said.
     """
-    fitting = fitting_sizes(experts, devices, least=least)
+    fitting = [size for size in range(devices, least - 1, -1) if experts % size == 0 and devices % size == 0]
     if fitting:
         said = ", ".join(map(str, fitting))
         return f"use --ep-size {fitting[0]} --dp-size {devices // fitting[0]} (sizes that fit: {said})"

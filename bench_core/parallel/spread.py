@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from bench_core.blocks.modes import ALONE as ALONE_SENDS
 from bench_core.blocks.modes import Sends, added
 from bench_core.errors import UsageError
-from bench_core.flag import Flag
-from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, uneven, way_to_fit
+from bench_core.flag import Flag, require_ranges
+from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, way_to_fit
 
 
 class ParallelMode(StrEnum):
@@ -99,6 +99,7 @@ class Spread:
 
 
 ONE_DEVICE = Spread()
+_COUNT: dict[str, Any] = {"least": 1, "below": MOST_DEVICES + 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ class Parallel:
     """What the flags ask for. `over` says what that is on so many devices.
 
     Raises:
-        UsageError: a number is too small or too large, or a flag changes nothing.
+        UsageError: a number is too small or too large.
     """
 
     mode: Annotated[ParallelMode, Flag(name="parallel_mode", help="How a case is spread over devices.")] = (
@@ -122,43 +123,16 @@ class Parallel:
     ep_impl: Annotated[EpImpl | None, Flag(help="ep: what devices send to each other.", unless=EpImpl.PSUM.value)] = (
         None
     )
-    ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
-    dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
-    devices: Annotated[int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")] = (
+    ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all", **_COUNT)] = None
+    dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1", **_COUNT)] = (
         None
     )
+    devices: Annotated[
+        int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all", **_COUNT)
+    ] = None
 
     def __post_init__(self) -> None:
-        sizes = {
-            "--ep-size": self.ep_size,
-            "--dp-size": self.dp_size,
-            "--devices": self.devices,
-        }
-        for flag, number in sizes.items():
-            if number is not None and number < 1:
-                raise UsageError(
-                    f"{flag} {number} is too small", cause="there is at least one device", hint=f"use {flag} 2"
-                )
-            if number is not None and number > MOST_DEVICES:
-                raise UsageError(
-                    f"{flag} {number} is too large",
-                    cause=f"this benchmark spreads a block over {MOST_DEVICES} devices at most",
-                    hint=f"use {flag} {MOST_DEVICES} or less",
-                )
-        given = {**sizes, "--dp-impl": self.dp_impl, "--ep-impl": self.ep_impl}
-        idle = {
-            ParallelMode.NONE: ("--dp-impl", "--ep-impl", "--ep-size", "--dp-size"),
-            ParallelMode.DP: ("--ep-impl", "--ep-size"),
-            ParallelMode.EP: ("--dp-impl",),
-        }[self.mode]
-        for flag in idle:
-            if given[flag] is not None:
-                wanted = {"--dp-size": "dp or ep", "--dp-impl": "dp"}.get(flag, "ep")
-                raise UsageError(
-                    f"{flag} changes nothing in --parallel-mode {self.mode}",
-                    cause=f"it is about --parallel-mode {wanted}",
-                    hint=f"add --parallel-mode {wanted.split()[-1]}, or leave {flag} out",
-                )
+        require_ranges(self)
 
     def over(self, available: int, experts: int) -> Spread:
         """The mesh that the flags ask for, on `available` devices.
@@ -175,16 +149,17 @@ class Parallel:
                 dp = sized("--dp-size", self.dp_size, count)
                 auto = self.dp_impl is DpImpl.AUTO
                 if auto and dp == 1:
-                    raise UsageError(
-                        "--dp-impl auto changes nothing on one device",
-                        cause="there is nothing to cut",
-                        hint="leave --dp-impl out, or use more devices",
-                    )
+                    what = "--dp-impl auto changes nothing on one device"
+                    raise UsageError(what, cause="there is nothing to cut", hint="use --devices 2")
                 return Spread(dp=dp, auto=auto)
             case ParallelMode.EP:
                 dp, ep = mesh(count, self.dp_size, self.ep_size)
                 if experts % ep:
-                    raise uneven(experts, ep, self.way_to_fit(experts, count))
+                    raise UsageError(
+                        f"{experts} experts cannot be spread over {ep} devices",
+                        cause="every device has as many experts, so the number of devices must divide theirs",
+                        hint=self.way_to_fit(experts, count),
+                    )
                 if ep == 1 and self.ep_impl is not None:
                     raise UsageError(
                         f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",

@@ -106,10 +106,6 @@ def with_ends(
     )
 
 
-# JAX leaves this constructor without types.
-_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
-
-
 def device_stages(spec: SpreadSpec) -> tuple[Stage, ...]:
     """What each device does, with what is sent as stages of its own.
 
@@ -178,17 +174,19 @@ def spread_stage(
         return known.get(name, QUEUE_PARTITION)
 
     def placed(partitions: Any) -> Any:
-        return jax.tree.map(lambda own: _sharding(mesh, own), partitions, is_leaf=_is_partition)
+        return jax.tree.map(lambda own: NamedSharding(mesh, own), partitions, is_leaf=_is_partition)
 
     def local(*arguments: Any) -> dict[str, Any]:
         return stage.function(*varying(arguments))
 
     given = {name: partition(name) for name in stage.gives}
     taken = tuple(partition(name) for name in stage.takes)
-    function: Callable[..., dict[str, Any]] = jax.shard_map(local, mesh=mesh, in_specs=taken, out_specs=given)
+    function = jax.shard_map(local, mesh=mesh, in_specs=taken, out_specs=given)
 
     def outputs(shapes: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: jax.tree.map(lambda _, own=given[name]: _sharding(mesh, own), shapes[name]) for name in shapes}
+        return {
+            name: jax.tree.map(lambda _, own=given[name]: NamedSharding(mesh, own), shapes[name]) for name in shapes
+        }
 
     return function, Places(arguments=placed(taken), outputs=outputs)
 

@@ -31,6 +31,10 @@ class Permutation(NamedTuple):
     group_sizes: Int32[Array, " experts"]
 
 
+_Combined = tuple[Array, Permutation, Array]
+"""Rows, how they were sorted, and the routing weights."""
+
+
 def sort_by_expert(
     chosen: Int32[Array, "tokens topk"],
     experts: int,
@@ -122,26 +126,17 @@ def dispatch(
     return _gather(rows, permutation.order // topk, partial)
 
 
-def _dispatch_forward(
-    rows: Float[Array, "tokens width"], permutation: Permutation, partial: bool
-) -> tuple[Array, tuple[Permutation, int]]:
+def _dispatch_forward(rows: Array, permutation: Permutation, partial: bool) -> tuple[Array, tuple[Permutation, int]]:
     return dispatch(rows, permutation, partial), (permutation, rows.shape[0])
 
 
-def _dispatch_backward(
-    partial: bool, residuals: tuple[Permutation, int], cotangent: Float[Array, "rows width"]
-) -> tuple[Array, None]:
+def _dispatch_backward(partial: bool, residuals: tuple[Permutation, int], cotangent: Array) -> tuple[Array, None]:
     permutation, tokens = residuals
     return dispatch_gradient(cotangent, permutation, partial, tokens=tokens, dtype=cotangent.dtype), None
 
 
 def dispatch_gradient(
-    cotangent: Float[Array, "rows width"],
-    permutation: Permutation,
-    partial: bool = False,
-    *,
-    tokens: int,
-    dtype: jnp.dtype,
+    cotangent: Float[Array, "rows width"], permutation: Permutation, partial: bool, *, tokens: int, dtype: jnp.dtype
 ) -> Float[Array, "tokens width"]:
     """out[t] = sum of cotangent[row] over the rows of token t, summed in `sum_dtype` and rounded to `dtype` once."""
     return round_to(_slot_sum(cotangent, permutation.inverse.reshape(tokens, -1), None, partial), dtype)
@@ -173,32 +168,17 @@ def combine(
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
-def _combine(
-    rows: Sums[Array, "rows width"],
-    permutation: Permutation,
-    weights: Sums[Array, "tokens topk"],
-    partial: bool,
-    weighted: bool,
-) -> Sums[Array, "tokens width"]:
+def _combine(rows: Array, permutation: Permutation, weights: Array, partial: bool, weighted: bool) -> Array:
     return _slot_sum(rows, permutation.inverse.reshape(weights.shape), weights if weighted else None, partial)
 
 
-def _combine_forward(
-    rows: Sums[Array, "rows width"],
-    permutation: Permutation,
-    weights: Sums[Array, "tokens topk"],
-    partial: bool,
-    weighted: bool,
-) -> tuple[Array, tuple[Array, Permutation, Array]]:
+def _combine_forward(rows: Array, permutation: Permutation, weights: Array, *static: bool) -> tuple[Array, _Combined]:
     # A program that differentiates by the rows alone does not keep them: their only use is the weights' gradient.
-    return _combine(rows, permutation, weights, partial, weighted), (rows, permutation, weights)
+    return _combine(rows, permutation, weights, *static), (rows, permutation, weights)
 
 
 def _combine_backward(
-    partial: bool,
-    weighted: bool,
-    residuals: tuple[Array, Permutation, Array],
-    cotangent: Sums[Array, "tokens width"],
+    partial: bool, weighted: bool, residuals: _Combined, cotangent: Array
 ) -> tuple[Array, None, Array]:
     rows, permutation, weights = residuals
     grad_rows = _gather(cotangent, permutation.order // weights.shape[1], partial)

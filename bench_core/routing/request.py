@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from bench_core.errors import UsageError
-from bench_core.flag import Flag
+from bench_core.flag import Flag, require_ranges
 
 
 class CapacityPolicy(StrEnum):
@@ -23,7 +23,7 @@ class Capacity:
     """A policy and its factor, which only `none` is without.
 
     Raises:
-        UsageError: the factor is missing, not needed, or not a positive number.
+        UsageError: the factor is missing, or not a positive number.
     """
 
     policy: Annotated[
@@ -31,28 +31,17 @@ class Capacity:
         Flag(name="capacity_policy", help="Assignments over an expert's capacity are zeroed; pad: all are computed."),
     ] = CapacityPolicy.NONE
     factor: Annotated[
-        float | None, Flag(name="capacity_factor", help="capacity = ceil(factor * tokens * topk / experts).")
+        float | None,
+        Flag(name="capacity_factor", help="capacity = ceil(factor * tokens * topk / experts).", least=0.01),
     ] = None
 
     def __post_init__(self) -> None:
-        if self.policy is CapacityPolicy.NONE:
-            if self.factor is not None:
-                raise UsageError(
-                    f"--capacity-factor {self.factor} changes nothing without a capacity",
-                    cause="--capacity-policy is none",
-                    hint="add --capacity-policy drop, or leave the factor out",
-                )
-        elif self.factor is None:
+        require_ranges(self)
+        if self.policy is not CapacityPolicy.NONE and self.factor is None:
             raise UsageError(
                 f"--capacity-policy {self.policy} needs --capacity-factor",
                 cause="capacity = ceil(factor * tokens * topk / experts) has no default factor",
                 hint="add --capacity-factor 1.25",
-            )
-        elif not 0 < self.factor < float("inf"):
-            raise UsageError(
-                f"--capacity-factor {self.factor} is not a usable factor",
-                cause="it must be a positive, finite number",
-                hint="use --capacity-factor 1.25",
             )
 
     def per_expert(self, *, assignments: int, experts: int) -> int | None:
@@ -110,19 +99,15 @@ class RoutingRequest:
         Distribution,
         Flag(help="Router logits: independent normal, or consecutive tokens favour one expert.", several=True),
     ] = Distribution.RANDOM
-    run_alpha: Annotated[float, Flag(help="Runs: mean length is 1 / (1 - alpha).", unless=str(DEFAULT_RUN_ALPHA))] = (
-        DEFAULT_RUN_ALPHA
-    )
+    run_alpha: Annotated[
+        float, Flag(help="Runs: mean length is 1 / (1 - alpha).", unless=str(DEFAULT_RUN_ALPHA), least=0, below=1)
+    ] = DEFAULT_RUN_ALPHA
     run_noise_scale: Annotated[
-        float, Flag(help="Runs: noise below the favourite's +6.", unless=str(DEFAULT_RUN_NOISE_SCALE))
+        float, Flag(help="Runs: noise below the favourite's +6.", unless=str(DEFAULT_RUN_NOISE_SCALE), least=0)
     ] = DEFAULT_RUN_NOISE_SCALE
     null_frac: Annotated[
         float,
-        Flag(
-            name="null_route_frac",
-            help="Fraction of slots that go to no expert.",
-            unless="0",
-        ),
+        Flag(name="null_route_frac", help="Fraction of slots that go to no expert.", unless="0", least=0, below=1),
     ] = 0.0
     null_mode: Annotated[
         NullMode,
@@ -133,28 +118,8 @@ class RoutingRequest:
     ] = NullMode.INDEPENDENT
     renormalize: Annotated[
         bool,
-        Flag(
-            name="renormalize_real_after_null",
-            help="A token's real weights sum to one again.",
-        ),
+        Flag(name="renormalize_real_after_null", help="A token's real weights sum to one again."),
     ] = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.run_alpha < 1:
-            raise UsageError(
-                f"--run-alpha {self.run_alpha} is not a usable chance",
-                cause="it is the chance that a run goes on: at least 0 and less than 1",
-                hint=f"use --run-alpha {DEFAULT_RUN_ALPHA}",
-            )
-        if not 0 <= self.run_noise_scale < float("inf"):
-            raise UsageError(
-                f"--run-noise-scale {self.run_noise_scale} is not a usable scale",
-                cause="it is a standard deviation: a finite number of at least 0",
-                hint=f"use --run-noise-scale {DEFAULT_RUN_NOISE_SCALE}",
-            )
-        if not 0 <= self.null_frac < 1:
-            raise UsageError(
-                f"--null-route-frac {self.null_frac} is not a usable fraction",
-                cause="it is the share of slots without an expert: at least 0 and less than 1",
-                hint="use --null-route-frac 0.1",
-            )
+        require_ranges(self)

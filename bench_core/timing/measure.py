@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench_core.errors import MAKING_INPUTS, NonFiniteOutput, noted
+from bench_core.errors import NonFiniteOutput
 from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
 
 
@@ -26,7 +26,7 @@ def _lost(dtype: np.dtype[Any]) -> float | int:
     return float("nan") if jnp.issubdtype(dtype, jnp.inexact) else int(np.iinfo(dtype).min)
 
 
-_in_place: Callable[[Any], Any] = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
+_in_place = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
 
 
 @functools.lru_cache(maxsize=16)
@@ -41,8 +41,8 @@ def poisoned(like: Any, outputs: Any = None) -> Any:
     leaves, tree = jax.tree.flatten(like)
     shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
     if outputs is None:
-        make: Callable[[], Any] = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)
-        return jax.tree.unflatten(tree, make())
+        made = jax.jit(lambda: _fresh(leaves), out_shardings=list(shardings) or None)()
+        return jax.tree.unflatten(tree, made)
     if not shardings:
         return _in_place(outputs)
     return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
@@ -68,19 +68,16 @@ def require_written(outputs: Any) -> None:
             )
 
 
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
-_put: Any = jax.device_put
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """A compiled program with its arguments on the device, and how long it took to get there (seconds).
 
-    `executable` takes the arguments, and arrays like `outputs` whose memory its outputs take over.
+    `run` takes the arguments, and arrays like `outputs` whose memory its outputs take over. It is the `executable`;
+    where that is None it calls several (see `timing.staged`).
     """
 
-    executable: jax.stages.Compiled
+    run: Callable[[tuple[Any, ...], Any], Any]
+    executable: jax.stages.Compiled | None
     arguments: tuple[Any, ...]
     outputs: Any
     lower_s: float
@@ -88,17 +85,7 @@ class Program:
 
     def start(self, into: Any) -> Any:
         """Start it; `into` gives its memory away for the outputs."""
-        return self.executable(self.arguments, into)
-
-
-@runtime_checkable
-class Startable(Protocol):
-    """What can be called and timed: a `Program`, or several as one. `outputs` are the shapes of what `start` gives."""
-
-    @property
-    def outputs(self) -> Any: ...
-
-    def start(self, into: Any) -> Any: ...
+        return self.run(self.arguments, into)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +97,13 @@ class Places:
     outputs: Callable[[Any], Any]
 
 
+def put(arguments: tuple[Any, ...], places: Places | None) -> tuple[Any, ...]:
+    """The arguments on the device, or on several; ready."""
+    return jax.block_until_ready(jax.device_put(arguments, None if places is None else places.arguments))
+
+
 def _placed(shape: jax.ShapeDtypeStruct, sharding: jax.sharding.Sharding) -> jax.ShapeDtypeStruct:
-    struct: Any = jax.ShapeDtypeStruct
-    placed: jax.ShapeDtypeStruct = struct(shape.shape, shape.dtype, sharding=sharding)
-    return placed
+    return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=sharding)
 
 
 def require_in_place(executable: jax.stages.Compiled, arguments: tuple[Any, ...]) -> None:
@@ -187,11 +177,10 @@ def compile_program(
     Raises:
         RuntimeError: the program would move its arguments before it begins.
     """
-    with noted(MAKING_INPUTS):
-        arguments = _ready(_put(arguments, None if places is None else places.arguments))
+    arguments = put(arguments, places)
     started = clock()
     # Traced once: for the shapes of its outputs, and inlined for the program.
-    traced: Callable[..., Any] = jax.jit(function, inline=True)
+    traced = jax.jit(function, inline=True)
     outputs, shardings = placed_outputs(traced, arguments, places)
     lowered = lower_program(traced, arguments, outputs, shardings)
     lowered_at = clock()
@@ -199,6 +188,7 @@ def compile_program(
     if places is not None:
         require_in_place(executable, arguments)
     return Program(
+        run=executable,
         executable=executable,
         arguments=arguments,
         outputs=outputs,
@@ -209,12 +199,10 @@ def compile_program(
 
 def reused(program: Program, arguments: tuple[Any, ...], places: Places | None) -> Program:
     """A program of this process with other arguments, which are put on the device: nothing is lowered or compiled."""
-    with noted(MAKING_INPUTS):
-        placed = _ready(_put(arguments, None if places is None else places.arguments))
-    return replace(program, arguments=placed, lower_s=0.0, took=CompileTime())
+    return replace(program, arguments=put(arguments, places), lower_s=0.0, took=CompileTime())
 
 
-def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
+def call(program: Program, clock: Clock = time.perf_counter, *, before: Any = None) -> Call:
     """Run the program once and wait for all of its outputs.
 
     They are poisoned before the clock starts, in the memory of the outputs `before` when those are given, and
@@ -223,15 +211,15 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     Raises:
         NonFiniteOutput: they are not.
     """
-    into = _ready(poisoned(program.outputs, before))
+    into = jax.block_until_ready(poisoned(program.outputs, before))
     started = clock()
-    outputs = _ready(program.start(into))
+    outputs = jax.block_until_ready(program.start(into))
     time_s = clock() - started
     require_written(outputs)
     return Call(outputs=outputs, time_s=time_s)
 
 
-def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
+def sample(program: Program, *, warmup: int, iters: int, clock: Clock = time.perf_counter) -> Samples:
     """Call the program `warmup` and then `iters` (>= 1) times. All calls share the memory of one set of outputs.
 
     Raises:
@@ -246,8 +234,8 @@ def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.p
     return Samples(warmup_s=tuple(time_s[:warmup]), time_s=tuple(time_s[warmup:]), outputs=outputs)
 
 
-def trace_call(program: Startable, folder: Path) -> None:
+def trace_call(program: Program, folder: Path) -> None:
     """Run the program once under JAX's profiler; a Perfetto trace (perfetto_trace.json.gz) lies below `folder`."""
-    into = _ready(poisoned(program.outputs))
+    into = jax.block_until_ready(poisoned(program.outputs))
     with jax.profiler.trace(str(folder), create_perfetto_trace=True):
-        _ready(program.start(into))
+        jax.block_until_ready(program.start(into))

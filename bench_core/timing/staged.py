@@ -7,13 +7,8 @@ from typing import Any
 
 import jax
 
-from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.compiling import Clock, CompileTime, compile_lowered
-from bench_core.timing.measure import Places, lower_program, placed_outputs, require_in_place
-
-# JAX leaves this function without types.
-_ready: Callable[[Any], Any] = jax.block_until_ready
-_put: Any = jax.device_put
+from bench_core.timing.measure import Places, Program, lower_program, placed_outputs, put, require_in_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,40 +22,24 @@ class Stage:
     function: Callable[..., dict[str, Any]]
 
 
-CompiledStage = tuple[jax.stages.Compiled, tuple[str, ...]]
-"""With the names of what it takes."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedProgram:
-    """Compiled stages, by name, with the arguments of the whole on the device; as `timing.measure.Program`.
+class StagedRun:
+    """Compiled stages by name, each with the names of what it takes; the last one's outputs go into donated memory.
 
-    `last` gives the outputs of the whole, in the memory of donated ones. `waits`: the host starts a stage when the one
-    before has finished.
+    `names` are those of the arguments of the whole. `waits`: the host starts a stage when the one before has finished.
     """
 
-    stages: Mapping[str, CompiledStage]
-    last: CompiledStage
-    values: Mapping[str, Any]
-    outputs: Any
+    names: tuple[str, ...]
+    stages: Mapping[str, tuple[jax.stages.Compiled, tuple[str, ...]]]
     waits: bool
-    lower_s: float
-    took: CompileTime
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        return tuple(self.values.values())
-
-    def start(self, into: Any) -> Any:
-        """Start all stages; `into` gives its memory away for the outputs."""
-        values = dict(self.values)
-        for executable, taken in self.stages.values():
+    def __call__(self, arguments: tuple[Any, ...], into: Any) -> Any:
+        values = dict(zip(self.names, arguments, strict=True))
+        *before, (last, taken_last) = self.stages.values()
+        for executable, taken in before:
             given = executable(tuple(values[name] for name in taken))
-            if self.waits:
-                _ready(given)
-            values |= given
-        executable, taken = self.last
-        return executable(tuple(values[name] for name in taken), into)
+            values |= jax.block_until_ready(given) if self.waits else given
+        return last(tuple(values[name] for name in taken_last), into)
 
 
 def compile_staged(
@@ -71,25 +50,23 @@ def compile_staged(
     waits: bool,
     options: Mapping[str, str | bool] | None = None,
     places: Places | None = None,
-) -> StagedProgram:
+) -> Program:
     """Compile each stage for the results of those before, which run once for it.
 
     Args:
         stages: in their order.
         arguments: by name, in the order of `places`; they are put on the device first.
         clock: gives seconds.
-        waits: see `StagedProgram`.
+        waits: see `StagedRun`.
         options: those of the compiler.
         places: where arguments and outputs lie on several devices.
 
     Raises:
         RuntimeError: a stage would move its arguments before it begins.
     """
-    with noted(MAKING_INPUTS):
-        placed = _ready(_put(tuple(arguments.values()), None if places is None else places.arguments))
-    start = dict(zip(arguments, placed, strict=True))
-    values: dict[str, Any] = dict(start)
-    compiled: dict[str, CompiledStage] = {}
+    placed = put(tuple(arguments.values()), places)
+    values: dict[str, Any] = dict(zip(arguments, placed, strict=True))
+    compiled: dict[str, tuple[jax.stages.Compiled, tuple[str, ...]]] = {}
     lower_s, took = 0.0, CompileTime()
     outputs: Any = None
     for stage in stages:
@@ -109,15 +86,8 @@ def compile_staged(
         compiled[stage.name] = executable, stage.takes
         if not last:
             values |= executable(own)
-    return StagedProgram(
-        last=compiled.pop(stages[-1].name),
-        stages=compiled,
-        values=start,
-        outputs=outputs,
-        waits=waits,
-        lower_s=lower_s,
-        took=took,
-    )
+    run = StagedRun(names=tuple(arguments), stages=compiled, waits=waits)
+    return Program(run=run, executable=None, arguments=placed, outputs=outputs, lower_s=lower_s, took=took)
 
 
 def _of_tuple(function: Callable[..., Any]) -> Callable[[tuple[Any, ...]], Any]:

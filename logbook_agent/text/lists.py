@@ -41,5 +41,5 @@ def _value(value: str) -> str:
 
 
 def axis_option(name: str, values: Sequence[str]) -> str:
-    """`--axis 'row_tiles="16,4",8'`, as it is pasted into a shell."""
+    """`--axis 'tile="8,128,128",8'`, as it is pasted into a shell."""
     return f"--axis {shlex.quote(f'{name}={list_text(values)}')}"

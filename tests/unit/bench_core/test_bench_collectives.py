@@ -3,7 +3,6 @@
 import pytest
 
 from bench_core.hlo.collectives import Collective, collectives, group_size
-from bench_core.hlo.loops import turns
 from bench_core.hlo.module import parse, parts, shape_bytes
 
 HEADER = "HloModule jit_f, is_scheduled=true, replica_count=1, num_partitions=4"
@@ -98,43 +97,3 @@ def test_sizes() -> None:
     assert parts("((bf16[2,2]{1,0}), f32[4]{0:T(8,128)}, u32[])") == ["(bf16[2,2]{1,0})", "f32[4]{0:T(8,128)}", "u32[]"]
     with pytest.raises(ValueError, match="not known"):
         shape_bytes("strange[2]")
-
-
-COUNTING = """%turn (t: (s32[], f32[8])) -> (s32[], f32[8]) {
-  %t = (s32[], f32[8]) parameter(0)
-  %one = s32[] constant(1)
-  %n = s32[] get-tuple-element(%t), index=0
-  %x = f32[8]{0} get-tuple-element(%t), index=1
-  %y = f32[8]{0} negate(%x)
-  %copied = s32[] copy(%n)
-  %m = s32[] add(%copied, %one)
-  ROOT %r = (s32[], f32[8]) tuple(%m, %y)
-}
-%goes_on (t: (s32[], f32[8])) -> pred[] {
-  %t = (s32[], f32[8]) parameter(0)
-  %n = s32[] get-tuple-element(%t), index=0
-  %last = s32[] constant(7)
-  ROOT %less = pred[] compare(%n, %last), direction=LT
-}
-ENTRY %main (b: f32[8]) -> (s32[], f32[8]) {
-  %b = f32[8]{0} parameter(0)
-  %first = s32[] constant(2)
-  %start = (s32[], f32[8]) tuple(%first, %b)
-  %loop = (s32[], f32[8]) while(%start), condition=%goes_on, body=%turn
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "count"),
-    [
-        ("", "", 5),
-        ("add(%copied, %one)", "multiply(%copied, %one)", None),
-        ("constant(1)", "constant(2)", None),
-        ("direction=LT", "direction=NE", None),
-        ("tuple(%m, %y)", "tuple(%n, %y)", None),
-    ],
-)
-def test_loops_that_count_by_one_are_counted(before: str, after: str, count: int | None) -> None:
-    module = parse(COUNTING.replace(before, after) if before else COUNTING)
-    assert turns(module, module.entry, module.entry.instructions[-1]) == count

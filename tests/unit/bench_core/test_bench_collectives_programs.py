@@ -137,8 +137,8 @@ RING_MIB = {
 def test_collectives(name: str) -> None:
     found = Counter((one.kind.value, one.payload_bytes, one.group, one.asynchronous) for one in read(name))
     assert found == EXPECTED[name]
-    # A scan over seven layers.
-    assert {one.times for one in read(name)} == {7 if name == "loop" else 1}
+    # libtpu does not write down how often a scan turns.
+    assert {one.times for one in read(name)} == {None if name == "loop" else 1}
 
 
 @pytest.mark.parametrize(("name", "mib"), RING_MIB.items())

@@ -17,13 +17,12 @@ from bench_core.harness.backend import load_backend
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case
-from bench_core.harness.table import forms, spread_case, spread_choices
+from bench_core.harness.table import choices, forms, table_case
 from bench_core.quant import types_for
 from bench_core.routing.request import RoutingRequest
 from bench_core.routing.topk import Routing
 from bench_core.shapes import BenchPass, DType, MoeShape, QuantMode
 from bench_core.timing.measure import Program, call, poisoned, require_in_place, require_written
-from bench_core.timing.staged import StagedProgram
 from tests.breadth import covering, wide
 
 DEVICES = 4
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def _rows(*, ragged: bool) -> list[dict[str, str]]:
-    rows = spread_choices(DEVICES, full=False)
+    rows = choices(DEVICES, full=False)
     return [row for row in rows if row["form"].startswith("ragged") == ragged]
 
 
@@ -55,7 +54,7 @@ def _few(rows: list[dict[str, str]]) -> list[Any]:
 @pytest.mark.parametrize("row", _few(_rows(ragged=False)), ids=_named)
 @pytest.mark.sample(2)
 def test_forms_compute_what_the_oracle_does(row: dict[str, str]) -> None:
-    outcome = check_case(spread_case("ragged_dot", row, DEVICES))
+    outcome = check_case(table_case("ragged_dot", row, DEVICES))
     assert outcome.word == "passed", outcome.text
 
 
@@ -91,7 +90,7 @@ def _emulated(
 @pytest.mark.parametrize("row", _few(_rows(ragged=True)), ids=_named)
 def test_the_ragged_form_sends_to_the_right_places(row: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax.lax, "ragged_all_to_all", _emulated)
-    case = spread_case("ragged_dot", row, DEVICES)
+    case = table_case("ragged_dot", row, DEVICES)
     backend = load_backend(case, platform="cpu")
     # Not `check_case`, which says that CPUs do not have it.
     with types_for(case.dtype):
@@ -182,9 +181,9 @@ def test_stages_are_programs_of_their_own(form: str) -> None:
     prepared = _prepare(case, case.shape, backend)
     assert _checked(case, case.shape, prepared, backend).comparison.passed
     program = prepared.program
-    assert isinstance(program, StagedProgram)
-    assert program.waits
-    texts = {name: one.as_text() for name, (one, _) in {**program.stages, "combine": program.last}.items()}
+    assert program.executable is None
+    assert program.run.waits
+    texts = {name: one.as_text() for name, (one, _) in program.run.stages.items()}
     assert list(texts) == ["pack", "up", "down", "combine"]
     # Only the first one sorts, and what is sent is sent there and at the end.
     assert [name for name, text in texts.items() if " sort(" in text] == ["pack"]

@@ -9,14 +9,10 @@ import pytest
 
 from bench_core.blocks.modes import Programs, Router
 from bench_core.cli.paths import COMPARE, OVERLAP
-from bench_core.cli.rows import Request, with_suggestion
-from bench_core.errors import MAKING_INPUTS
+from bench_core.cli.rows import Request
 from bench_core.harness.case import Case
-from bench_core.harness.record import Environment, Row
-from bench_core.harness.run import row_of_error
 from bench_core.parallel.spread import EpImpl, Spread
-from bench_core.routing.request import RoutingRequest
-from bench_core.shapes import BenchPass, MoeShape
+from bench_core.shapes import BenchPass
 from tests.contract.bench_core.cli_support import Outcome
 
 DATA = Path(__file__).parents[2] / "contract/bench_core/data"
@@ -76,17 +72,3 @@ def test_the_published_compare_lines_are_variables_alone(
         assert [case.impl for case in (baseline, dp, dp_ep)] == ["baseline", "fused_w13", "fused_w13"]
         meshes.append((dp_ep.shape.tokens, dp_ep.parallel.dp_size, dp_ep.parallel.ep_size))
     assert meshes == [(24576, 2, 2), (245760, 2, 2), (245760, 1, 4)]
-
-
-def test_a_program_that_runs_out_of_memory_names_a_flag_to_try() -> None:
-    case = Case(shape=MoeShape(), routing=RoutingRequest(), bench_pass=BenchPass.FORWARD_BACKWARD)
-    environment = Environment(devices=(), software={}, host="here")
-
-    def refused(*steps: str) -> Row:
-        error = MemoryError("Out of memory allocating 153980098584 bytes.")
-        for step in steps:
-            error.add_note(step)
-        return with_suggestion(row_of_error(case, environment, error), case)
-
-    assert refused().labels == {"try": "--remat-mode expert_mlp"}
-    assert refused(MAKING_INPUTS).labels == {"failed_while": MAKING_INPUTS}

@@ -53,7 +53,7 @@ def test_rows_are_replaced_atomically(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
     path.write_text("old")
     write_rows(path, [_row().as_json(), _row().as_json()])
-    assert json.loads(path.read_text()) == {"rows": [_row().as_json()] * 2}
+    assert json.loads(path.read_text()) == {"rows": [json.loads(json.dumps(_row().as_json()))] * 2}
     with pytest.raises(ValueError, match="JSON compliant"):
         write_rows(path, [_row(observations={"mfu": math.nan}).as_json()])
     assert len(json.loads(path.read_text())["rows"]) == 2

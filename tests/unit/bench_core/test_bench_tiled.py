@@ -19,7 +19,7 @@ from bench_core.blocks.program import canonical_outputs, one_device, pass_functi
 from bench_core.device import host_cpu
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.registry import BACKENDS
-from bench_core.gmm.tile import LARGEST, SMALLEST, RowSizes, ladder
+from bench_core.gmm.tile import LARGEST, SMALLEST, ladder
 from bench_core.gmm.tiled import Tiled
 from bench_core.harness.check import compare
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, QuantMode
@@ -164,10 +164,6 @@ BLOCKS = {
     "float32": Block(dtype=DType.FLOAT32),
     "forward int8": Block(dtype=DType.BFLOAT16, quant_mode=QuantMode.INT8, bench_pass=BenchPass.FORWARD),
     "multiplied as bfloat16": Block(dtype=DType.BFLOAT16, impl="fused_w13", backend=Tiled(narrow=True)),
-    "other row tiles": Block(dtype=DType.FLOAT32, backend=Tiled(row_tiles=RowSizes(sizes=(300, 90, 8, 1)))),
-    "one row tile": Block(
-        dtype=DType.FLOAT32, quant_mode=QuantMode.INT8, backend=Tiled(row_tiles=RowSizes(sizes=(200,)))
-    ),
 }
 
 

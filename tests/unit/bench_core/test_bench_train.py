@@ -20,7 +20,7 @@ from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case
-from bench_core.harness.table import forms, spread_case
+from bench_core.harness.table import forms, table_case
 from bench_core.parallel.spread import ALONE
 from bench_core.routing.layout import Assignments
 from bench_core.routing.request import RoutingRequest
@@ -81,7 +81,7 @@ def test_every_form_on_eight_devices_against_the_oracle(form: str) -> None:
         "dtype": "float64",
         "shape": "odd",
     }
-    outcome = check_case(spread_case("ragged_dot", choice, 8))
+    outcome = check_case(table_case("ragged_dot", choice, 8))
     assert outcome.word == ("unsupported" if form.startswith("ragged") else "passed"), outcome.text
 
 
@@ -124,9 +124,9 @@ def test_what_is_compiled_for_a_tpu_takes_what_is_run(form: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"router": Router.INSIDE}, "--router inside changes nothing in --bench-pass train"),
+        ({"router": Router.INSIDE}, "--router inside cannot be combined with --bench-pass train"),
         ({"routing": RoutingRequest(null_frac=0.5)}, "--bench-pass train cannot be combined with --null-route-frac"),
-        ({"queue_mode": QueueMode.PREQUEUE}, "--queue-mode prequeue cannot be combined with --bench-pass train"),
+        ({"queue_mode": QueueMode.PREQUEUE}, "--bench-pass train cannot be combined with --queue-mode prequeue"),
     ],
 )
 def test_what_train_has_not(options: dict[str, object], message: str) -> None:

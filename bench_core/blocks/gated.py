@@ -1,39 +1,34 @@
-"""The routed experts as one operation with gradients, over a backend that offers it besides its products."""
+"""The routed experts as one operation with gradients, by the loops or kernels of a backend that has such."""
 
 import functools
-from abc import ABC, abstractmethod
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 
 from bench_core.arrays import Array, Float, Int32, Sums
+from bench_core.gmm.base import GroupedMatmul
 from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, weights_gradient
-
-
-class ExpertRows(NamedTuple):
-    """The rows of all experts, sorted by expert. Expert g owns `group_sizes[g]` of them; further rows mean nothing.
-
-    `token[r]` is the token whose activations are row r (always a token: rows without one are not served), and
-    `weight[r]` its routing weight. A named tuple, so that it passes into compiled functions as it is.
-    """
-
-    token: Int32[Array, " rows"]
-    weight: Sums[Array, " rows"]
-    group_sizes: Int32[Array, " g"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedInputs:
     """What the experts are given. One is (silu(x @ w1) * (x @ w3)) @ w2. `up_weights` is (w1, w3), or (w13,) with both
-    side by side; `down_weights` is w2. All have one dtype."""
+    side by side; `down_weights` is w2. All have one dtype.
+
+    Rows are sorted by expert, of which g owns `group_sizes[g]`; further rows mean nothing. `token[r]` is the token
+    whose activations are row r (always a token: rows without one are not served), `weight[r]` its routing weight.
+    """
 
     x: Float[Array, "tokens hidden"]
     up_weights: tuple[Float[Array, "g hidden _"], ...]
     down_weights: Float[Array, "g mlp hidden"]
-    rows: ExpertRows
+    token: Int32[Array, " rows"]
+    weight: Sums[Array, " rows"]
+    group_sizes: Int32[Array, " g"]
 
 
 class GatedGradients(NamedTuple):
@@ -66,23 +61,32 @@ def activation_gradients(
     return activated * up, grad_gate, grad_hidden * activated
 
 
-class GatedExperts(ABC):
+Kept = tuple[Sums[Array, "padded _"], ...]
+"""Each of x @ up_weights for every row, or nothing."""
+
+
+@runtime_checkable
+class GatedExperts(Protocol):
     """Every product accumulates as in `GroupedMatmul`; what is between two products is of that dtype too. Rows behind
-    those of all groups mean nothing."""
+    those of all groups mean nothing. Instances are hashable: they are static arguments of compiled functions."""
 
-    @abstractmethod
-    def gated_forward(
-        self, inputs: GatedInputs, *, keep: bool
-    ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-        """The experts' result for every row, and when `keep` says so, each of x @ up_weights for `gated_backward`.
-        Rows past the last one mean nothing."""
+    def forward(self, inputs: GatedInputs, *, keep: bool) -> tuple[Sums[Array, "padded hidden"], Kept]:
+        """The experts' result for every row, and what `backward` needs of it when `keep` says so."""
 
-    @abstractmethod
-    def gated_backward(
-        self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
-    ) -> GatedGradients:
+    def backward(self, inputs: GatedInputs, kept: Kept, cotangent: Sums[Array, "tokens hidden"]) -> GatedGradients:
         """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]]. Cotangents are rounded to the
         dtype before each product."""
+
+
+_MODULES = {"tiled": "bench_core.blocks.gated_tiled", "pallas_gpu": "bench_core.blocks.gated_pallas"}
+"""By name of the backend whose loops or kernels compute the experts; imported when they are asked for."""
+
+
+def gated_by(backend: GroupedMatmul) -> GatedExperts | None:
+    """The experts as one operation, by the code of this backend; None where it has none."""
+    if backend.name not in _MODULES:
+        return None
+    return importlib.import_module(_MODULES[backend.name]).Experts(backend)
 
 
 BEHIND_ALL = 2**31 - 1
@@ -93,7 +97,7 @@ BEHIND_ALL = 2**31 - 1
 class GatedSpec:
     """What is static about it. `partial`: see `routing.permute`; rows without an assignment are in no group then."""
 
-    backend: GatedExperts
+    experts: GatedExperts
     partial: bool = False
 
     def combine(
@@ -124,13 +128,13 @@ def gated_experts(
     A program without the gradient of the routing weights neither computes it nor keeps the results of the rows for it.
     """
     inputs = _inputs(spec, x, up_weights, down_weights, permutation, weights)
-    out, _ = spec.backend.gated_forward(inputs, keep=False)
+    out, _ = spec.experts.forward(inputs, keep=False)
     return spec.combine(out, permutation, weights)
 
 
 def _forward(spec: GatedSpec, *given: Any) -> tuple[Array, tuple[Any, ...]]:
     """`given`: the arrays of `gated_experts`, which are kept with the products of the up weights."""
-    out, kept = spec.backend.gated_forward(_inputs(spec, *given), keep=True)
+    out, kept = spec.experts.forward(_inputs(spec, *given), keep=True)
     _, _, _, permutation, weights = given
     return spec.combine(out, permutation, weights), (given, kept, out)
 
@@ -139,7 +143,7 @@ def _backward(
     spec: GatedSpec, residuals: tuple[Any, ...], cotangent: Sums[Array, "tokens hidden"]
 ) -> tuple[Array, tuple[Array, ...], Array, None, Array]:
     given, kept, out = residuals
-    gradients = spec.backend.gated_backward(_inputs(spec, *given), kept, cotangent)
+    gradients = spec.experts.backward(_inputs(spec, *given), kept, cotangent)
     x, _, _, permutation, weights = given
     past = spec.past_the_buffers(permutation)
     grad_x = dispatch_gradient(gradients.rows, past, spec.partial, tokens=x.shape[0], dtype=x.dtype)
@@ -151,18 +155,15 @@ gated_experts.defvjp(_forward, _backward)
 
 
 def _inputs(
-    spec: GatedSpec,
-    x: Float[Array, "tokens hidden"],
-    up_weights: tuple[Float[Array, "g hidden _"], ...],
-    down_weights: Float[Array, "g mlp hidden"],
-    permutation: Permutation,
-    weights: Sums[Array, "tokens topk"],
+    spec: GatedSpec, x: Array, ups: tuple[Array, ...], down: Array, permutation: Permutation, weights: Array
 ) -> GatedInputs:
     token = permutation.order // weights.shape[1]
-    rows = ExpertRows(
+    return GatedInputs(
+        x=x,
+        up_weights=ups,
+        down_weights=down,
         # A tile may read rows behind its group's, which it masks: they too must name a token.
         token=jnp.minimum(token, weights.shape[0] - 1) if spec.partial else token,
         weight=row_weights(permutation, weights, spec.partial),
         group_sizes=permutation.group_sizes,
     )
-    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows)
