@@ -75,7 +75,8 @@ def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decide
     commit, lacks, is_dirty = _commit_of(workspace, book, *ran, request.commit) if ran is not None else _NO_COMMIT
     earlier = _earlier(found, record.id)
     completes = earlier is not None and earlier["kept"] and ran is not None and earlier["commit"] == ran[1].commit
-    if earlier is not None and earlier["kept"] and earlier["commit"] is not None and not (completes or request.commit):
+    is_named = earlier is not None and earlier["kept"] and earlier["commit"] is not None and request.kept
+    if earlier is not None and is_named and not (completes or request.commit):
         commit, lacks = earlier["commit"], []  # its changes were committed since
     if earlier is not None and (earlier["kept"], earlier["commit"]) == (request.kept, commit) and not request.why:
         raise UsageError(

@@ -250,7 +250,7 @@ class _SidesOf:
         if self._request.names is not None:
             return self._request.names
         known = named_before(like, self._request)
-        say_moved(checkout, codes, known, self._display)
+        say_moved(checkout, codes, known, like.id if like is not None else "", self._display)
         return tuple(
             label_of(checkout, code, commit, one.code.identity, known)
             for code, commit, one in zip(codes, commits, facts, strict=True)

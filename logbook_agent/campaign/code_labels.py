@@ -37,16 +37,14 @@ def named_before(like: Entry | None, request: AbRequest) -> dict[str, str]:
     return {code_hash(value): value for value in values if code_name(value) not in (request.codes or ())}
 
 
-def say_moved(checkout: Checkout, codes: Sequence[str], known: Mapping[str, str], display: Display) -> None:
+def say_moved(checkout: Checkout, codes: Sequence[str], known: Mapping[str, str], like: str, display: Display) -> None:
     """Name the branches that are another commit now than the one that is compared again."""
     names = [code_name(known.get(code, code)) for code in codes]
     for code, name in zip(codes, names, strict=True):
         now = checkout.commit_of(name) if code in known else None
         if now is not None and not now.startswith(code):
-            typed = " ".join(names)
-            display.progress(
-                f"{name} has moved on; this compares {code}, as before; for {now[:COMMIT_CHARS]}: --code {typed}"
-            )
+            typed = f"logbook ab --code {' '.join(names)} --like {like}"
+            display.progress(f"{name} has moved on; this compares {code}, as before; for {now[:COMMIT_CHARS]}: {typed}")
 
 
 def label_of(checkout: Checkout, code: str, commit: str, identity: str | None, known: Mapping[str, str]) -> str:

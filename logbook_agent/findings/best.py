@@ -270,7 +270,9 @@ class _Ranking:
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),
             against=self._against(key),
-            problems=tuple(dict.fromkeys(text for _, case in own for text in case["problems"]))[:_PROBLEMS],
+            problems=tuple(dict.fromkeys(text for _, case in own if not case["accepted"] for text in case["problems"]))[
+                :_PROBLEMS
+            ],
         )
 
     def _is_baseline(self, key: str) -> bool:

@@ -171,7 +171,8 @@ def test_a_discarded_idea_keeps_its_record(campaign: Cli, git: Git, folder: Path
 def test_a_change_of_mind(campaign: Cli, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     kept = campaign("keep", idea, "--json").data["id"]
-    assert campaign("discard", idea, "--why", "not at topk=8", "--json").data["id"] != kept
+    discarded = campaign("discard", idea, "--why", "not at topk=8", "--json").data
+    assert (discarded["id"] != kept, discarded["commit"]) == (True, None)
     assert "superseded_by" in str(campaign("show", kept, "--json").data)
 
 

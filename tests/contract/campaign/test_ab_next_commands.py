@@ -144,9 +144,10 @@ def test_a_branch_that_moved_on_since_is_named(ready: Cli, git: Git, folder: Pat
     commit(git, "Faster still")
     now = git("rev-parse", "--short=9", "HEAD")
     again = ready("ab", "--like", "MOE-000", *ask)
-    assert f"idea has moved on; this compares {then}, as before; for {now}: --code main idea" in again.err
+    assert f"idea has moved on; this compares {then}, as before; for {now}: logbook ab --code main idea" in again.err
     assert added(again, 3)["id"] == "MOE-000"
-    newer = added(ready("ab", "--like", "MOE-000", "--code", "main", "idea", *ask), 1)
+    typed = next(line for line in again.err.splitlines() if "moved on" in line).partition("logbook ")[2].split()
+    newer = added(ready(*typed, *ask), 1)
     assert (newer["id"], newer["values"][1]) == ("MOE-001", f"idea@{now}")
 
 
