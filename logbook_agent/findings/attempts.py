@@ -26,9 +26,9 @@ _REASON_CHARACTERS = 200
 
 
 def command_key(argv: Sequence[str]) -> str:
-    """One text for every way to write a command that differs in the order of its flags alone."""
+    """One text for every way to write a command that differs in the order and the form of its flags alone."""
     found = parts(tuple(argv), frozenset())
-    return hashlib.sha256(repr((found.flags, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return hashlib.sha256(repr((found.settings, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def planned_commands(record: Record) -> list[tuple[str, ...]]:
