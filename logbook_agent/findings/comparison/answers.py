@@ -171,17 +171,6 @@ def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
     return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
 
 
-def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: Collection[str]) -> set[str]:
-    """The entries whose answers or sentences may change with the comparisons of the `changed` ones: those that ask the
-    same, of any code; and all, where the keys that tell comparisons apart change."""
-    own = [one for one in tried if one.entry in changed]
-    rest = [one for one in tried if one.entry not in changed]
-    if apart(rest, declared) != apart(tried, declared):
-        return {one.entry for one in tried}
-    asked = {one.asks for one in own} - {""}
-    return {one.entry for one in tried if one.asks in asked}
-
-
 def placed(answer: Answer, one: EntryPairs, apart: Collection[str]) -> Answer:
     """The answer with the config that all its rows share and that tells comparisons `apart` added to each case."""
     own = _values([one])
