@@ -234,7 +234,7 @@ class _Ranking:
         lost: dict[str, int] = {}
         for base, side, answer, f in self._compared:
             losers = set(base.keys() - side.keys()) if f.outcome is Outcome.BETTER else set()
-            is_apart = any((one.is_worse or one.is_label) and one.side == f.side for one in answer.apart)
+            is_apart = any(one.kind in ("worse", "label") and one.side == f.side for one in answer.apart)
             if is_apart or (f.outcome is not Outcome.BETTER and (f.is_settled or f.side in answer.failed)):
                 losers |= side.keys() - base.keys()
             for key in losers:

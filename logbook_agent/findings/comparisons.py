@@ -90,11 +90,6 @@ class Comparisons:
             reasons=answer.reasons,
         )
 
-    def data(self, entry_id: str) -> dict[str, object] | None:
-        """The answer to the comparison of an entry as plain data."""
-        answer = self.answer_of(entry_id)
-        return None if answer is None else words.data(answer)
-
     def in_summary(self, summary: Summary) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
         answer = self.answer_of(summary["id"])
