@@ -379,15 +379,6 @@ def test_a_second_sitting_says_what_it_is_and_what_it_showed(settled: Cli) -> No
     assert second.out.splitlines()[0] == ("MOE-000: 20 pairs; stopped: settled; replicated (settled in two sittings)")
 
 
-@pytest.mark.slow
-def test_a_slow_run_is_named_in_plain_words(ready: Cli, folder: Path) -> None:
-    (folder / "bench.sh").write_text(
-        '[ "$LOGBOOK_RUN" = 3 ] && echo METRIC tflops=50 || echo METRIC tflops=100; : $2\n'
-    )
-    notes = finding(ready(*AB, *SEED, "--max-pairs", "10", "--json", *COMMAND))["notes"]
-    assert [note for note in notes if "worse" in note] == ["1 of 10 runs of int8 was 2.0x worse than the median"]
-
-
 def test_a_comparison_without_a_pair_says_how_its_run_failed(ready: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("echo 'no such kernel' >&2; exit 3\n")
     assert ready(*AB, *COMMAND).code != 0
