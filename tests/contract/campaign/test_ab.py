@@ -211,7 +211,7 @@ def test_a_metric_that_no_run_reports_is_named_after_one_pair(ready: Cli) -> Non
 def test_a_direction_is_stated_in_the_header(ready: Cli) -> None:
     answer = ready(*AB, "--metric", "tflops:max", "--json", *COMMAND)
     assert (answer.code, "--metric tflops:max" in answer.error["message"]) == (2, True)
-    assert "{name: tflops, direction: max}" in answer.error["hint"]
+    assert "logbook edit --metric tflops:max --reason" in answer.error["hint"]
 
 
 def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
