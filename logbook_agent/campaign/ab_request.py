@@ -102,8 +102,7 @@ def checked(request: AbRequest) -> AbRequest:
             raise UsageError(
                 f"--metric {name} states a direction",
                 cause="the direction of a metric is declared in the logbook",
-                hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
-                " to metrics in logbook.yaml",
+                hint=f"--metric {found[1]}; to declare it: logbook edit --metric {name} --reason TEXT",
             )
     if request.run.entry_id is None and request.like is None:
         check_sides(request)

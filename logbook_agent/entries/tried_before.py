@@ -72,7 +72,7 @@ def _found(
 ) -> Iterator[tuple[bool, str]]:
     """Of each entry with this command, the newest first: whether it is a negative outcome, and what to say. A failure
     that a newer entry got over is none."""
-    held = [one["id"] for one in reversed(findings.summaries) if key in (own for own, _ in one["keys"])]
+    held = [one["id"] for one in reversed(findings.summaries) if key in one["keys"]]
     mended = False
     for entry_id in [one for one in held if one != own_id][:_READ]:
         try:

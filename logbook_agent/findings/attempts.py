@@ -26,9 +26,9 @@ _REASON_CHARACTERS = 200
 
 
 def command_key(argv: Sequence[str]) -> str:
-    """One text for every way to write a command that differs in the order of its flags alone."""
+    """One text for every way to write a command that differs in the order and the form of its flags alone."""
     found = parts(tuple(argv), frozenset())
-    return hashlib.sha256(repr((found.flags, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return hashlib.sha256(repr((found.settings, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def planned_commands(record: Record) -> list[tuple[str, ...]]:
@@ -41,14 +41,10 @@ def _counting(record: Record) -> list[Run]:
     return [status.run for status in record.runs if status.counts]
 
 
-def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys of the commands under which an entry is found. The number is 1 when the last run of the command failed
-    or the entry was marked, else 0."""
-    marked = mark_of(record) is not None
-    found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
-    for run in _counting(record):
-        found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
-    return list(found.items())
+def keys_of(record: Record) -> list[str]:
+    """The keys of the commands under which an entry is found: those that ran, and of a marked one those it planned."""
+    planned = planned_commands(record) if mark_of(record) is not None else []
+    return [*dict.fromkeys(map(command_key, [*planned, *(run.command for run in _counting(record))]))]
 
 
 def finished(record: Record) -> dict[str, tuple[int | str, str]]:
@@ -125,12 +121,9 @@ def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> 
         case = {k: v for k, v in row.config.items() if any(other.get(k) != v for other in others)}
         config = {**run.config, **row.config}
     return {
-        "entry": run.entry,
+        **_plain_item(run.entry, kind, outcome, reason),
         "run": encode(run.run),
         "at": run.started,
-        "kind": kind,
-        "outcome": outcome,
-        "reason": reason,
         "command": list(run.command),
         "case": case,
         "config": config,

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import subject
-from logbook_agent.findings.measurements import baseline_cases, unit_of
+from logbook_agent.findings.measurements import baseline_cases, is_case, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.gates import is_far
 from logbook_agent.model.header import Metric
@@ -234,7 +234,7 @@ class _Ranking:
         lost: dict[str, int] = {}
         for base, side, answer, f in self._compared:
             losers = set(base.keys() - side.keys()) if f.outcome is Outcome.BETTER else set()
-            is_apart = any((one.is_worse or one.is_label) and one.side == f.side for one in answer.apart)
+            is_apart = any(one.kind in ("worse", "label") and one.side == f.side for one in answer.apart)
             if is_apart or (f.outcome is not Outcome.BETTER and (f.is_settled or f.side in answer.failed)):
                 losers |= side.keys() - base.keys()
             for key in losers:
@@ -338,4 +338,4 @@ def _brief(config: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
-    return all(k in config and canonical(config[k]) == canonical(v) for k, v in case.items())
+    return not case or is_case(config, case)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from logbook_agent.findings.comparison import synopsis, words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Outcome
-from logbook_agent.findings.comparison.answers import answer_for, apart, confidence, following, placed
+from logbook_agent.findings.comparison.answers import answer_for, apart, confidence, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.references import Contrast, names_run
@@ -75,12 +75,6 @@ class Comparisons:
         pairs = sorted([*others, now], key=lambda one: parse_id(one.entry) or ("", 0))
         return Comparisons(pairs, self._header, self._discarded)._answer(now)
 
-    def following(self, changed: Collection[str]) -> set[str]:
-        """The entries whose answers or sentences may change with the comparisons of the `changed` ones."""
-        if all(one.entry not in changed for one in self._pairs):
-            return set()
-        return following(self._pairs, changed, self._header.case_keys)
-
     # -- what is said of an entry ------------------------------------------------------------------
 
     def compared(self, entry_id: str) -> Compared:
@@ -95,11 +89,6 @@ class Comparisons:
             confidence=answer.confidence,
             reasons=answer.reasons,
         )
-
-    def data(self, entry_id: str) -> dict[str, object] | None:
-        """The answer to the comparison of an entry as plain data."""
-        answer = self.answer_of(entry_id)
-        return None if answer is None else words.data(answer)
 
     def in_summary(self, summary: Summary) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""

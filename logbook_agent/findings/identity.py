@@ -26,7 +26,8 @@ def identity(case: Case, axis: Collection[str] = (), explained: Collection[str] 
     if on_accelerator(case):
         facts.pop("host", None)
     said = unexplained(_without_values(case, axis) if axis else case, (*axis, *explained))
-    facts |= {"devices": devices_text(case.row.devices), COMMAND: shlex.join(words_of(said)), CWD: case.cwd}
+    command = shlex.join(words_of(replace(said, flags=tuple(said.settings))))
+    facts |= {"devices": devices_text(case.row.devices), COMMAND: command, CWD: case.cwd}
     reported = {**case.row.observations, **case.row.labels}
     whole = {**{name: reported[name] for name in explained if name in reported}, **case.row.config}
     if case.part is not None and "commit" in facts and whole.get(CODE_AXIS) == case.part.side:

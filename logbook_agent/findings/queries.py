@@ -10,6 +10,7 @@ from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.words import data as answer_data
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
@@ -91,11 +92,11 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         **({"decides": entry.decides, "kept": entry.kept, "commit": entry.commit} if entry.decides else {}),
         "completed_by": [],
         "superseded_by": [],
-        **found.later(entry),
+        **found.later(entry.id),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
-        "answer": found.comparisons.data(entry.id),
+        "answer": answer_data(answer) if (answer := found.comparisons.answer_of(entry.id)) is not None else None,
         "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],

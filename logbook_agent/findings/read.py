@@ -353,12 +353,8 @@ class Findings:
         """Whether an entry counts, and which later ones complete or supersede it."""
         return self._standings.get(entry.id, Standing())
 
-    def later(self, entry: Entry) -> dict[str, list[str]]:
-        """The entries that complete or supersede this one, where there are some."""
-        return self.later_of(entry.id)
-
-    def later_of(self, entry_id: str) -> dict[str, list[str]]:
-        """`later`, by ID: from summaries alone."""
+    def later(self, entry_id: str) -> dict[str, list[str]]:
+        """The entries that complete or supersede this one, where there are some: from summaries alone."""
         return self._standings.get(entry_id, Standing()).later
 
     def compared(self, entry: Entry) -> Compared:

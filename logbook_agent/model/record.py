@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
+from logbook_agent.model.entry import HYPOTHESIS, NEXT_ACTION, Entry, PlannedCommand, State, bare_id
 from logbook_agent.model.gates import REPORTED, SAME, WITHHELD, Gate, fails, gates_of, judged
 from logbook_agent.model.values import Key, row_key
 
@@ -215,13 +215,24 @@ def record_of(
 
 def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
     if not statuses and entry.recipe is None and (entry.state is None or entry.state == "planned"):
-        return entry.state or ("planned" if entry.commands or entry.comparison is not None else "noted")
+        if entry.state is not None:
+            return entry.state
+        is_planned = bool(entry.commands) or entry.comparison is not None
+        return "planned" if is_planned else "never-started" if _is_unbegun(entry) else "noted"
     if entry.state is not None and not (entry.state == "planned" and statuses):
         return entry.state
     # The latest run of each command, by its label and words.
     latest = {(s.run.label, s.run.argv): s.state for s in statuses}
     worst = min((*latest.values(), _SEVERITY[-1]), key=_SEVERITY.index)
     return "interrupted" if worst == "finished" and _runs_are_left(entry, statuses) else worst
+
+
+def _is_unbegun(entry: Entry) -> bool:
+    """Whether an experiment that has neither a plan nor a run says no more than one says before the first run: the tool
+    was killed before that. One that a person wrote has a name without five characters behind."""
+    said = {field.label for field in entry.fields}
+    is_ours = entry.kind == "experiment" and bare_id(entry.name) != entry.name and not entry.imported
+    return is_ours and said <= {HYPOTHESIS, NEXT_ACTION}
 
 
 def _runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:

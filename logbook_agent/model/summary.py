@@ -153,7 +153,7 @@ class Summary(SaidByEntry):
     comparison: dict[str, Any] | None
     tried: list[TriedItem]
     finished: dict[str, tuple[int | str, str]]
-    keys: list[tuple[str, int]]
+    keys: list[str]
     rows: int
     failed_rows: int
     measured: dict[str, MeasuredMetric]

@@ -164,7 +164,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         try:
             if (summary := summaries.get(entry_id)) is not None:
                 compared = found.comparisons.compared(entry_id) if summary["comparison"] is not None else NOT_COMPARED
-                key = digest(common, summary["digest"], found.later_of(entry_id), encode(compared))
+                key = digest(common, summary["digest"], found.later(entry_id), encode(compared))
                 before, _, text = kept.get(entry_id, "").partition("\n")
                 if before == key and not any(form in text for form in redactor.forms):
                     texts[entry_id] = with_numbers(found, text)
@@ -173,7 +173,7 @@ def _entry_blocks(workspace: Workspace, book: Book, found: Findings, blocks: Blo
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {error.said}")
             continue
-        later, compared = found.later(record.entry), found.compared(record.entry)
+        later, compared = found.later(entry_id), found.compared(record.entry)
         text = blocks.entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
         texts[entry_id] = with_numbers(found, text)
         if key and not record.entry.plots:  # a plot follows from the records of other entries

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from logbook_agent.findings.comparison.rule import LEVEL, Pair
 from logbook_agent.model.codec import decode, encode
@@ -106,19 +106,20 @@ class Finding:
         return self.device, *sorted(self.config.items())
 
 
+ApartKind: TypeAlias = Literal["worse", "label", "free", ""]
+
+
 class Apart(NamedTuple):
     """What is constant on each side, and differs between them; `case` names the case where there are several.
-    `is_worse`: a declared metric that got worse; `is_label`: a checksum or another digest of the output, which leaves
-    the answer open; `is_free`: somebody said that it may differ."""
+    `kind`: a declared metric that got `worse`; the `label` of an output, such as its checksum, which leaves the answer
+    open; what is `free` to differ, as somebody said; or none of these."""
 
     side: str
     case: str
     name: str
     base: str
     other: str
-    is_worse: bool
-    is_label: bool
-    is_free: bool
+    kind: ApartKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,7 @@ class Answer:
     def got_worse(self) -> bool:
         """Whether a metric that is watched, or that has no ratio, got worse."""
         return any(f.is_watched and f.outcome is Outcome.WORSE for f in self.findings) or any(
-            one.is_worse for one in self.apart
+            one.kind == "worse" for one in self.apart
         )
 
     @property

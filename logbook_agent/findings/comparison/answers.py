@@ -11,7 +11,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import Answer, Apart, EntryPairs, EntrySeries, Finding, Lacks, Outcome
+from logbook_agent.findings.comparison.answer import (
+    Answer,
+    Apart,
+    ApartKind,
+    EntryPairs,
+    EntrySeries,
+    Finding,
+    Lacks,
+    Outcome,
+)
 from logbook_agent.findings.comparison.judgement import findings, frozen, left_out, pairs_left_out, sittings
 from logbook_agent.findings.comparison.side_checks import NOT_REPORTED
 from logbook_agent.model.comparison import CODE_AXIS, Question, code_name
@@ -106,16 +115,14 @@ def differences(
             mine, theirs = (finite(parse_scalar(text)) for text in (base, other))
             if name in judged and min(mine or 0, theirs or 0) > 0:
                 continue
-            is_free, is_worse = name in of.free, False
-            is_label = is_digest_name(name) and not is_free
-            if name in names and not is_label and not is_free:
+            kind: ApartKind = "free" if name in of.free else "label" if is_digest_name(name) else ""
+            if name in names and not kind:
                 direction = None if mine is None or theirs is None else "min" if theirs > mine else "max"
-                is_worse = (
-                    other == NOT_REPORTED if direction is None else metric_named(name, declared).direction == direction
-                )
-            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, is_worse, is_label, is_free))
+                way = metric_named(name, declared).direction
+                kind = "worse" if (other == NOT_REPORTED if direction is None else way == direction) else ""
+            found.append(Apart(side, case if len(cases) > 1 else "", name, base, other, kind))
     # A loss or an accuracy that nobody declared tells more than a count.
-    yield from sorted(found, key=lambda one: (not one.is_worse, not one.is_label, one.name not in KNOWN))
+    yield from sorted(found, key=lambda one: (one.kind != "worse", one.kind != "label", one.name not in KNOWN))
 
 
 def _far_counts(series: EntrySeries) -> dict[str, tuple[str, str]]:
@@ -131,7 +138,7 @@ def _far_counts(series: EntrySeries) -> dict[str, tuple[str, str]]:
 
 def _opened(finding: Finding, apart: Sequence[Apart]) -> Finding:
     """The finding, open where the outputs of its sides differ and nobody said whether they may."""
-    one = next((one for one in apart if one.is_label and one.side == finding.side), None)
+    one = next((one for one in apart if one.kind == "label" and one.side == finding.side), None)
     if one is None or not (finding.is_settled or finding.lacks_pairs):
         return finding
     return replace(finding, outcome=Outcome.OPEN, is_replicated=None, lacks=Lacks("decision", name=one.name))
@@ -169,17 +176,6 @@ _CHARS = 40
 def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
     """The config keys that tell comparisons apart: those in which they differ, and those that the logbook declares."""
     return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
-
-
-def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: Collection[str]) -> set[str]:
-    """The entries whose answers or sentences may change with the comparisons of the `changed` ones: those that ask the
-    same, of any code; and all, where the keys that tell comparisons apart change."""
-    own = [one for one in tried if one.entry in changed]
-    rest = [one for one in tried if one.entry not in changed]
-    if apart(rest, declared) != apart(tried, declared):
-        return {one.entry for one in tried}
-    asked = {one.asks for one in own} - {""}
-    return {one.entry for one in tried if one.asks in asked}
 
 
 def placed(answer: Answer, one: EntryPairs, apart: Collection[str]) -> Answer:

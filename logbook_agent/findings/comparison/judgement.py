@@ -24,8 +24,6 @@ from logbook_agent.model.units import Direction, is_timed
 from logbook_agent.model.values import canonical, varied
 from logbook_agent.text.phrases import counted
 
-# A run that takes so many times the median of its side is slow, and named when some but few are.
-_SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 
@@ -220,7 +218,7 @@ def _finding(
         pairs=len(good),
         judged=judged.pairs,
         left_out=pairs_left_out(left_out([p])),
-        notes=_notes(p, judged, base, other, question),
+        notes=_notes(p, judged, question),
         lacks=_lacks(p, judged, fixed) if outcome is Outcome.OPEN else None,
         is_replicated=is_replicated if outcome is not Outcome.OPEN else None,
         series=_pairs(p),
@@ -248,12 +246,12 @@ def _lacks(p: EntrySeries, judged: Judged, fixed: int) -> Lacks:
 _FROZEN = 3
 
 
-def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Question) -> tuple[str, ...]:
-    """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
-    notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
+def _notes(p: EntrySeries, judged: Judged, question: Question) -> tuple[str, ...]:
+    """Notes beside the numbers: other differences, a metric without a direction, coarse values."""
+    notes = []
     if p.direction is None:
-        stated = f"{{name: {p.metric}, direction: min}}"
-        notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
+        typed = f"edit --metric {p.metric}:min --reason TEXT"
+        notes.append(f"which way is better is not stated: {typed}, or :max, states it")
     step = _step(p, len(p.pairs)) if judged.estimate is not None else 0.0
     if step > question.minimum_effect / 4:
         near = f"no two values are closer than {100 * step:.3g}%: the interval allows for a clock as coarse as that"
@@ -261,7 +259,7 @@ def _notes(p: EntrySeries, judged: Judged, base: Side, other: Side, question: Qu
     later = estimate_of([pair for pair in _pairs(p) if pair.y is not None][judged.pairs :])
     if judged.outcome != "open" and later is not None:
         notes.append(f"later pairs, which do not decide: {100 * math.expm1(later):+.3g}%")
-    return (*filter(None, notes), *p.cautions)
+    return (*notes, *p.cautions)
 
 
 def frozen(f: Finding, base: str) -> Iterator[str]:
@@ -297,18 +295,6 @@ def _outcome(judged: Judged, direction: Direction | None) -> Outcome:
     if judged.outcome == "open" or direction is None:
         return Outcome.OPEN
     return Outcome.BETTER if (judged.outcome == "more") == (direction == "max") else Outcome.WORSE
-
-
-def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
-    """A note on rare slow runs, which the median hides."""
-    if side.median is None or direction is None:
-        return []
-    parts = [v / side.median if direction == "min" else side.median / v for v in side.values]
-    slow = [part for part in parts if part >= _SLOW]
-    if not slow or len(slow) > len(parts) / 4:
-        return []
-    were = "was" if len(slow) == 1 else "were up to"
-    return [f"{len(slow)} of {len(parts)} runs of {name} {were} {max(slow):.1f}x worse than the median"]
 
 
 def sittings(times: Sequence[tuple[str, str]]) -> list[int]:

@@ -38,21 +38,21 @@ def first_words(answer: Answer, most: int = _SHOWN_FIRST) -> list[str]:
     """What comes before any finding: which sides failed, what got worse beside the goals, and what is constant on each
     side and differs."""
     worse = [f"{claim(answer, f)} (worse)" for f in answer.findings if f.is_watched and f.outcome is Outcome.WORSE]
-    apart = [f"{_differs(answer, one)}{' (worse)' if one.is_worse else ''}" for one in answer.apart if not one.is_free]
+    apart = [_differs(answer, one) for one in answer.apart if one.kind != "free"]
     return [*answer.first, *bounded([*failures(answer), *worse, *apart], most)]
 
 
 def _differs(answer: Answer, one: Apart) -> str:
     """`loss is 0.9 with int8, 0.5 with none at topk=4`."""
-    name = f"{one.name}, which may differ," if one.is_free else one.name
+    name = f"{one.name}, which may differ," if one.kind == "free" else one.name
     side, base = subject(answer, one.side), subject(answer, answer.question.base)
     said = f"{name} is {_value(one.other)} with {side}, {_value(one.base)} with {base}"
-    return f"{said} at {one.case}" if one.case else said
+    return f"{said}{f' at {one.case}' if one.case else ''}{' (worse)' if one.kind == 'worse' else ''}"
 
 
 def notes(answer: Answer) -> list[str]:
     """What differs between the sides, and may, as somebody said; and problems of the runs."""
-    return [*(_differs(answer, one) for one in answer.apart if one.is_free), *answer.notes]
+    return [*(_differs(answer, one) for one in answer.apart if one.kind == "free"), *answer.notes]
 
 
 def failures(answer: Answer) -> list[str]:

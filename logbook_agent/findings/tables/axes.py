@@ -10,6 +10,7 @@ from logbook_agent.findings.identity import COMMAND, CWD, as_typed, residue, une
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.comparison import OF_CODE
+from logbook_agent.text.commands.flags import same_flag
 
 
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
@@ -111,12 +112,14 @@ def differing(cases: Sequence[Case], names: Collection[str] = ()) -> list[str | 
     """The words in which the commands of the cases, and their folders, differ, for each case: `--fast`; None: no word
     that the others lack. `names` are explained beside the config of each."""
     said = [unexplained(case, names) for case in cases]
-    shared = set.intersection(*(set(one.flags) for one in said)) if said else set()
+    shared = set.intersection(*(set(one.settings) for one in said)) if said else set()
+    # As the first of them wrote it.
+    typed = {(same_flag(flag), values): (flag, values) for one in reversed(said) for flag, values in one.flags}
     words = _without_ends([one.words for one in said])
     folders = len({case.cwd for case in cases}) > 1
     found: list[str | None] = []
     for case, one, rest in zip(cases, said, words, strict=True):
-        flags = [word for flag in one.flags if flag not in shared for word in as_typed(*flag)]
+        flags = [word for setting in one.settings if setting not in shared for word in as_typed(*typed[setting])]
         place = ["in", case.cwd] if folders and case.cwd is not None else []
         found.append(shlex.join([*rest, *flags, *place]) or None)
     return found

@@ -138,7 +138,7 @@ def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept
     of the header."""
     findings = around.findings
     entry = findings.entry(summary["id"])
-    later = findings.later(entry)
+    later = findings.later(entry.id)
     compared = findings.compared(entry)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
     # One that could not be read with the others says why.

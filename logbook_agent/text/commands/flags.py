@@ -27,6 +27,11 @@ def normal_name(name: str) -> str:
     return name.lstrip("-").replace("-", "_")
 
 
+def same_flag(flag: str) -> str:
+    """One form for the ways to write a flag: `block` of `block=256` is `--block`."""
+    return f"--{normal_name(flag)}"
+
+
 def flags(argv: Sequence[str]) -> dict[str, str | None]:
     """Long flags and `key=value` words of the command(s) that `argv` runs in the end.
 
@@ -81,6 +86,11 @@ class Parts:
 
     flags: tuple[tuple[str, tuple[str, ...]], ...]
     words: tuple[str, ...]
+
+    @property
+    def settings(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The flags however they are written."""
+        return sorted((same_flag(flag), values) for flag, values in self.flags)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -135,3 +135,16 @@ def test_other_words_of_a_command_are_another_problem(started: Cli, folder: Path
         assert started("run", "--", "sh", "bench.sh", str(size), "--size", str(size)).code == 0
     found = started("status", "--json").data["best"]
     assert [(one["value"], one["cases"]) for one in found] == [(900, 1), (100, 1)]
+
+
+def test_a_flag_is_one_however_it_is_written(started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo METRIC tflops=$((LOGBOOK_RUN + 1))\n")
+    for words in (("block=256", "--fast"), ("--fast", "--block", "256"), ("--block=256", "--fast"), ("--block", "512")):
+        more = ("--id", "MOE-000") if "512" not in words and started("list", "--json").data else ()
+        assert started("run", *more, "--", "sh", "bench.sh", *words).code == 0
+    assert [(one["runs"], one["problem"]) for one in started("status", "--json").data["best"]] == [
+        (1, "command=sh bench.sh --block 512"),
+        (3, "command=sh bench.sh --fast block=256"),
+    ]
+    rows = started("table", "--json").data
+    assert len(rows["values"]) == 2

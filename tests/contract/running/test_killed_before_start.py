@@ -1,0 +1,35 @@
+"""What `run` leaves when it is killed between its entry and its first run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import Cli
+
+# Types `logbook run --hypothesis x -- echo METRIC tflops=1`, and is killed as it makes the folder of the run.
+KILLED = """
+import os, runpy, signal, sys
+def look(event, args):
+    if event == "os.mkdir" and "/moe/runs" in str(args[0]):
+        os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(look)
+sys.argv = ["logbook", "run", "--hypothesis", "it is faster", "--", "echo", "METRIC tflops=1"]
+runpy.run_module("logbook_agent", run_name="__main__")
+"""
+
+
+def test_an_entry_without_its_run_is_known_and_does_no_harm(started: Cli, folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], cwd=folder, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -9
+    assert [line["state"] for line in started("list", "--json").data] == ["never-started"]
+    assert started("note", "An idea").code == 0
+    assert started("note", "A setup", "--kind", "experiment", "--result", "it builds").code == 0
+    assert [line["state"] for line in started("list", "--json").data] == ["never-started", "noted", "noted"]
+    data = started("status", "--json").data
+    assert ([one["id"] for one in data["open"]["never-started"]], data["best"]) == (["MOE-000"], [])
+    assert "MOE-000" not in started("next").out
+    # The run that it was made for can be made.
+    assert started("run", "--id", "MOE-000", "--", "echo", "METRIC tflops=1").code == 0
+    assert started("list", "--json").data[0]["state"] == "finished"
