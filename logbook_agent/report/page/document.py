@@ -14,9 +14,8 @@ from markupsafe import Markup
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.figures.theme import PAGE, rules
 from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
-from logbook_agent.report.page.thread_sections import counts, foot
+from logbook_agent.report.page.thread_sections import counts
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
 from logbook_agent.text.markdown import lead, one_line
 
@@ -123,16 +122,11 @@ def _is_hidden(html: str) -> bool:
     return " hidden>" in html.partition("\n")[0]
 
 
-def index_document(
-    workspace: Workspace, found: Sequence[Findings], damaged: Sequence[str] = (), *, live: LiveParts = _NOTHING_LIVE
-) -> str:
-    """The index as one HTML file: a card for each logbook, which links `TOPIC.html`. `damaged` says what cannot be
-    read."""
-    parts = [head(found, damaged).html, *(card(findings).html for findings in found)]
-    first, *cards = (Markup(html) for html in parts)  # noqa: S704 - escaped where they are made
+def index_document(sections: Sequence[PageSection], *, foot: str = "", live: LiveParts = _NOTHING_LIVE) -> str:
+    """The index as one HTML file: its `head`, and a `card` for each logbook, which links `TOPIC.html`."""
+    first, *cards = map(_safe, [section.html for section in sections] or [""])
     body = render_html(ASSETS, "index.html.j2", {"head": first, "cards": cards})
-    last = foot(found[0].header, workspace.now()) if len(found) == 1 else ""
-    return "".join(_around([body], live, title="Logbooks", name="Logbooks", nav=(), above=None, foot=last))
+    return "".join(_around([body], live, title="Logbooks", name="Logbooks", nav=(), above=None, foot=foot))
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:

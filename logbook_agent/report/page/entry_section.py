@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
@@ -22,6 +21,7 @@ from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.curve_charts import CurveCharts
+from logbook_agent.report.page.links import NO_LINKS, NoLinks
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -36,16 +36,6 @@ _LEAD_CHARS = 110
 _MARKS = re.compile(r"`|\\([^\w\s])")
 
 
-def log_nowhere(entry_id: str, run: int) -> str | None:
-    """No log has an address."""
-    return None
-
-
-def kept_nowhere(run: Run, artifact: Artifact) -> str | None:
-    """No file that a run left has an address."""
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
@@ -55,9 +45,8 @@ class Around:
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
-    log_href: Callable[[str, int], str | None]
     curves: CurveCharts
-    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere
+    links: NoLinks = NO_LINKS
     drawn: Collection[str] = ()
     pictured: Collection[str] = ()
 
@@ -74,7 +63,6 @@ def entry_values(
     around: Around,
     record: Record,
     summary: Summary,
-    *,
     later: Mapping[str, Sequence[str]],
     compared: Compared,
 ) -> dict[str, object]:
@@ -118,7 +106,7 @@ def _artifacts(around: Around, record: Record) -> list[dict[str, Any]]:
     if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
         return []
     book, inline = around.findings.records, record.id in around.pictured
-    found: list[dict[str, Any]] = showing.shown(book, record, around.file_href, inline=inline)
+    found: list[dict[str, Any]] = showing.shown(book, record, around.links.file, inline=inline)
     return found
 
 
@@ -155,6 +143,6 @@ def _run(around: Around, status: RunStatus, zone: str) -> dict[str, object]:
         "started": minute(run.started, zone),
         "took": duration(run.duration_s) if run.duration_s is not None else "",
         "code": commit[:9] if commit else "",
-        "log": around.log_href(run.entry, run.run),
+        "log": around.links.log(run.entry, run.run),
         "printed": f"{output.lines:,} lines" if output is not None else "",
     }

@@ -7,23 +7,22 @@ The sections stand in this order: `summary`, `comparisons`, `running`, `criteria
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.record import Record, digest
-from logbook_agent.model.run import Artifact, Run
+from logbook_agent.model.record import Record
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
 from logbook_agent.report.page.curve_charts import CurveCharts, chart_values
-from logbook_agent.report.page.entry_section import Around, entry_values, kept_nowhere, log_nowhere
+from logbook_agent.report.page.entry_section import Around, entry_values
+from logbook_agent.report.page.links import NO_LINKS, NoLinks
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 # Entries with pictures that their runs left, in the page itself.
 _ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
-# The sections of entries by their IDs, each with the digest of what it was made of.
-Kept = dict[str, tuple[str, str]]
+# The sections of entries by their IDs, each with what it was made of.
+Kept = dict[str, tuple[list[object], str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +71,11 @@ def page_file(topic: str) -> str:
 def page(
     workspace: Workspace,
     findings: Findings,
+    links: NoLinks = NO_LINKS,
     *,
-    log_href: Callable[[str, int], str | None] = log_nowhere,
-    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere,
     kept: Kept | None = None,
 ) -> Page:
-    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, `file_href` that of a
-    file that it left, or None for no link.
+    """The page of a logbook as its records stand, with `links` to the files of its runs.
 
     Whoever makes the page again and again passes the same `kept`: what did not change is taken from it. What cannot be
     read is said on the page. Raises StoreError when the header cannot be read, or a template of the project fails.
@@ -92,8 +89,7 @@ def page(
         findings=findings,
         blocks=blocks,
         ids=ids,
-        log_href=log_href,
-        file_href=file_href,
+        links=links,
         drawn=frozenset(drawn(findings.order)),
         pictured=frozenset(_pictured(findings.order, records)),
         curves=CurveCharts(findings, [*records.values()]),
@@ -101,10 +97,9 @@ def page(
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
-    about = digest(encode(findings.records.header))
     for summary in findings.summaries:
         try:
-            html = _entry(around, summary, records, kept, about)
+            html = _entry(around, summary, records, kept)
         except StoreError as error:
             damaged.append(error.message)
             continue
@@ -133,26 +128,33 @@ def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
-def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept, about: str) -> str:
-    """The section of an entry: the one that is kept, where all that it follows from is the same. `about` is the digest
-    of the header."""
+def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept) -> str:
+    """The section of an entry: the one that is kept, where all that it follows from is the same."""
     findings = around.findings
-    entry = findings.entry(summary["id"])
-    later = findings.later(entry)
-    compared = findings.compared(entry)
-    hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
     # One that could not be read with the others says why.
-    record = records.get(entry.id) or findings.records.record(entry.id)
-    files = [around.file_href(status.run, one) for status in record.runs for one in status.run.artifacts]
+    record = records.get(summary["id"]) or findings.records.record(summary["id"])
+    entry = record.entry
+    later, compared = findings.later(entry), findings.compared(entry)
+    logs = [around.links.log(entry.id, status.run.run) for status in record.runs]
+    files = [around.links.file(status.run, one) for status in record.runs for one in status.run.artifacts]
     curves = around.curves.points if entry.id in around.curves.entries else 0
-    told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured, curves]
+    shown = entry.id in around.drawn, entry.id in around.pictured, curves
     cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
-    key = digest(summary["digest"], *told, *cited, about)
-    if (before := kept.get(entry.id)) is not None and before[0] == key:
+    made_of = [
+        around.findings.records.header,
+        record,
+        summary["confidence"],
+        later,
+        compared,
+        logs,
+        files,
+        shown,
+        cited,
+    ]
+    if (before := kept.get(entry.id)) is not None and before[0] == made_of:
         return before[1]
-    values = entry_values(around, record, summary, later=later, compared=compared)
-    html = visible(render_html(ASSETS, "entry.html.j2", values))
-    kept[entry.id] = key, html
+    html = visible(render_html(ASSETS, "entry.html.j2", entry_values(around, record, summary, later, compared)))
+    kept[entry.id] = made_of, html
     return html
 
 
