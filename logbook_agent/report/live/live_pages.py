@@ -12,8 +12,11 @@ from typing import Any
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.live.follower import Follower, LiveBook, told
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
+from logbook_agent.report.page.entry_section import Kept
 from logbook_agent.report.page.links import Links
-from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html, running_section
+from logbook_agent.report.page.page import Page, page, page_file
+from logbook_agent.report.page.rendering import PageSection, render
+from logbook_agent.report.page.thread_sections import running_section
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -58,7 +61,7 @@ class LivePage(abc.ABC):
 
 def _banner(runs: Iterable[Mapping[str, Any]], series: Iterable[str], trouble: str | None) -> str:
     """The element `live-now`: what runs now, as HTML above the sections of a page."""
-    return visible(render_html(ASSETS, "banner.html.j2", {"runs": runs, "series": series, "trouble": trouble}))
+    return visible(render(ASSETS, "banner.html.j2", runs=runs, series=series, trouble=trouble))
 
 
 class BookPage(LivePage):
@@ -80,12 +83,13 @@ class BookPage(LivePage):
                 self._found = live.found
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
             trouble = told(error, follower.workspace)
-        if self._page is not None:
-            running = running_section(live.charts)
-            sections = tuple(running if one.id == running.id else one for one in self._page.sections)
-            self._page = dataclasses.replace(self._page, sections=sections)
         now = {"now": _banner(live.runs, live.series, trouble)}
-        return now | {one.id: one.html for one in (self._page.sections if self._page is not None else ())}
+        if self._page is None:
+            return now
+        running = running_section(live.charts)
+        thread = tuple(running if one.id == running.id else one for one in self._page.thread)
+        self._page = dataclasses.replace(self._page, thread=thread)
+        return now | {one.id: one.html for one in (*thread, *self._page.entries)}
 
     def document(self, live: LiveParts) -> str | None:
         return None if self._page is None else "".join(document(self._page, above="/", live=live))

@@ -19,7 +19,7 @@ from logbook_agent.report.live.live_pages import ASSETS, BookPage, IndexPage, Li
 from logbook_agent.report.live.server import POLICY, Response, said
 from logbook_agent.report.page.document import LiveParts
 from logbook_agent.report.page.links import visible_log
-from logbook_agent.report.page.page import render_html
+from logbook_agent.report.page.rendering import render
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
@@ -103,12 +103,13 @@ class LiveSite:
         )
 
     def _live(self, topic: str | None, page: LivePage) -> LiveParts:
-        values = {
-            "parts": "parts" if topic is None else f"{topic}/parts",
-            "version": f"{self._started}.{page.version}",
-            "now": Markup(page.banner),  # noqa: S704 - escaped where it is made
-        }
-        banner = render_html(ASSETS, "live.html.j2", values)
+        banner = render(
+            ASSETS,
+            "live.html.j2",
+            parts="parts" if topic is None else f"{topic}/parts",
+            version=f"{self._started}.{page.version}",
+            now=Markup(page.banner),  # noqa: S704 - escaped where it is made
+        )
         return LiveParts(scripts=[Folder(ASSETS).text("live.js")], connect="'self'", banner=banner)
 
     def _changed(self, topic: str | None, known: str | None) -> Response:
