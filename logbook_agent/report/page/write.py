@@ -47,9 +47,6 @@ def write_report(
     Raises NotFound without a logbook, UsageError where `folder` is none, Taken where a file of somebody else has the
     name of a page, and StoreError.
     """
-    # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
-    files = Folder(workspace.root / OWN, workspace.root) if folder is None else Folder(folder)
-    target = files.path
     all_books = workspace.books()
     if not all_books:
         raise NotFound(
@@ -57,46 +54,55 @@ def write_report(
             cause="a report needs at least one logbook, and none was started here",
             hint="logbook start TOPIC, or name another folder of logbooks: --root DIR",
         )
-    if os.path.lexists(target) and not target.is_dir():
-        raise UsageError(
-            f"{target} is not a folder",
-            cause="logbook report writes several files into a folder",
-            hint="logbook report --out DIR",
-        )
-    files.make()
-    if folder is None:
-        if not files.has(".gitignore"):
-            files.write(".gitignore", "*\n", durable=False)
-    else:
-        for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
-            check_replaceable(target / name, files, "--out")
-    wanted = {book.topic for book in (all_books if books is None else books)}
-    found, damaged, pages, left_out = [], [], [], 0
-    binaries: list[Path] = []
+    wanted = [book.topic for book in (all_books if books is None else books)]
+    files = _target(workspace, folder, wanted)
+    found, damaged = [], []
+    pages, binaries, left_out = list[Path](), list[Path](), 0
     for book in all_books:
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
                 copies = Copies(book, files) if logs else None
                 made = page(workspace, findings, copies or NO_LINKS)
-                pages.append(target / page_file(book.topic))
+                pages.append(files.path / page_file(book.topic))
                 pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
                 files.write(pages[-1], pieces, durable=False)
                 binaries += copies.binaries if copies is not None else []
-                if missing := len(made.damaged):
-                    left_out += missing
-                    workspace.warnings.append(
-                        f"{missing:,} {'entries' if missing > 1 else 'entry'} of {book.topic} cannot be read and"
-                        f" {'are' if missing > 1 else 'is'} left out of its page: logbook doctor"
-                    )
+                if made.damaged:
+                    left_out += len(made.damaged)
+                    workspace.warnings.append(_left_out(book.topic, len(made.damaged)))
             found.append(findings)
         except StoreError as error:
             damaged.append(workspace.redactor.text(f"{book.topic}: {error.message}"))
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     last = foot(found[0].header, workspace.now()) if len(found) == 1 else ""
     files.write(INDEX, index_document([head(found, damaged), *map(card, found)], foot=last), durable=False)
-    left_out += len(damaged)
-    return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out, binaries=tuple(binaries))
+    return ReportFiles(
+        index=files.path / INDEX, pages=tuple(pages), left_out=left_out + len(damaged), binaries=tuple(binaries)
+    )
+
+
+def _target(workspace: Workspace, folder: Path | None, topics: Sequence[str]) -> Folder:
+    """The folder that pages are written to, which is there."""
+    # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
+    files = Folder(workspace.root / OWN, workspace.root) if folder is None else Folder(folder)
+    if os.path.lexists(files.path) and not files.path.is_dir():
+        raise UsageError(
+            f"{files.path} is not a folder",
+            cause="logbook report writes several files into a folder",
+            hint="logbook report --out DIR",
+        )
+    files.make()
+    if folder is None and not files.has(".gitignore"):
+        files.write(".gitignore", "*\n", durable=False)
+    for name in (INDEX, *map(page_file, topics)) if folder is not None else ():
+        check_replaceable(files.path / name, files, "--out")
+    return files
+
+
+def _left_out(topic: str, count: int) -> str:
+    entries = "entry of {} cannot be read and is" if count == 1 else "entries of {} cannot be read and are"
+    return f"{count:,} {entries.format(topic)} left out of its page: logbook doctor"
 
 
 def check_replaceable(path: Path, files: Folder, option: str) -> None:
