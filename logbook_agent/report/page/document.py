@@ -21,18 +21,6 @@ from logbook_agent.text.as_html import as_html, visible
 _OWN = ("report.css", "report.js", "tables.js", "results.js")
 # What draws curves, where there are some.
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
-_NAV = (
-    ("summary", "Summary"),
-    ("comparisons", "Comparisons"),
-    ("running", "Running"),
-    ("criteria", "Criteria"),
-    ("best", "Best so far"),
-    ("plots", "Plots"),
-    ("open", "Open and decided"),
-    ("timeline", "Timeline"),
-    ("results", "All results"),
-    ("entries", "Entries"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +48,7 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
         curves=has_curves or bool(live.scripts),
         title=f"{page.title} · logbook",
         name=page.title,
-        nav=[(id, label, id in hidden) for id, label in _NAV],
+        hidden=hidden,
         above=above,
         foot=page.foot,
     )
@@ -114,7 +102,7 @@ def index_document(sections: Sequence[PageSection], *, foot: str = "", live: Liv
     """The index as one HTML file: its `head`, and a `card` for each logbook, which links `TOPIC.html`."""
     first, *cards = [Markup(one.html) for one in sections] or [Markup()]  # noqa: S704 - escaped where they are made
     body = render(ASSETS, "index.html.j2", head=first, cards=cards)
-    return "".join(_around([body], live, title="Logbooks", name="Logbooks", nav=(), above=None, foot=foot))
+    return "".join(_around([body], live, title="Logbooks", name="Logbooks", hidden=None, above=None, foot=foot))
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
