@@ -14,7 +14,7 @@ from typing import Any
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
-from logbook_agent.report.live.live_runs import LiveRun, LiveRuns, ended, line_of
+from logbook_agent.report.live.live_runs import LiveRun, LiveRuns, ended, in_line
 from logbook_agent.store.book import Book
 from logbook_agent.store.cache import RACY_NS, stamp_of
 from logbook_agent.store.open_runs import open_runs, open_series
@@ -144,4 +144,4 @@ def told(error: Exception, workspace: Workspace) -> str:
         redact = workspace.redactor.text
     except LogbookError:  # the settings, with rules of their own, cannot be read
         redact = by_shape().text
-    return line_of(error, redact)
+    return in_line(error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}", redact)

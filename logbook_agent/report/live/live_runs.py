@@ -168,7 +168,7 @@ def _ask(space: Workspace, book: Book, run: Run, far: _FarRun, turn: threading.L
         with turn:
             answer = executor_of(space, run).follow(book.spool(run), far.offset)
     except Exception as error:  # noqa: BLE001 - nobody waits for this thread
-        far.trouble = line_of(error, redact)
+        far.trouble = in_line(getattr(error, "message", None) or f"{type(error).__name__}: {error}", redact)
         return
     far.offset += len(answer.output)
     far.data = (far.data + answer.output)[-_TAIL_BYTES:]
@@ -217,8 +217,3 @@ def _printed(book: Book, run: Run) -> str | None:
 def in_line(text: str, redact: Callable[[str], str]) -> str:
     """A text on one line, without secrets."""
     return readable(text.replace("\n", " ").encode(errors="replace"), redact)
-
-
-def line_of(error: Exception, redact: Callable[[str], str]) -> str:
-    """An error on one line, without secrets."""
-    return in_line(error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}", redact)

@@ -110,7 +110,7 @@ class LiveSite:
             version=f"{self._started}.{page.version}",
             now=Markup(page.banner),  # noqa: S704 - escaped where it is made
         )
-        return LiveParts(scripts=[Folder(ASSETS).text("live.js")], connect="'self'", banner=banner)
+        return LiveParts(script=Folder(ASSETS).text("live.js"), banner=Markup(banner))  # noqa: S704 - so is this
 
     def _changed(self, topic: str | None, known: str | None) -> Response:
         """The parts of a page that changed since a version; 304 where none did; 205 (open the page again) where that

@@ -25,18 +25,14 @@ _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveParts:
-    """The live parts of a page that is served: `scripts` run beside the page's own, `connect` says where they may
-    connect to (the value of `connect-src`), `banner` is HTML above the sections that its caller has escaped."""
+    """The live parts of a page that is served: a `script` that runs beside the page's own and asks the server, and a
+    `banner`, which is HTML above the sections that its caller has escaped."""
 
-    scripts: Sequence[str] = ()
-    connect: str = "'none'"
-    banner: str = ""
-
-
-_NOTHING_LIVE = LiveParts()
+    script: str
+    banner: Markup
 
 
-def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING_LIVE) -> Iterator[str]:
+def document(page: Page, *, above: str | None = None, live: LiveParts | None = None) -> Iterator[str]:
     """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one."""
     there = {one.id: one.html for one in page.thread}
     hidden = {id for id, html in there.items() if " hidden>" in html[: html.index(">") + 1]}
@@ -45,7 +41,7 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
     return _around(
         [*there.values(), *entries],
         live,
-        curves=has_curves or bool(live.scripts),
+        curves=has_curves or live is not None,
         title=f"{page.title} · logbook",
         name=page.title,
         hidden=hidden,
@@ -54,19 +50,19 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
     )
 
 
-def _around(body: Iterable[str], live: LiveParts, *, curves: bool = False, **values: object) -> Iterator[str]:
+def _around(body: Iterable[str], live: LiveParts | None, *, curves: bool = False, **values: object) -> Iterator[str]:
     """HTML of a body as a document, both in pieces. With `curves`, it can draw them."""
     style, own = _assets(curves=curves)
-    scripts = [own, *live.scripts]
+    scripts = [own, *([live.script] if live is not None else [])]
     assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
     return pieces(
         ASSETS,
         "page.html.j2",
-        policy=policy(style, scripts, live.connect),
+        policy=policy(style, scripts, "'none'" if live is None else "'self'"),
         style=Markup(style),  # noqa: S704 - so is this
         scripts=map(Markup, scripts),
         body=map(Markup, body),
-        banner=Markup(live.banner),  # noqa: S704 - made of escaped parts
+        banner=live.banner if live is not None else "",
         **{k: visible(v) if isinstance(v, str) else v for k, v in values.items()},
     )
 
@@ -98,7 +94,7 @@ def _assets(*, curves: bool) -> tuple[str, str]:
     return f"{style}\n{rules(PAGE)}", script
 
 
-def index_document(sections: Sequence[PageSection], *, foot: str = "", live: LiveParts = _NOTHING_LIVE) -> str:
+def index_document(sections: Sequence[PageSection], *, foot: str = "", live: LiveParts | None = None) -> str:
     """The index as one HTML file: its `head`, and a `card` for each logbook, which links `TOPIC.html`."""
     first, *cards = [Markup(one.html) for one in sections] or [Markup()]  # noqa: S704 - escaped where they are made
     body = render(ASSETS, "index.html.j2", head=first, cards=cards)

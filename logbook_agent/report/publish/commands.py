@@ -43,29 +43,35 @@ def publish_command(
     with tempfile.TemporaryDirectory() as made:
         books = [space.book()] if common.logbook or file is not None else None
         files = report_files(space, Path(made), books, logs=not no_logs)
-    left_out: list[str] = []
-    if binaries := [one.path for one in files if one.text is None]:
-        space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
-    if path is not None:
-        page, left_out = one_file(page_file(space.book().topic), {one.path: one for one in files})
-        files = (page,)
-        check_no_secret(files, space.redactor)
-    for one in files if not common.as_json else ():
-        say(f"{len(one.content):>11,} bytes  {one.path}")
-    for warning in space.warnings if not common.as_json else ():
-        say(f"warning: {warning}")
-    place, text = None, f"{counted(len(files), 'file')}, nothing published (--dry-run)"
-    if not dry_run and path is not None:
-        Folder(path.parent).write(path, [files[0].content], durable=False)
-        place = text = space.shown(path)
-    elif not dry_run and hub is not None:
-        place = text = upload(files, hub, space.root.name)
-    elif not dry_run and branch is not None:
-        place = _committed(space, branch, files, push_to)
-        text = place or f"{branch} has these pages already"
+        if binaries := [one.path for one in files if one.text is None]:
+            space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
+        left_out: list[str] = []
+        if path is not None:
+            page, left_out = one_file(page_file(space.book().topic), {one.path: one for one in files})
+            files = (page,)
+            check_no_secret(files, space.redactor)
+        if not common.as_json:
+            _list(files, space.warnings)
+        place, text = None, f"{counted(len(files), 'file')}, nothing published (--dry-run)"
+        if not dry_run and path is not None:
+            Folder(path.parent).write(path, [files[0].content], durable=False)
+            place = text = space.shown(path)
+        elif not dry_run and hub is not None:
+            place = text = upload(Path(made), hub, space.root.name)
+        elif not dry_run and branch is not None:
+            place = _committed(space, branch, files, push_to)
+            text = place or f"{branch} has these pages already"
     listing = [{"path": one.path, "bytes": len(one.content), "media_type": one.media_type} for one in files]
     data = {"files": listing, "left_out": left_out, "published": place}
     emit("publish", data, text, as_json=common.as_json, warnings=space.warnings if common.as_json else ())
+
+
+def _list(files: Sequence[PublishedFile], warnings: Sequence[str]) -> None:
+    """Name what is to be published, before anything leaves."""
+    for one in files:
+        say(f"{len(one.content):>11,} bytes  {one.path}")
+    for warning in warnings:
+        say(f"warning: {warning}")
 
 
 def _committed(space: Workspace, branch: str, files: Sequence[PublishedFile], push_to: str | None) -> str | None:
