@@ -21,8 +21,10 @@ from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
 
-# A look is made at most so often, and takes at most a third of a processor.
-LOOK_S, _REST = 1.0, 2.0
+# A look is made at most so often (s). The next one waits for so many times its processor time: looking takes at most a
+# twentieth of a processor, reading what changed a third.
+LOOK_S = 1.0
+_REST, _REST_AFTER_READING = 19.0, 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,9 @@ class Follower:
             if time.monotonic() >= self._due:
                 # Processor time: a process that was held up in its look would be blind for long.
                 began_s = time.thread_time()
-                self._last = self._looked()
-                self._due = time.monotonic() + max(LOOK_S, _REST * (time.thread_time() - began_s))
+                before, self._last = self._last, self._looked()
+                rest = _REST if self._last.found is before.found else _REST_AFTER_READING
+                self._due = time.monotonic() + max(LOOK_S, rest * (time.thread_time() - began_s))
             return self._last
 
     def _looked(self) -> LiveBook:
