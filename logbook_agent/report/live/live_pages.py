@@ -13,7 +13,7 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.report.live.follower import Follower, LiveBook, told
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
 from logbook_agent.report.page.entry_section import Kept
-from logbook_agent.report.page.links import Links
+from logbook_agent.report.page.links import FileLinks
 from logbook_agent.report.page.page import Page, page, page_file
 from logbook_agent.report.page.rendering import PageSection, render
 from logbook_agent.report.page.thread_sections import running_section
@@ -79,7 +79,7 @@ class BookPage(LivePage):
         trouble = live.trouble
         try:
             if live.found is not None and live.found is not self._found:
-                self._page = page(follower.workspace, live.found, Links(follower.book), kept=self._kept)
+                self._page = page(follower.workspace, live.found, FileLinks(follower.book), kept=self._kept)
                 self._found = live.found
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
             trouble = told(error, follower.workspace)

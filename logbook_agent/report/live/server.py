@@ -13,16 +13,13 @@ import re
 import secrets
 import socketserver
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from logbook_agent.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from logbook_agent.report.live.site import LiveSite
 
 POLICY = "content-security-policy"
 # What every answer has, unless it has its own.
@@ -55,13 +52,14 @@ def said(status: int, text: str, **headers: str) -> Response:
 
 
 class LiveServer(socketserver.ThreadingTCPServer):
-    """Listens on a port of 127.0.0.1, 0: any that is free. Raises UsageError where it cannot."""
+    """Listens on a port of 127.0.0.1, 0: any that is free. `answered` gives the answer to a path, for who has a version
+    of a page. Raises UsageError where it cannot listen."""
 
     daemon_threads = allow_reuse_address = True
     request_queue_size = 64
 
-    def __init__(self, port: int, site: LiveSite) -> None:
-        self.site = site
+    def __init__(self, port: int, answered: Callable[[str, str | None], Response]) -> None:
+        self._answered = answered
         self.token, self._session = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         try:
             super().__init__(("127.0.0.1", port), _Request)
@@ -107,7 +105,7 @@ class LiveServer(socketserver.ThreadingTCPServer):
         cookies = [part.strip() for line in headers.get_all("cookie", []) for part in line.split(";")]
         if query or not any([_is_same(cookie, f"{name}={self._session}") for cookie in cookies]):  # noqa: C419 - always all
             return said(401, "Open the address that `logbook report --serve` printed: it contains the token.")
-        return self.site.answer(path, headers.get("if-none-match"))
+        return self._answered(path, headers.get("if-none-match"))
 
 
 class _Request(BaseHTTPRequestHandler):

@@ -73,7 +73,7 @@ def serve_pages(common: Common, port: int) -> None:
                 hint="logbook start TOPIC",
             )
         path = f"/{page_file(space.book().topic)}" if common.logbook or len(books) == 1 else "/"
-        with LiveServer(port, LiveSite(lambda: looking(common))) as server:
+        with LiveServer(port, LiveSite(lambda: looking(common)).answer) as server:
             address = server.address(path)
             data = {"schema": "logbook/serve/1", "data": {"url": address, "port": server.port}, "warnings": []}
             # `emit` would redact the token, and this is the only place that shows it.

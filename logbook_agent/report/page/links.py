@@ -28,7 +28,7 @@ class NoLinks:
 NO_LINKS = NoLinks()
 
 
-class Links(NoLinks):
+class FileLinks(NoLinks):
     """The addresses of what is here, as the live server answers them."""
 
     def __init__(self, book: Book) -> None:
@@ -46,7 +46,7 @@ class Links(NoLinks):
         return f"{self.book.topic}/artifacts/{run.entry}-{run.run:02d}/{self._showing.leaving_name(artifact)}"
 
 
-class Copies(Links):
+class Copies(FileLinks):
     """Copies what is linked into the folder of a report, each file once. `binaries`: copies that are no texts."""
 
     def __init__(self, book: Book, files: Folder) -> None:
