@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparison import words
-from logbook_agent.model.units import with_unit
+from logbook_agent.model.units import format_value, with_unit
 from logbook_agent.text.as_html import is_web, visible
 from logbook_agent.text.markdown import cut_line, cut_sentence, escape, lead, one_line
 from logbook_agent.text.phrases import counted
@@ -59,6 +59,11 @@ def case_of(best: BestCase) -> dict[str, str]:
     return {**best.problem, **best.flags, **best.config, **best.apart}
 
 
+def number(value: float | None) -> str:
+    """A value of a curve; one that is not finite is None."""
+    return "not finite" if value is None else format_value(value)
+
+
 @functools.cache
 def _environment(folder: Path) -> Environment:
     import jinja2
@@ -72,7 +77,7 @@ def _environment(folder: Path) -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: "" if value is None else value,
     )
-    filters = (assignments, case_of, counted, cut_line, cut_sentence, duration, lead, minute, one_line)
+    filters = (assignments, case_of, counted, cut_line, cut_sentence, duration, lead, minute, number, one_line)
     environment.filters |= {one.__name__: one for one in filters} | {"literal": escape}
     environment.globals |= {"words": words, "with_unit": with_unit}
     environment.tests["web"] = is_web
