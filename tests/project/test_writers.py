@@ -37,7 +37,6 @@ WRITERS = {
     "campaign/checkouts.py": "the temporary working tree of recorded code",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
-    "report/publish/hub_space.py": "the temporary folder of what is uploaded",
     "report/publish/pages_branch.py": "the temporary folder of a working tree",
 }
 

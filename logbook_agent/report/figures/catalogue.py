@@ -52,18 +52,11 @@ def of_entry(findings: Findings, record: Record, metric: str | None = None) -> I
     # An earlier entry of a question leaves its figures to the one that goes on with it.
     if answer is not None and answer.entry == owner:
         yield from _compared(answer, header.metrics, metric)
-    asked = {stated.question.axis: stated.question.values} if stated is not None else {}
-    orders = {axis.axis: axis.values for axis in header.matrix} | asked
-    if (rows := rows_of(record)) is None:
+    rows = rows_of(record, header.metrics, {axis.axis: axis.values for axis in header.matrix})
+    if rows is None:
         return
-    for name, unit in metrics_of(rows, header.metrics, metric):
-        yield from filter(
-            None,
-            (
-                sweep(rows, name, unit, header.metrics, compared=asked, orders=orders),
-                noise(rows, name, unit, header.metrics),
-            ),
-        )
+    for name, unit in metrics_of(rows, metric):
+        yield from filter(None, (sweep(rows, name, unit), noise(rows, name, unit)))
 
 
 def _compared(answer: Answer, declared: Sequence[Metric], metric: str | None) -> Iterator[Figure]:

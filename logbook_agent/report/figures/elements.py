@@ -96,18 +96,14 @@ def path(data: str, dashes: str = "", kind: str = "line") -> str:
     return f'<path class="{kind}" d="{data}"' + (f' stroke-dasharray="{dashes}"/>' if dashes else "/>")
 
 
-def band(left: float, top: float, width: float, height: float) -> str:
-    return f'<rect class="band" x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
-
-
-def marker(look: Look, left: float, down: float, *, hollow: bool, small: bool = False) -> str:
+def marker(look: Look, place: str, *, hollow: bool, small: bool = False) -> str:
     kind = ' class="hollow"' if hollow else ""
-    return f'<path{kind} d="M{left:.1f} {down:.1f}{_DOT if small else look.marker}"/>'
+    return f'<path{kind} d="M{place}{_DOT if small else look.marker}"/>'
 
 
 def swatch(one: PlotSeries, look: Look, left: float, middle: float) -> str:
     """What stands for a series in a legend."""
     if one.shape == "band":
-        return band(left, middle - 5, 22, 10)
+        return path(f"M{left:.1f} {middle - 5:.1f}h22v10h-22z", kind="band")
     line = "" if one.shape == "points" else path(f"M{left:.1f} {middle:.1f}h22", look.dashes)
-    return line + (marker(look, left + 11, middle, hollow=one.beside) if look.marker else "")
+    return line + (marker(look, f"{left + 11:.1f} {middle:.1f}", hollow=one.beside) if look.marker else "")

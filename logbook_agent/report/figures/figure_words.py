@@ -103,13 +103,3 @@ def span_of(counts: Iterable[int], noun: str) -> str:
     if not found:
         return counted(0, noun)
     return counted(found[0], noun) if len(found) == 1 else f"{found[0]:,} to {counted(found[-1], noun)}"
-
-
-def shortest(names: Sequence[str]) -> tuple[str, ...]:
-    """The first words of each name, as many as make all names differ; whole names where two are equal."""
-    words = [name.split(" ") for name in names]
-    for count in range(1, max(map(len, words), default=1)):
-        found = tuple(" ".join(one[:count]).rstrip(",") for one in words)
-        if len({*found}) == len({*names}):
-            return found
-    return tuple(names)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.synopsis import cases_of
 from logbook_agent.model.values import is_number, parse_scalar
 from logbook_agent.report.figures.by_pair import SAID_CHARS, side_name, title_of
-from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, Shape, key
 from logbook_agent.report.figures.figure_words import name_of, number_axis, span_of
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.natural_order import in_order
@@ -24,34 +23,37 @@ _BENT = 20.0
 
 def crossover(answer: Answer, found: Sequence[Finding]) -> Figure | None:
     """The effect over an axis, with the interval of each case, and between which values it turns. None of one case."""
-    axis = _over(answer, found)
-    if axis is None:
+    names = [name_of(f.case) or side_name(answer, f.side) for f in found]
+    if len({*names}) < 2:
         return None
-    metric, is_numeric = found[0].metric, not axis.axis.names
-    series: dict[str, list[tuple[float | str, Finding]]] = {}
-    for f in found:
-        series.setdefault(side_name(answer, f.side), []).append((axis.place(answer, f), f))
-    turns = [t for name, own in series.items() if is_numeric for t in _turns(name, axis.axis.name, own)]
-    crossing = "; ".join(turns) if turns else "No crossover is settled" if is_numeric else ""
+    metric, numbers, keys = found[0].metric, _numbers(found), {tuple(f.case) for f in found}
+    if numbers is not None:
+        axis = number_axis(next(iter(found[0].case)), numbers)
+    else:
+        shared = ", ".join(next(iter(keys))) if len(keys) == 1 else ""
+        axis = PlotAxis(name=shared or "case", names=tuple(in_order(names)))
+    series: dict[str, list[PlotPoint]] = {}
+    places: Sequence[float | str] = numbers or names
+    for place, f in zip(places, found, strict=True):
+        series.setdefault(side_name(answer, f.side), []).append(_effect(answer, place, f))
+    ends: tuple[float | str, ...] = (
+        (min(numbers), max(numbers)) if numbers is not None else (axis.names[0], axis.names[-1])
+    )
+    turns = [*_turns(answer, axis.name, found, numbers)] if numbers is not None else None
+    crossing = "" if turns is None else "; ".join(turns) or "No crossover is settled"
     levels = {f"{f.level:.0%}" for f in found if f.low is not None}
     bars = f"bars: {' or '.join(sorted(levels))} interval of the change" if levels else "too few for an interval"
     pairs = f"{span_of((f.pairs for f in found), 'pair')} per case; {bars}"
+    shape: Shape = "points" if numbers is None else "line"
     return Figure(
         key=key(answer.entry, "crossover", metric),
         kind=FigureKind.CROSSOVER,
-        title=title_of(answer, found, f"over {axis.axis.name}"),
-        x=axis.axis,
+        title=title_of(answer, found, f"over {axis.name}"),
+        x=axis,
         y=PlotAxis(name=f"change of {metric}", unit="%"),
         series=(
-            *_no_change(answer, axis.ends),
-            *(
-                PlotSeries(
-                    name=name,
-                    shape="line" if is_numeric else "points",
-                    points=tuple(_effect(answer, x, f) for x, f in own),
-                )
-                for name, own in series.items()
-            ),
+            *_no_change(answer, ends),
+            *(PlotSeries(name=name, shape=shape, points=tuple(points)) for name, points in series.items()),
         ),
         note=". ".join(filter(None, [pairs, crossing])) + ".",
         entries=(answer.entry,),
@@ -102,29 +104,32 @@ def against(answer: Answer, f: Finding) -> str:
     return f"{words.subject(answer, f.side)} against {words.label(answer, answer.question.base)}{where}"
 
 
+def _numbers(found: Sequence[Finding]) -> list[float] | None:
+    """The values of cases that one key tells apart by numbers; None of others."""
+    values = [parse_scalar(value) for f in found for value in f.case.values()]
+    if len({tuple(f.case) for f in found}) > 1 or len(values) != len(found):
+        return None
+    numbers = [float(str(v)) for v in values if is_number(v) and not isinstance(v, bool)]
+    return numbers if len(numbers) == len(found) and all(map(math.isfinite, numbers)) else None
+
+
 def _effect(answer: Answer, x: float | str, f: Finding) -> PlotPoint:
-    low, high = _percent_of(f.low), _percent_of(f.high)
-    y = _percent_of(f.change) or 0.0
-    return PlotPoint(x=x, y=y, low=low, high=high, n=f.pairs, said=_said(answer, f), entry=answer.entry)
+    y, low, high = (None if v is None or not math.isfinite(v) else 100 * v for v in (f.change, f.low, f.high))
+    said = cut_line(f"{answer.entry} {words.sentence(answer, f)}", SAID_CHARS)
+    return PlotPoint(x=x, y=y or 0.0, low=low, high=high, n=f.pairs, said=said, entry=answer.entry)
 
 
-def _turns(name: str, axis: str, own: Sequence[tuple[float | str, Finding]]) -> Iterator[str]:
-    """Between which values a settled gain becomes a settled loss, or the other way round. What is settled to make no
-    difference, or not at all, lies between them."""
+def _turns(answer: Answer, axis: str, found: Sequence[Finding], numbers: Sequence[float]) -> Iterator[str]:
+    """For each side, between which values a settled gain becomes a settled loss, or the other way round. What is
+    settled to make no difference, or not at all, lies between them."""
     effects = {Outcome.BETTER: "a gain", Outcome.WORSE: "a loss"}
-    claims = [(float(x), f.outcome) for x, f in sorted(own, key=lambda one: float(one[0])) if f.outcome in effects]
-    for (x, before), (then, after) in itertools.pairwise(claims):
-        if before is not after:
-            yield f"{name} turns from {effects[before]} to {effects[after]} between {axis}={x:g} and {then:g}"
-
-
-def _said(answer: Answer, finding: Finding) -> str:
-    """A finding in a sentence, for the title of a mark."""
-    return cut_line(f"{answer.entry} {words.sentence(answer, finding)}", SAID_CHARS)
-
-
-def _percent_of(part: float | None) -> float | None:
-    return None if part is None or not math.isfinite(part) else 100 * part
+    for side in dict.fromkeys(f.side for f in found):
+        own = sorted((x, f.outcome) for x, f in zip(numbers, found, strict=True) if f.side == side)
+        claims = [(x, outcome) for x, outcome in own if outcome in effects]
+        for (x, before), (then, after) in itertools.pairwise(claims):
+            if before is not after:
+                turn = f"turns from {effects[before]} to {effects[after]} between {axis}={x:g} and {then:g}"
+                yield f"{side_name(answer, side)} {turn}"
 
 
 def _no_change(answer: Answer, ends: Sequence[float | str]) -> list[PlotSeries]:
@@ -136,40 +141,3 @@ def _no_change(answer: Answer, ends: Sequence[float | str]) -> list[PlotSeries]:
         band = tuple(PlotPoint(x=x, y=0.0, low=-reach, high=reach, said=text, entry=answer.entry) for x in ends)
         found.append(PlotSeries(name=f"minimum effect {reach:g}%", shape="band", points=band, beside=True))
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Along:
-    """The axis that cases lie on: one key where that alone tells them apart and has numbers, else their names."""
-
-    axis: PlotAxis
-    values: tuple[float, ...] = ()
-
-    @property
-    def ends(self) -> tuple[float | str, float | str]:
-        if self.axis.names:
-            return self.axis.names[0], self.axis.names[-1]
-        return min(self.values), max(self.values)
-
-    def place(self, answer: Answer, f: Finding) -> float | str:
-        return _case_name(answer, f) if self.axis.names else float(next(iter(f.case.values())))
-
-
-def _case_name(answer: Answer, f: Finding) -> str:
-    return name_of(f.case) or side_name(answer, f.side)
-
-
-def _over(answer: Answer, found: Sequence[Finding]) -> _Along | None:
-    """None of fewer than two cases."""
-    names = tuple(in_order(_case_name(answer, f) for f in found))
-    if len(names) < 2:
-        return None
-    keys = {tuple(f.case) for f in found}
-    if len(keys) == 1 and len(next(iter(keys))) == 1:
-        (name,) = next(iter(keys))
-        values = [parse_scalar(f.case[name]) for f in found]
-        if all(is_number(v) and not isinstance(v, bool) and math.isfinite(float(str(v))) for v in values):
-            numbers = tuple(float(str(v)) for v in values)
-            return _Along(axis=number_axis(name, numbers), values=numbers)
-    shared = next(iter(keys)) if len(keys) == 1 else ()
-    return _Along(axis=PlotAxis(name=", ".join(shared) or "case", names=names))

@@ -28,6 +28,11 @@ class ValueScale:
     def between(self, start: float, end: float) -> ValueScale:
         return dataclasses.replace(self, start=start, end=end)
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether equal differences have unequal lengths."""
+        return self.log or bool(self.bend)
+
     def has(self, value: float) -> bool:
         return self.low <= value <= self.high
 

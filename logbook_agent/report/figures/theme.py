@@ -10,36 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SERIES = 8
-LIGHT = {
-    "paper": "#ffffff",
-    "ink": "#1f2328",
-    "muted": "#59636e",
-    "grid": "#d8dee4",
-    "series-1": "#0072b2",
-    "series-2": "#d55e00",
-    "series-3": "#00815f",
-    "series-4": "#b5478f",
-    "series-5": "#8a6a00",
-    "series-6": "#2b86bd",
-    "series-7": "#5c5c5c",
-    "series-8": "#7d3c98",
+_COLOURS = {
+    "paper": ("#ffffff", "#0d1117"),
+    "ink": ("#1f2328", "#e6edf3"),
+    "muted": ("#59636e", "#9198a1"),
+    "grid": ("#d8dee4", "#30363d"),
+    "series-1": ("#0072b2", "#4aa3df"),
+    "series-2": ("#d55e00", "#f08339"),
+    "series-3": ("#00815f", "#1fb58f"),
+    "series-4": ("#b5478f", "#e08cc0"),
+    "series-5": ("#8a6a00", "#e3c22f"),
+    "series-6": ("#2b86bd", "#9ad1f5"),
+    "series-7": ("#5c5c5c", "#b8b8b8"),
+    "series-8": ("#7d3c98", "#c397d8"),
 }
-DARK = {
-    "paper": "#0d1117",
-    "ink": "#e6edf3",
-    "muted": "#9198a1",
-    "grid": "#30363d",
-    "series-1": "#4aa3df",
-    "series-2": "#f08339",
-    "series-3": "#1fb58f",
-    "series-4": "#e08cc0",
-    "series-5": "#e3c22f",
-    "series-6": "#9ad1f5",
-    "series-7": "#b8b8b8",
-    "series-8": "#c397d8",
-}
+LIGHT, DARK = ({role: pair[at] for role, pair in _COLOURS.items()} for at in (0, 1))
 # A page sets the variables.
-PAGE = {role: f"var(--{role})" for role in LIGHT}
+PAGE = {role: f"var(--{role})" for role in _COLOURS}
 _FONT = "12px 'Segoe UI',Helvetica,Arial,sans-serif"
 
 

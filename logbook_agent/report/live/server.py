@@ -1,113 +1,141 @@
-"""Serves the live view on 127.0.0.1 until it is asked to end."""
+"""The server of the live view: it answers requests from this machine, by its own name, to read, with the token.
+
+A page of any site may have its browser ask an address of this machine, also by a name that leads here (DNS
+rebinding). So a request must name the host that is served and come from no other page; it must have the token or the
+cookie that was given for it; and it can change nothing, since nothing but GET and HEAD is answered.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import signal
-import socket
+import hmac
+import re
+import secrets
+import socketserver
 import sys
-import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import unquote
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.report.live.guard import HEADERS, Access, Response, said
-from logbook_agent.report.live.site import LiveSite
-from logbook_agent.store.workspace import Workspace
+
+POLICY = "content-security-policy"
+# What every answer has, unless it has its own.
+_HEADERS = {
+    POLICY: "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "cross-origin-embedder-policy": "require-corp",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+# A path of ours that the token is given with: `//host` would lead elsewhere.
+_PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
 
 
-def bound(port: int) -> socket.socket:
-    """A socket that listens on 127.0.0.1; port 0: any that is free. Raises UsageError."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-        listening.listen(128)
-    except OSError as error:
-        listening.close()
-        is_taken = error.errno == errno.EADDRINUSE
-        raise UsageError(
-            f"cannot listen on port {port}",
-            cause="another program uses it" if is_taken else str(error.strerror or error),
-            hint="let the system choose a port: logbook report --serve",
-        ) from error
-    return listening
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """An answer to a request, its body in pieces."""
+
+    status: int = 200
+    body: Iterable[bytes] = ()
+    media_type: str = "text/plain; charset=utf-8"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def serve(space: Callable[[], Workspace], listening: socket.socket, access: Access) -> None:
-    """Serve until INT or TERM."""
-    with contextlib.closing(LiveSite(space)) as site, _Server(listening, site, access) as server:
-
-        def end(*_: object) -> None:
-            # `shutdown` waits for the loop, in which this signal arrived.
-            threading.Thread(target=server.shutdown).start()
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, end)
-        server.serve_forever(poll_interval=0.2)
+def said(status: int, text: str, **headers: str) -> Response:
+    """A sentence as an answer."""
+    return Response(status=status, body=[f"{text}\n".encode()], headers=headers)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+class LiveServer(socketserver.ThreadingTCPServer):
+    """Listens on a port of 127.0.0.1, 0: any that is free. `answered` gives the answer to a path, for who has a version
+    of a page. Raises UsageError where it cannot listen."""
 
-    def __init__(self, listening: socket.socket, site: LiveSite, access: Access) -> None:
-        super().__init__(("127.0.0.1", access.port), _Request, bind_and_activate=False)
-        self.socket.close()
-        self.socket, self.site, self.access = listening, site, access
+    daemon_threads = allow_reuse_address = True
+    request_queue_size = 64
+
+    def __init__(self, port: int, answered: Callable[[str, str | None], Response]) -> None:
+        self._answered = answered
+        self.token, self._session = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        try:
+            super().__init__(("127.0.0.1", port), _Request)
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on port {port}",
+                cause="another program uses it" if error.errno == errno.EADDRINUSE else str(error.strerror or error),
+                hint="let the system choose a port: logbook report --serve",
+            ) from error
+        self.port: int = self.server_address[1]
+
+    def address(self, path: str) -> str:
+        """The address that the user opens."""
+        return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """As the library, but for viewers who leave."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
+    def answer(self, request: BaseHTTPRequestHandler) -> Response:
+        """The answer to a request: of the site, where it may ask."""
+        headers, (target, _, query) = request.headers, request.path.partition("?")
+        path, hosts = unquote(target), [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")]
+        if [name.lower() for name in headers.get_all("host", [])] not in [[host] for host in hosts]:
+            return said(403, "This server answers only requests for 127.0.0.1.")
+        is_foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        is_opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        origins = {*headers.get_all("origin", [])} - {f"http://{host}" for host in hosts}
+        if origins or (is_foreign and not is_opened):
+            return said(403, "This server answers only its own pages.")
+        if request.command not in ("GET", "HEAD"):
+            return said(405, "This server is read-only.", allow="GET, HEAD")
+        # The cookie of a second server has another name.
+        name = f"logbook_{self.port}"
+        if _is_same(query, f"token={self.token}"):
+            place = path if _PATH.fullmatch(path) else "/"
+            given = {"set-cookie": f"{name}={self._session}; HttpOnly; Path=/; SameSite=strict"}
+            # After a link on another site, a browser has the cookie only for what our own answer opens.
+            if is_foreign:
+                return Response(headers={"refresh": f"0; url={place}", **given})
+            return Response(status=303, headers={"location": place, **given})
+        cookies = [part.strip() for line in headers.get_all("cookie", []) for part in line.split(";")]
+        if query or not any([_is_same(cookie, f"{name}={self._session}") for cookie in cookies]):  # noqa: C419 - always all
+            return said(401, "Open the address that `logbook report --serve` printed: it contains the token.")
+        return self._answered(path, headers.get("if-none-match"))
+
 
 class _Request(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    # A browser that says nothing more for so long (s) opens another connection.
+    # A browser that says nothing for so long (s) opens another connection.
     timeout = 60
+    server: LiveServer
 
     def _answer(self) -> None:
-        access, (target, _, query) = self.server.access, self.path.partition("?")
-        path = unquote(target)
-        answer = (
-            access.refused(self.command, self.headers)
-            or access.let_in(path, query, self.headers)
-            or self.server.site.answer(path, self.headers.get("if-none-match"))
-        )
-        self._send(answer)
+        self._send(self.server.answer(self))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request that the library understands; what follows it on the connection is none either."""
-        self.close_connection = True
+        """The answer to what is no request that the library understands."""
         self._send(said(int(code), message or "This request cannot be read."))
 
     def _send(self, answer: Response) -> None:
-        body = answer.body
-        is_whole = isinstance(body, bytes)
-        # The body of a request to change something stays unread; the end of pieces is that of the connection.
-        if not is_whole or self.command not in ("GET", "HEAD"):
-            self.close_connection = True
         self.send_response(answer.status)
-        for name, value in {**HEADERS, "content-type": answer.media_type, **answer.headers}.items():
+        for name, value in {**_HEADERS, "content-type": answer.media_type, **answer.headers}.items():
             self.send_header(name, value)
-        if isinstance(body, bytes):
-            self.send_header("content-length", str(len(body)))
-        if self.close_connection:
-            self.send_header("connection", "close")
         self.end_headers()
-        if self.command != "HEAD":
-            for piece in (body,) if isinstance(body, bytes) else body:
-                self.wfile.write(piece)
+        for piece in answer.body if self.command != "HEAD" else ():
+            self.wfile.write(piece)
 
     def version_string(self) -> str:
         return "logbook"
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing: the terminal belongs to the address that was printed."""
+
+
+def _is_same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())

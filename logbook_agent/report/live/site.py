@@ -1,8 +1,7 @@
-"""The addresses of the live view: an index, a page for each logbook, what changed on it, and the logs of its runs."""
+"""The addresses of the live view: an index, a page for each logbook, what changed on it, and the files of its runs."""
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import re
@@ -10,28 +9,25 @@ import secrets
 import threading
 from collections.abc import Callable
 
+from markupsafe import Markup
+
 from logbook_agent.features import hook_module
-from logbook_agent.model.entry import TOPIC, parse_id
+from logbook_agent.model.entry import parse_id
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.run import Artifact, Run
-from logbook_agent.report.live.follower import Follower
-from logbook_agent.report.live.guard import POLICY, Response, said
+from logbook_agent.report.live.follower import Follower, told
 from logbook_agent.report.live.live_pages import ASSETS, BookPage, IndexPage, LivePage
+from logbook_agent.report.live.server import POLICY, Response, said
 from logbook_agent.report.page.document import LiveParts
-from logbook_agent.report.page.write import visible_log
+from logbook_agent.report.page.links import visible_log
+from logbook_agent.report.page.rendering import render
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.as_html import visible
 
-_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
-# What a file may do that some run left.
-_SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
-_PARTS = re.compile(r"/(?:([^/]+)/)?parts")
-# The page of a logbook `index` has another name, as a file.
-_PAGE = re.compile(r"/([^/]+?)(?:\.logbook)?\.html")
-_LOG = re.compile(r"/([^/]+)/logs/([^/]+)-([0-9]{1,9})\.txt", re.ASCII)
-_FILE = re.compile(r"/([^/]+)/artifacts/([^/]+)-([0-9]{1,9})/([^/]+)", re.ASCII)
+# What a page may not do beside what it says of itself, and what a file may do that some run left.
+_FRAMED = "frame-ancestors 'none'"
+_SANDBOX = f"sandbox; default-src 'none'; {_FRAMED}"
+_RUN = re.compile(r"(.+)-([0-9]{1,9})", re.ASCII)
 _VERSION = re.compile(r'"([0-9a-f]+)\.([0-9]{1,9})"', re.ASCII)
 _NOTHING = said(404, "No such page.")
 
@@ -40,139 +36,129 @@ class LiveSite:
     """The logbooks of a root, for viewers. `space` makes a workspace that only looks."""
 
     def __init__(self, space: Callable[[], Workspace]) -> None:
-        self._space = space
+        self.space = space
         self._followers: dict[str, Follower] = {}
         self._pages: dict[str | None, LivePage] = {}
-        self._making = threading.RLock()
+        self._lock = threading.RLock()
         # Versions count from this start of the server: those of another one mean nothing here.
         self._started = secrets.token_hex(4)
 
-    def close(self) -> None:
-        for follower in self._followers.values():
-            follower.close()
+    def _book(self, topic: str) -> Book | None:
+        """A logbook, read from its files; None where there is none."""
+        return next((book for book in self.space().books() if book.topic == topic), None)
+
+    def _follower(self, topic: str) -> Follower:
+        """Who follows a logbook, for its page and the index."""
+        with self._lock:
+            if topic not in self._followers:
+                self._followers[topic] = Follower(self.space, topic)
+            return self._followers[topic]
+
+    def _page(self, topic: str | None) -> LivePage | None:
+        """The page of a logbook, or the index; None where there is no such logbook."""
+        with self._lock:
+            if topic not in self._pages:
+                if topic is None:
+                    self._pages[None] = IndexPage(self.space, self._follower)
+                elif self._book(topic) is None:
+                    return None
+                else:
+                    self._pages[topic] = BookPage(self._follower(topic))
+            return self._pages[topic]
 
     def answer(self, path: str, known: str | None) -> Response:
         """The answer to a path. `known`: the version of a page that its viewer has."""
         try:
-            if path == "/":
-                return self._opened(None)
-            if found := _PARTS.fullmatch(path):
-                return self._changed(found[1], known)
-            if found := _PAGE.fullmatch(path):
-                return self._opened(found[1])
-            if found := _LOG.fullmatch(path):
-                return self._log(found[1], found[2], int(found[3]))
-            if found := _FILE.fullmatch(path):
-                return self._file(found[1], found[2], int(found[3]), found[4])
+            match path.split("/")[1:]:
+                case [""]:
+                    return self._opened(None)
+                case ["parts"]:
+                    return self._changed(None, known)
+                case [topic, "parts"]:
+                    return self._changed(topic, known)
+                case [name] if name.endswith(".html"):
+                    # The page of a logbook `index` has another name, as a file.
+                    return self._opened(name[:-5].removesuffix(".logbook"))
+                case [topic, "logs", name] if name.endswith(".txt"):
+                    return self._log(topic, name[:-4])
+                case [topic, "artifacts", run, name]:
+                    return self._file(topic, run, name)
         except (LogbookError, OSError) as error:
             # The store changes just now.
-            text = error.message if isinstance(error, LogbookError) else type(error).__name__
-            return said(503, f"This cannot be read now: {visible(text)}")
+            return said(503, f"This cannot be read now: {told(error, self.space())}")
         return _NOTHING
-
-    def _page(self, topic: str | None) -> LivePage | None:
-        """The page of a logbook, or the index; None where there is no such logbook."""
-        with self._making:
-            if topic not in self._pages:
-                if topic is None:
-                    self._pages[None] = IndexPage(self._space, self._follower)
-                elif not TOPIC.fullmatch(topic) or all(book.topic != topic for book in self._space().books()):
-                    return None
-                else:
-                    self._pages[topic] = BookPage(self._follower(topic), self._href(topic), self._file_href(topic))
-            return self._pages[topic]
-
-    def _follower(self, topic: str) -> Follower:
-        """Who follows a logbook, for its page and the index."""
-        with self._making:
-            if topic not in self._followers:
-                self._followers[topic] = Follower(self._space, topic)
-            return self._followers[topic]
-
-    def _book(self, topic: str) -> Book:
-        space = self._space()
-        return Book(space.root, topic, redactor=lambda: space.redactor, places=space.places)
-
-    def _href(self, topic: str) -> Callable[[str, int], str | None]:
-        book = self._book(topic)
-
-        def href(entry_id: str, run: int) -> str | None:
-            return f"{topic}/logs/{entry_id}-{run:02d}.txt" if book.log_path(entry_id, run).is_file() else None
-
-        return href
-
-    def _file_href(self, topic: str) -> Callable[[Run, Artifact], str | None]:
-        book, showing = self._book(topic), hook_module("artifacts")
-
-        def href(run: Run, artifact: Artifact) -> str | None:
-            if showing is None or not showing.is_here(book, run, artifact):
-                return None
-            return f"{topic}/artifacts/{run.entry}-{run.run:02d}/{showing.leaving_name(artifact)}"
-
-        return href
 
     def _opened(self, topic: str | None) -> Response:
         page = self._page(topic)
         if page is None:
             return _NOTHING
-        text = page.opened(lambda banner, version: self._live(topic, banner, version))
+        with page.lock:
+            page.update()
+            text = page.document(self._live(topic, page))
         if text is None:
             return said(503, f"{topic} cannot be read: logbook doctor")
-        # A document, with its own policy as a header, too.
-        found = _META.search(text)
-        headers = {POLICY: f"{html.unescape(found[1])}; frame-ancestors 'none'"} if found is not None else {}
-        body = text.encode("utf-8", "replace")
-        return Response(body=body, media_type="text/html; charset=utf-8", headers=headers)
-
-    def _live(self, topic: str | None, banner: str, version: int) -> LiveParts:
-        parts = "parts" if topic is None else f"{topic}/parts"
-        start = (
-            f'<div id="live" class="group" data-parts="{parts}" data-version="{self._started}.{version}">'
-            '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
+        # The document has its own policy.
+        return Response(
+            body=[text.encode("utf-8", "replace")], media_type="text/html; charset=utf-8", headers={POLICY: _FRAMED}
         )
-        script = Folder(ASSETS).text("live.js")
-        return LiveParts(scripts=[script], connect="'self'", banner=f"{start}{banner}</div>")
+
+    def _live(self, topic: str | None, page: LivePage) -> LiveParts:
+        banner = render(
+            ASSETS,
+            "live.html.j2",
+            parts="parts" if topic is None else f"{topic}/parts",
+            version=f"{self._started}.{page.version}",
+            now=Markup(page.banner),  # noqa: S704 - escaped where it is made
+        )
+        return LiveParts(script=Folder(ASSETS).text("live.js"), banner=Markup(banner))  # noqa: S704 - so is this
 
     def _changed(self, topic: str | None, known: str | None) -> Response:
         """The parts of a page that changed since a version; 304 where none did; 205 (open the page again) where that
         version was another server's."""
         page = self._page(topic)
-        found = _VERSION.fullmatch(known or f'"{self._started}.0"')
-        if page is None or found is None:
+        version = _VERSION.fullmatch(known or f'"{self._started}.0"')
+        if page is None or version is None:
             return _NOTHING
-        if found[1] != self._started:
+        if version[1] != self._started:
             return Response(status=205)
-        version, changes = page.changes(int(found[2]))
-        headers = {"etag": f'"{self._started}.{version}"'}
-        if not changes:
-            return Response(status=304, headers=headers)
-        parts = [{"id": change.id, "html": change.html} for change in changes]
-        return Response(body=json.dumps(parts).encode(), media_type="application/json", headers=headers)
+        with page.lock:
+            page.update()
+            etag, parts = {"etag": f'"{self._started}.{page.version}"'}, page.changes(int(version[2]))
+        if not parts:
+            return Response(status=304, headers=etag)
+        return Response(body=[json.dumps(parts).encode()], media_type="application/json", headers=etag)
 
-    def _log(self, topic: str, entry: str, run: int) -> Response:
-        if self._page(topic) is None or parse_id(entry) is None:
+    def _run(self, topic: str, name: str) -> tuple[Book, str, int] | None:
+        """A logbook, an entry and a run, by `ID-RUN`; None for what cannot be one."""
+        found, book = _RUN.fullmatch(name), self._book(topic)
+        if found is None or book is None or parse_id(found[1]) is None:
+            return None
+        return book, found[1], int(found[2])
+
+    def _log(self, topic: str, name: str) -> Response:
+        if (run := self._run(topic, name)) is None:
             return _NOTHING
-        book = self._book(topic)
-        pieces = visible_log(book.log_path(entry, run), book.files, self._space().redactor)
+        book, entry, number = run
+        pieces = visible_log(book, entry, number)
         try:
             # Whatever may not be read is met here, before the answer begins.
-            first = next(pieces, "")
+            first = next(pieces, b"")
         except (LogbookError, OSError):
             return said(404, "This log is not on this machine.")
-        return Response(body=(piece.encode("utf-8", "replace") for piece in itertools.chain([first], pieces)))
+        return Response(body=itertools.chain([first], pieces))
 
-    def _file(self, topic: str, entry: str, run: int, name: str) -> Response:
+    def _file(self, topic: str, run_name: str, name: str) -> Response:
         """A file that a run left: a picture or a text in its place, any other to be saved. Nothing in it runs."""
         showing = hook_module("artifacts")
-        if showing is None or self._page(topic) is None or parse_id(entry) is None:
+        if showing is None or (run := self._run(topic, run_name)) is None:
             return _NOTHING
-        book = self._book(topic)
+        book, entry, number = run
         try:
-            found = showing.leaving_named(book, book.run(entry, run), name, self._space().redactor)
+            file = showing.leaving_named(book, book.run(entry, number), name, book.redactor)
         except (LogbookError, OSError):
-            found = None
-        if found is None:
+            file = None
+        if file is None:
             return said(404, "This file is not on this machine.")
-        headers = {POLICY: _SANDBOX, "content-disposition": "inline" if found.is_shown else "attachment"}
-        charset = "; charset=utf-8" if found.is_text else ""
-        return Response(body=found.data, media_type=f"{found.media_type}{charset}", headers=headers)
+        headers = {POLICY: _SANDBOX, "content-disposition": "inline" if file.is_shown else "attachment"}
+        charset = "; charset=utf-8" if file.is_text else ""
+        return Response(body=[file.data], media_type=f"{file.media_type}{charset}", headers=headers)

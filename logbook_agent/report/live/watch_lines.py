@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.progress import RunProgress
 from logbook_agent.model.units import format_value, known
-from logbook_agent.report.live.activity import LiveRun
-from logbook_agent.report.live.live_curves import LastPoint
+from logbook_agent.report.live.live_runs import LastPoint, LiveRun
 from logbook_agent.report.terminal.progress_lines import KINDS
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import duration
@@ -27,27 +25,14 @@ _STATES = {
 _LATE_S = 30.0
 
 
-def lines_of(
-    data: dict[str, Any], page: Iterable[tuple[str, str]], now: datetime, *, width: int | None, height: int | None
-) -> list[Line]:
-    """What runs, and below it the `page` of `status`: lines with their kinds. Each is cut to `width` characters; where
-    there are more than `height`, the last ones are counted."""
-    lines = [*_lines(data, page, now)]
-    if height is not None and len(lines) > height - 1:
-        more = len(lines) - (height - 2)
-        lines = [*lines[: height - 2], [(f"and {more} more lines: make the window taller", "dim")]]
-    return [_cut(line, width) for line in lines]
-
-
-def _cut(line: Line, width: int | None) -> Line:
-    if width is None:
-        return line
-    found, left = [], width
-    for text, style in line:
-        piece = text if len(text) <= left else text[: max(0, left - 1)] + "…" * (left > 0)
-        found.append((piece, style))
-        left -= len(piece)
-    return found
+def lines_of(data: dict[str, Any], page: Iterable[tuple[str, str]], height: int | None = None) -> list[Line]:
+    """What runs, and below it the `page` of `status`: lines with their kinds. Where there are more than `height`, the
+    last ones are counted."""
+    lines = [*_lines(data, page, datetime.now(UTC))]
+    if height is None or len(lines) < height:
+        return lines
+    more = len(lines) - (height - 2)
+    return [*lines[: height - 2], [(f"and {more} more lines: make the window taller", "dim")]]
 
 
 def _lines(data: dict[str, Any], page: Iterable[tuple[str, str]], now: datetime) -> Iterator[Line]:
@@ -77,7 +62,7 @@ def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> I
             (f"  {where}, {_alive(one, now)}", "dim"),
         ]
         yield [("    ", ""), (_progress(one, now), "")]
-        if one.get("curves"):
+        if one["curves"]:
             yield [("    ", ""), (_curves(one["curves"]), "bold")]
         for note in filter(None, (one["said"], one["trouble"])):
             yield [("    ", ""), (one_line(note), "yellow")]
@@ -89,15 +74,13 @@ def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> I
 
 def _progress(one: LiveRun, now: datetime) -> str:
     """`3 of at most 16 runs ████░░░  2 min 10 s, about 5 min left`."""
-    elapsed_s = _age_s(one["since"], now)
-    parts = []
-    progress = one["progress"] or RunProgress(made=0, total=None, at_most=False, expected_s=None)
-    made, total = progress["made"], progress["total"]
-    if total is not None:
+    elapsed_s, progress, parts = _age_s(one["since"], now), one["progress"], []
+    if progress is not None and progress["total"] is not None:
+        made, total = progress["made"], progress["total"]
         filled = round(_BAR * made / total) if total else 0
         parts.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {made} of {'at most ' * progress['at_most']}{total} runs")
     parts.append(f"for {_length(elapsed_s)}" if elapsed_s is not None else f"since {one['since']}")
-    if progress["expected_s"] is not None and elapsed_s is not None:
+    if progress is not None and progress["expected_s"] is not None and elapsed_s is not None:
         left_s = progress["expected_s"] - elapsed_s
         parts.append(f"about {_length(left_s)} left" if left_s > 0 else f"{_length(-left_s)} longer than usual")
     return ", ".join(parts)
@@ -127,13 +110,11 @@ def _alive(one: LiveRun, now: datetime) -> str:
 def _age_s(moment: str | None, now: datetime) -> float | None:
     """How long ago that was, in whole seconds; None for what is no moment. Clocks may differ: never below 0."""
     try:
-        found = datetime.fromisoformat(moment) if moment is not None else None
+        then = datetime.fromisoformat(moment or "")
     except ValueError:
         return None
-    if found is None:
-        return None
-    found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-    return float(max(0, round((now - found).total_seconds())))
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return float(max(0, round((now - then).total_seconds())))
 
 
 def _length(seconds: float) -> str:

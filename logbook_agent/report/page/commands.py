@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 from logbook_agent.cli.declared import flag, number, option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import say
 from logbook_agent.model.errors import NotFound
-from logbook_agent.report.live.watch_command import ends_well, looking
+from logbook_agent.report.live.looking import ends_well, looking
+from logbook_agent.report.page.page import page_file
 from logbook_agent.report.page.write import write_report
 from logbook_agent.text.phrases import listed
 
@@ -58,10 +60,10 @@ def report_command(
 def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
-    from logbook_agent.report.live.guard import Access
-    from logbook_agent.report.live.server import bound, serve
+    from logbook_agent.report.live.server import LiveServer
+    from logbook_agent.report.live.site import LiveSite
 
-    with ends_well():
+    with ends_well(0, signal.SIGTERM, signal.SIGINT):
         space = looking(common)
         books = space.books()
         if not books:
@@ -70,13 +72,11 @@ def serve_pages(common: Common, port: int) -> None:
                 cause="there is nothing to serve: no logbook was started here",
                 hint="logbook start TOPIC",
             )
-        path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
-        listening = bound(port)
-        access = Access(port=listening.getsockname()[1])
-        with listening:
-            address = access.address(path)
-            data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
+        path = f"/{page_file(space.book().topic)}" if common.logbook or len(books) == 1 else "/"
+        with LiveServer(port, LiveSite(lambda: looking(common)).answer) as server:
+            address = server.address(path)
+            data = {"schema": "logbook/serve/1", "data": {"url": address, "port": server.port}, "warnings": []}
             # `emit` would redact the token, and this is the only place that shows it.
             print(json.dumps(data) if common.as_json else address, flush=True)
             say("serving to this machine only; press Ctrl-C to stop")
-            serve(lambda: looking(common, space.root), listening, access)
+            server.serve_forever(poll_interval=0.2)

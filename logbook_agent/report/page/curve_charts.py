@@ -13,7 +13,6 @@ from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
-from logbook_agent.model.units import format_value
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.report.figures.svg import svg
 
@@ -22,8 +21,6 @@ _ENTRIES = 30
 _POINTS_OF_A_PAGE, _LEAST_POINTS, _MOST_POINTS = 40_000, 60, 2_000
 # Points of a line in the plain picture.
 _PLAIN_POINTS = 120
-_COLUMNS = ("curve", "points shown", "first step", "last step", "first", "last", "lowest", "highest")
-_NAMED = 1
 
 
 class CurveCharts:
@@ -36,7 +33,6 @@ class CurveCharts:
         self._metrics = [metric.name for metric in findings.header.metrics]
         shown = with_curves[-_ENTRIES:] if self._feature is not None else []
         self.entries = frozenset(record.id for record in shown)
-        self.left = len(with_curves) - len(shown)
         # Of runs that count, those of the thread are drawn over each other.
         counting = {record.id for record in findings.counting} if shown else set()
         self._thread = [run for record in shown if record.id in counting for run in _runs(record)]
@@ -72,18 +68,9 @@ def chart_values(key: str, data: dict[str, Any], left_out: int = 0) -> dict[str,
         "title": data["title"],
         "json": inert_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)),
         "svg": Markup(svg(_figure(key, data), framed=False)),  # noqa: S704 - its texts are escaped there
-        "columns": [{"name": name, "numeric": place >= _NAMED} for place, name in enumerate(_COLUMNS)],
-        "rows": [_row(series) for series in data["series"]],
+        "series": data["series"],
         "left_out": left_out,
     }
-
-
-def _row(series: dict[str, Any]) -> list[str]:
-    xs, ys = series["x"], series["y"]
-    known = [y for y in ys if y is not None]
-    span = (min(known), max(known)) if known else (None, None)
-    ends = (xs[0], xs[-1], ys[0], ys[-1], *span)
-    return [series["label"], f"{len(xs):,}", *("not finite" if v is None else format_value(v) for v in ends)]
 
 
 def _figure(key: str, data: dict[str, Any]) -> Figure:

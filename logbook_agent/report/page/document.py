@@ -13,78 +13,57 @@ from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.figures.theme import PAGE, rules
-from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
-from logbook_agent.report.page.thread_sections import counts, foot
+from logbook_agent.report.page.page import Page, page_file
+from logbook_agent.report.page.rendering import ASSETS, PageSection, pieces, render, section
 from logbook_agent.store.folder import Folder
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
-from logbook_agent.text.markdown import lead, one_line
 
-# Answers on the card of a logbook.
-_SHOWN_LINES = 2
 _OWN = ("report.css", "report.js", "tables.js", "results.js")
 # What draws curves, where there are some.
 _CURVES = ("uPlot.min.css", "uPlot.iife.min.js", "curves.js")
-_NAV = (
-    ("summary", "Summary"),
-    ("comparisons", "Comparisons"),
-    ("running", "Running"),
-    ("criteria", "Criteria"),
-    ("best", "Best so far"),
-    ("plots", "Plots"),
-    ("open", "Open and decided"),
-    ("timeline", "Timeline"),
-    ("results", "All results"),
-    ("entries", "Entries"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveParts:
-    """The live parts of a page that is served: `scripts` run beside the page's own, `connect` says where they may
-    connect to (the value of `connect-src`), `banner` is HTML above the sections that its caller has escaped."""
+    """The live parts of a page that is served: a `script` that runs beside the page's own and asks the server, and a
+    `banner`, which is HTML above the sections that its caller has escaped."""
 
-    scripts: Sequence[str] = ()
-    connect: str = "'none'"
-    banner: str = ""
-
-
-_NOTHING_LIVE = LiveParts()
+    script: str
+    banner: Markup
 
 
-def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING_LIVE) -> Iterator[str]:
+def document(page: Page, *, above: str | None = None, live: LiveParts | None = None) -> Iterator[str]:
     """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one."""
-    there = {section.id: section.html for section in page.sections}
-    nav = [(id, label, id != "entries" and _is_hidden(there.get(id, ""))) for id, label in _NAV]
-    has_curves = any(' class="chart curves"' in section.html for section in page.sections)
+    there = {one.id: one.html for one in page.thread}
+    hidden = {id for id, html in there.items() if " hidden>" in html[: html.index(">") + 1]}
+    has_curves = any(' class="chart curves"' in one.html for one in (*page.thread, *page.entries))
+    entries = ['<div id="entries"><h2 id="entries-title">Entries</h2>', *(one.html for one in page.entries), "</div>"]
     return _around(
-        body(page),
+        [*there.values(), *entries],
         live,
-        curves=has_curves or bool(live.scripts),
+        curves=has_curves or live is not None,
         title=f"{page.title} · logbook",
         name=page.title,
-        nav=nav,
+        hidden=hidden,
         above=above,
         foot=page.foot,
     )
 
 
-def _around(body: Iterable[str], live: LiveParts, *, curves: bool = False, **values: object) -> Iterator[str]:
+def _around(body: Iterable[str], live: LiveParts | None, *, curves: bool = False, **values: object) -> Iterator[str]:
     """HTML of a body as a document, both in pieces. With `curves`, it can draw them."""
     style, own = _assets(curves=curves)
-    scripts = [own, *live.scripts]
+    scripts = [own, *([live.script] if live is not None else [])]
     assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
-    return html_pieces(
+    return pieces(
         ASSETS,
         "page.html.j2",
-        {
-            "policy": policy(style, scripts, live.connect),
-            "style": _safe(style),
-            "scripts": list(map(_safe, scripts)),
-            "body": map(_safe, body),
-            "banner": _safe(live.banner),
-            **{k: visible(v) if isinstance(v, str) else v for k, v in values.items()},
-        },
+        policy=policy(style, scripts, "'none'" if live is None else "'self'"),
+        style=Markup(style),  # noqa: S704 - so is this
+        scripts=map(Markup, scripts),
+        body=map(Markup, body),
+        banner=live.banner if live is not None else "",
+        **{k: visible(v) if isinstance(v, str) else v for k, v in values.items()},
     )
 
 
@@ -115,49 +94,28 @@ def _assets(*, curves: bool) -> tuple[str, str]:
     return f"{style}\n{rules(PAGE)}", script
 
 
-def _safe(text: str) -> Markup:
-    return Markup(text)  # noqa: S704 - made of escaped parts
-
-
-def _is_hidden(html: str) -> bool:
-    return " hidden>" in html.partition("\n")[0]
-
-
-def index_document(
-    workspace: Workspace, found: Sequence[Findings], damaged: Sequence[str] = (), *, live: LiveParts = _NOTHING_LIVE
-) -> str:
-    """The index as one HTML file: a card for each logbook, which links `TOPIC.html`. `damaged` says what cannot be
-    read."""
-    parts = [head(found, damaged).html, *(card(findings).html for findings in found)]
-    first, *cards = (Markup(html) for html in parts)  # noqa: S704 - escaped where they are made
-    body = render_html(ASSETS, "index.html.j2", {"head": first, "cards": cards})
-    last = foot(found[0].header, workspace.now()) if len(found) == 1 else ""
-    return "".join(_around([body], live, title="Logbooks", name="Logbooks", nav=(), above=None, foot=last))
+def index_document(sections: Sequence[PageSection], *, foot: str = "", live: LiveParts | None = None) -> str:
+    """The index as one HTML file: its `head`, and a `card` for each logbook, which links `TOPIC.html`."""
+    first, *cards = [Markup(one.html) for one in sections] or [Markup()]  # noqa: S704 - escaped where they are made
+    body = render(ASSETS, "index.html.j2", head=first, cards=cards)
+    return "".join(_around([body], live, title="Logbooks", name="Logbooks", hidden=None, above=None, foot=foot))
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
     """The section above the cards: how many logbooks and entries there are, and what cannot be read."""
-    total = sum(len(findings.summaries) for findings in found)
-    return _part("index-head", "index_head", books=len(found), total=f"{total:,}", warnings=damaged)
+    return section("index-head", "index_head", found=found, damaged=damaged)
 
 
 def card(findings: Findings) -> PageSection:
     """The card of a logbook: its question, answers and counts."""
-    header, first = findings.header, findings.opening
-    return _part(
+    header = findings.header
+    goal = Markup(as_html(header.goal)) if header.goal else None  # noqa: S704 - escaped there
+    return section(
         f"book-{header.topic}",
         "index_card",
-        topic=header.topic,
+        findings=findings,
+        header=header,
+        opening=findings.opening,
         address=page_file(header.topic),
-        title=one_line(header.title),
-        goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
-        lines=first.answers[:_SHOWN_LINES],
-        not_settled=first.not_settled,
-        in_words=one_line(lead(first.in_words[0].text)) if first.in_words and not first.found else "",
-        counts=counts(header, findings.summaries, len(findings.unreadable)),
-        closed=header.closing is not None,
+        goal=goal,
     )
-
-
-def _part(id: str, name: str, **values: object) -> PageSection:
-    return PageSection(id=id, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))

@@ -10,6 +10,8 @@ from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
 
+from logbook_agent.report.figures.scale import ValueScale
+
 # In percent of the width: the middle, and how far the axis reaches to each side of it.
 _MIDDLE, _HALF = 50.0, 46.0
 _HEIGHT = 22
@@ -35,24 +37,9 @@ class Interval:
     said: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
-    """The common axis of several intervals: the log ratio that its ends stand for, and the one from which on it is
-    compressed (0: it is not)."""
-
-    reach: float
-    bend: float = 0.0
-
-    def place(self, ratio: float) -> float:
-        """The place of a log ratio in percent of the width; beyond the ends, the end."""
-        inside = max(-self.reach, min(self.reach, ratio))
-        if not self.bend:
-            return _MIDDLE + _HALF * inside / self.reach
-        return _MIDDLE + _HALF * math.asinh(inside / self.bend) / math.asinh(self.reach / self.bend)
-
-
-def scale_of(rows: Sequence[Interval]) -> Scale:
-    """The axis on which all rows have their place: every change, and as much of the intervals as does not hide them."""
+def scale_of(rows: Sequence[Interval]) -> ValueScale:
+    """The axis of log ratios on which all rows have their place, in percent of the width: every change, and as much of
+    the intervals as does not hide them."""
     changes = [abs(_log(row.change)) for row in rows if row.change is not None]
     ends = [abs(_log(end)) for row in rows for end in (row.low, row.high) if end is not None]
     least = max((_log(row.least) for row in rows), default=0.0)
@@ -61,24 +48,24 @@ def scale_of(rows: Sequence[Interval]) -> Scale:
     middle = sorted(max(change, least) for change in changes)[len(changes) // 2] if changes else 0.0
     smallest = max(min(changes, default=0.0), least)
     is_wide = middle > 0 and smallest > 0 and reach > _WIDE * smallest
-    return Scale(reach=reach, bend=smallest if is_wide else 0.0)
+    return ValueScale(-reach, reach, bend=smallest if is_wide else 0.0, start=_MIDDLE - _HALF, end=_MIDDLE + _HALF)
 
 
-def row_svg(row: Interval, scale: Scale) -> Markup:
+def row_svg(row: Interval, scale: ValueScale) -> Markup:
     """One row: the band of the minimum effect, the line of no change, the interval and the change."""
     parts = [_band(row, scale), _line(_MIDDLE, _MIDDLE, "zero", (0, _HEIGHT))]
     middle = _HEIGHT / 2
     if row.low is not None and row.high is not None:
         low, high = _log(row.low), _log(row.high)
         parts.append(_line(scale.place(low), scale.place(high), "reach", (middle, middle)))
-        parts += [_arrow(scale.place(end), end) for end in (low, high) if abs(end) > scale.reach]
+        parts += [_arrow(scale.place(end), end) for end in (low, high) if not scale.has(end)]
     if row.change is not None:
         parts.append(f'<circle cx="{scale.place(_log(row.change)):.2f}%" cy="{middle:g}" r="4.5"/>')
     head = f'<svg class="interval {row.outcome}" role="img" aria-label={quoteattr(row.said)} height="{_HEIGHT}">'
     return Markup(f"{head}{''.join(parts)}</svg>")  # noqa: S704 - numbers, and texts that are escaped here
 
 
-def axis_svg(scale: Scale) -> Markup:
+def axis_svg(scale: ValueScale) -> Markup:
     """The axis below the rows, with the changes that its places stand for."""
     words = [
         f'<text x="{place:.2f}%" y="12" text-anchor="middle">{text}</text>' for place, text in sorted(_ticks(scale))
@@ -86,7 +73,7 @@ def axis_svg(scale: Scale) -> Markup:
     return Markup(f'<svg class="interval axis" aria-hidden="true" height="16">{"".join(words)}</svg>')  # noqa: S704
 
 
-def _ticks(scale: Scale) -> Iterable[tuple[float, str]]:
+def _ticks(scale: ValueScale) -> Iterable[tuple[float, str]]:
     found = [(_MIDDLE, "0")]
     for sign in (-1, 1):
         taken = [_MIDDLE]
@@ -95,7 +82,7 @@ def _ticks(scale: Scale) -> Iterable[tuple[float, str]]:
                 continue
             ratio = math.log1p(sign * percent / 100)
             place = scale.place(ratio)
-            if abs(ratio) <= scale.reach and all(abs(place - other) >= _TICKS_APART for other in taken):
+            if scale.has(ratio) and all(abs(place - other) >= _TICKS_APART for other in taken):
                 taken.append(place)
                 found.append((place, f"{sign * percent:+g}%"))
     return found
@@ -108,7 +95,7 @@ def _log(change: float | None) -> float:
     return min(math.log1p(change), _MOST_LOG)
 
 
-def _band(row: Interval, scale: Scale) -> str:
+def _band(row: Interval, scale: ValueScale) -> str:
     reach = _log(row.least)
     low, high = scale.place(-reach), scale.place(reach)
     return f'<rect class="least" x="{low:.2f}%" width="{high - low:.2f}%" y="0" height="{_HEIGHT}"/>' if reach else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -13,22 +14,16 @@ from logbook_agent.report.figures.figure_table import HEADINGS, as_csv, rows
 from logbook_agent.report.figures.figure_words import plain
 from logbook_agent.report.figures.svg import NARROW, svg
 
-# Pages stay small: the newest entries have their plots, each at most so many, with so many rows of data.
-_ENTRIES_WITH_PLOTS = 30
-_OF_AN_ENTRY = 6
+# Pages stay small: so many rows of data, and plots of an entry.
+OF_AN_ENTRY = 6
 _KEPT = 512
 _MOST_ROWS = 100
 _NUMERIC = {"x", "y", "low", "high", "n"}
 
 
-def drawn(order: Sequence[str]) -> Sequence[str]:
-    """The entries of a page that have their plots on it, from all of its entries in order."""
-    return order[-_ENTRIES_WITH_PLOTS:]
-
-
-def pictures(found: Iterable[Figure], most: int | None = _OF_AN_ENTRY) -> list[dict[str, object]]:
-    """Figures as the templates take them."""
-    return [_picture(figure) for figure in list(found)[:most]]
+def pictures(found: Iterable[Figure], most: int | None = None) -> list[dict[str, object]]:
+    """Figures, at most so many, as the templates take them."""
+    return [_picture(figure) for figure in itertools.islice(found, most)]
 
 
 # A live view asks for the same figures again and again.

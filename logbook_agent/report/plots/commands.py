@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from logbook_agent.cli.declared import argument, flag, option, repeated
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import say
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
+from logbook_agent.model.entry import PLOT_KINDS, Entry, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.pages.plotted import plot_path
 from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.catalogue import figures
@@ -23,8 +26,10 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
+from logbook_agent.text.phrases import listed
 
 _SHOWN = 12
+_Record = TypeVar("_Record", Entry, Header)
 
 
 def plot_command(
@@ -55,18 +60,16 @@ def plot_command(
     found = read(space, book)
     chosen = _chosen(found, entry, asked, kind)
     if save:
-        _name_plots(space, book, _names(chosen, asked))
+        _save(space, book, chosen, asked)
         found = read(space, book)
     if out is not None:
         _check_one(chosen)
         _write(out.absolute(), chosen[0])
-        files = {chosen[0].key: str(out)}
+    elif wanted is None and metric is None and not kind:
+        keep_all(book, found)
     else:
-        if wanted is None and metric is None and not kind:
-            keep_all(book, found)
-        else:
-            keep(book, chosen)
-        files = {figure.key: space.shown(plot_path(book, figure.key)) for figure in chosen}
+        keep(book, chosen)
+    files = {f.key: str(out) if out is not None else space.shown(plot_path(book, f.key)) for f in chosen}
     text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
     common.emit("plot", [{**dataclasses.asdict(figure), "file": files[figure.key]} for figure in chosen], text)
 
@@ -93,30 +96,22 @@ def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: Seque
     if chosen:
         return chosen
     what = " of ".join(filter(None, [" or ".join(kinds), metric, entry or (None if metric else found.records.topic)]))
-    there = sorted({figure.kind.value for figure in every}) or None
-    metrics = [m.name for m in found.records.header.metrics]
-    if there is not None:
+    cause, hint = "a plot needs several measured cases, or several runs of one", "logbook run --repeat 6 -- COMMAND"
+    if every:
+        there = sorted({figure.kind.value for figure in every})
         cause, hint = f"the available kinds are {', '.join(there)}", f"--kind {there[0]}"
-    elif metric is not None and metric not in metrics:
-        cause = f"no measured row has the metric {metric}"
-        cause += f"; declared are {', '.join(metrics)}" if metrics else ""
-        hint = f"logbook table {entry or ''}".rstrip()
-    else:
-        cause = "a plot needs several measured cases, or several runs of one case"
-        hint = "logbook run --repeat 6 -- COMMAND"
+    elif metric is not None and metric not in (names := [m.name for m in found.records.header.metrics]):
+        cause, hint = f"no row has it; the declared metrics are {', '.join(names) or 'none'}", "logbook table"
     raise UsageError(f"nothing to plot: {what}", cause=cause, hint=hint)
 
 
 def _check_one(chosen: list[Figure]) -> None:
-    if len(chosen) < 2:
-        return
-    named = ", ".join(figure.key for figure in chosen[:_SHOWN])
-    more = f" and {len(chosen) - _SHOWN} more" if len(chosen) > _SHOWN else ""
-    raise UsageError(
-        f"--out takes one plot, and there are {len(chosen)}",
-        cause=f"they are {named}{more}",
-        hint="choose one: logbook plot [ID] --kind KIND --metric NAME --out F.svg",
-    )
+    if len(chosen) > 1:
+        raise UsageError(
+            f"--out takes one plot, and there are {len(chosen)}",
+            cause=f"they are {listed([figure.key for figure in chosen], _SHOWN)}",
+            hint="choose one: logbook plot [ID] --kind KIND --metric NAME --out F.svg",
+        )
 
 
 def _write(path: Path, figure: Figure) -> None:
@@ -136,14 +131,6 @@ def _write(path: Path, figure: Figure) -> None:
     Folder(path.parent).write(path, as_csv(figure) if ending == ".csv" else svg(figure))
 
 
-def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:
-    """For each entry (None: the header) the plots to add, with the metric if one was asked for."""
-    found: dict[str | None, list[str]] = {}
-    for figure in chosen:
-        found.setdefault(figure.entry, []).append(" ".join(filter(None, [figure.kind.value, metric])))
-    return found
-
-
 def draw_due(space: Workspace) -> None:
     """Draw again the plots of the views that a command has rendered. The records stand already, so trouble with a
     picture is a warning."""
@@ -156,18 +143,16 @@ def draw_due(space: Workspace) -> None:
             say(f"next: {error.hint}")
 
 
-def _name_plots(workspace: Workspace, book: Book, wanted: Mapping[str | None, Sequence[str]]) -> None:
-    """Add plots, as `parse_plot` reads them, to what entries name; None stands for the header. What is named already
-    stays in its place. The view follows."""
-    with changing(workspace, book), book.lock():
-        for entry_id, names in wanted.items():
-            if entry_id is None:
-                header = book.reread_header()
-                plots = tuple(dict.fromkeys((*header.plots, *names)))
-                if plots != header.plots:
-                    book.write_header(dataclasses.replace(header, plots=plots))
-                continue
-            entry = book.entry(entry_id)
-            plots = tuple(dict.fromkeys((*entry.plots, *names)))
-            if plots != entry.plots:
-                book.write_entry(dataclasses.replace(entry, plots=plots))
+def _save(space: Workspace, book: Book, chosen: Sequence[Figure], metric: str | None) -> None:
+    """Add plots to what their entries, or the header, name; the view follows."""
+    with changing(space, book):
+        for figure in chosen:
+            change = functools.partial(_named, name=" ".join(filter(None, [figure.kind.value, metric])))
+            if figure.entry is None:
+                book.change_header(change)
+            else:
+                book.change_entry(figure.entry, change)
+
+
+def _named(record: _Record, name: str) -> _Record:
+    return dataclasses.replace(record, plots=tuple(dict.fromkeys((*record.plots, name))))

@@ -14,8 +14,8 @@ from logbook_agent.report.page.page import page_file
 from logbook_agent.report.page.write import check_replaceable
 from logbook_agent.report.publish.hub_space import upload
 from logbook_agent.report.publish.one_file import one_file
-from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, listing, report_files
-from logbook_agent.report.publish.pages_branch import commit_files, push
+from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, report_files
+from logbook_agent.report.publish.pages_branch import PagesBranch
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted, listed
@@ -43,21 +43,45 @@ def publish_command(
     with tempfile.TemporaryDirectory() as made:
         books = [space.book()] if common.logbook or file is not None else None
         files = report_files(space, Path(made), books, logs=not no_logs)
-    done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
-    if binaries := [one.path for one in files if not one.is_text]:
-        space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
-    if file is not None:
-        files, done["left_out"] = _as_one(space, files)
-        done["files"] = listing(files)
-    for one in files if not common.as_json else ():
+        if binaries := [one.path for one in files if one.text is None]:
+            space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
+        left_out: list[str] = []
+        if path is not None:
+            page, left_out = one_file(page_file(space.book().topic), {one.path: one for one in files})
+            files = (page,)
+            check_no_secret(files, space.redactor)
+        if not common.as_json:
+            _list(files, space.warnings)
+        place, text = None, f"{counted(len(files), 'file')}, nothing published (--dry-run)"
+        if not dry_run and path is not None:
+            Folder(path.parent).write(path, [files[0].content], durable=False)
+            place = text = space.shown(path)
+        elif not dry_run and hub is not None:
+            place = text = upload(Path(made), hub, space.root.name)
+        elif not dry_run and branch is not None:
+            place = _committed(space, branch, files, push_to)
+            text = place or f"{branch} has these pages already"
+    listing = [{"path": one.path, "bytes": len(one.content), "media_type": one.media_type} for one in files]
+    data = {"files": listing, "left_out": left_out, "published": place}
+    emit("publish", data, text, as_json=common.as_json, warnings=space.warnings if common.as_json else ())
+
+
+def _list(files: Sequence[PublishedFile], warnings: Sequence[str]) -> None:
+    """Name what is to be published, before anything leaves."""
+    for one in files:
         say(f"{len(one.content):>11,} bytes  {one.path}")
-    for warning in space.warnings if not common.as_json else ():
+    for warning in warnings:
         say(f"warning: {warning}")
-    text = f"{counted(len(files), 'file')}, nothing published (--dry-run)"
-    if not dry_run:
-        done["published"] = place = _published(space, files, path, branch, push_to, hub)
-        text = place or f"{branch} has these pages already"
-    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings if common.as_json else ())
+
+
+def _committed(space: Workspace, branch: str, files: Sequence[PublishedFile], push_to: str | None) -> str | None:
+    """Where the pages are now; None for a branch that had them."""
+    pages = PagesBranch.of(space.root, branch, space.environ)
+    commit = pages.commit(files, "Pages of the logbooks")
+    if push_to is not None:
+        pages.push(push_to)
+        return f"{branch} pushed to {push_to}" + (f" at {commit[:9]}" if commit else "")
+    return f"{branch} is at {commit[:9]}" if commit is not None else None
 
 
 def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:
@@ -75,46 +99,12 @@ def _check_one_target(file: str | None, branch: str | None, hub: str | None, pus
 def _file_path(space: Workspace, file: str) -> Path:
     """Where the one file is written. Raises UsageError where there is no folder for it, and Taken where another file
     has its name."""
-    path = (space.cwd / Path(file).expanduser()).absolute()
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(
-            f"cannot write {file}: it is a folder"
-            if path.is_dir()
-            else f"cannot write {file}: there is no such folder",
-            cause="--file names one file in a folder that exists",
-            hint=f"--file {Path(file) / 'report.html'}" if path.is_dir() else f"mkdir -p {Path(file).parent}",
-        )
+    path, cause = (space.cwd / Path(file).expanduser()).absolute(), "--file names one file in a folder that exists"
+    if path.is_dir():
+        hint = f"--file {Path(file) / 'report.html'}"
+        raise UsageError(f"cannot write {file}: it is a folder", cause=cause, hint=hint)
+    if not path.parent.is_dir():
+        hint = f"mkdir -p {Path(file).parent}"
+        raise UsageError(f"cannot write {file}: there is no such folder", cause=cause, hint=hint)
     check_replaceable(path, Folder(path.parent), "--file")
     return path
-
-
-def _as_one(space: Workspace, files: Sequence[PublishedFile]) -> tuple[tuple[PublishedFile, ...], list[str]]:
-    """The page of the logbook as the only file, and what it leaves out."""
-    name = page_file(space.book().topic)
-    of = {one.path: one for one in files}
-    text, left_out = one_file(of[name].content.decode(), of)
-    made = PublishedFile(path=name, content=text.encode())
-    check_no_secret([made], space.redactor)
-    return (made,), left_out
-
-
-def _published(
-    space: Workspace,
-    files: Sequence[PublishedFile],
-    path: Path | None,
-    branch: str | None,
-    push_to: str | None,
-    hub: str | None,
-) -> str | None:
-    """Where the pages are now; None for a branch that had them."""
-    if path is not None:
-        Folder(path.parent).write(path, files[0].content.decode(), durable=False)
-        return space.shown(path)
-    if hub is not None:
-        return upload(files, hub, space.root.name)
-    assert branch is not None  # noqa: S101  one of the three is given
-    commit = commit_files(space.root, branch, files, "Pages of the logbooks", space.environ)
-    if push_to is not None:
-        push(space.root, push_to, branch, space.environ)
-        return f"{branch} pushed to {push_to}" + (f" at {commit[:9]}" if commit else "")
-    return f"{branch} is at {commit[:9]}" if commit is not None else None

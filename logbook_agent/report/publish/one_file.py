@@ -16,9 +16,9 @@ _LINK = re.compile(
 FILE_BYTES = 2 * 2**20
 
 
-def one_file(page: str, files: Mapping[str, PublishedFile]) -> tuple[str, list[str]]:
-    """The page with every file of the report that it links inside, as an image or to be downloaded; and the paths of
-    those that are too large. A link to what is not inside becomes text."""
+def one_file(page: str, files: Mapping[str, PublishedFile]) -> tuple[PublishedFile, list[str]]:
+    """The page of this name with every file of the report that it links inside, as an image or to be downloaded; and
+    the paths of those that are too large. A link to what is not inside becomes text."""
     left_out: list[str] = []
 
     def inside(link: re.Match[str]) -> str:
@@ -32,5 +32,5 @@ def one_file(page: str, files: Mapping[str, PublishedFile]) -> tuple[str, list[s
         saved = f' download="{file.path.rpartition("/")[2]}"' if link["tag"] == "a" else ""
         return f'<{link["tag"]}{link["before"]}{link["name"]}="{data}"{saved}{link["after"]}>'
 
-    made = _LINK.sub(inside, page)
-    return made, list(dict.fromkeys(left_out))
+    text = _LINK.sub(inside, files[page].content.decode())
+    return PublishedFile(path=page, content=text.encode()), list(dict.fromkeys(left_out))

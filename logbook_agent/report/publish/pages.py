@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +30,12 @@ class PublishedFile:
         return mimetypes.guess_type(self.path)[0] or "application/octet-stream"
 
     @property
-    def is_text(self) -> bool:
-        """Whether secrets can be looked for in all of it."""
-        if b"\0" in self.content:
-            return False
+    def text(self) -> str | None:
+        """All of it as a text, in which secrets can be looked for; None for another file."""
         try:
-            self.content.decode()
+            return None if b"\0" in self.content else self.content.decode()
         except UnicodeDecodeError:
-            return False
-        return True
+            return None
 
 
 def report_files(
@@ -68,12 +65,5 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
 
 def _holds_secret(file: PublishedFile, redactor: Redactor) -> bool:
     """Whether a text holds a secret; of another file, whether its bytes do."""
-    if not file.is_text:
-        return redactor.in_binary(file.content)
-    text = file.content.decode()
-    return redactor.text(text) != text
-
-
-def listing(files: Sequence[PublishedFile]) -> list[Mapping[str, object]]:
-    """The files as they are listed: path, size in bytes, media type."""
-    return [{"path": file.path, "bytes": len(file.content), "media_type": file.media_type} for file in files]
+    text = file.text
+    return redactor.in_binary(file.content) if text is None else redactor.text(text) != text

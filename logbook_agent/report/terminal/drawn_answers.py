@@ -64,14 +64,9 @@ def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
     first = 0 if console.width >= _WIDE else 5
     for line in lines:
         state = line["state"]
-        cells = [
-            _text(line["id"]),
-            _text(minute(line["opened"], zone)[first:]),
-            _text(state, _STATES.get(state, "")),
-            _text(one_line(line["title"])),
-            _text(one_line(line["result"] or "")),
-        ]
-        grid.add_row(*cells)
+        opened, words_of = minute(line["opened"], zone)[first:], (line["title"], line["result"] or "")
+        cells = [_text(line["id"]), _text(opened), _text(state, _STATES.get(state, ""))]
+        grid.add_row(*cells, *(_text(one_line(text)) for text in words_of))
     console.print(grid)
 
 
@@ -154,31 +149,17 @@ def draw_answer(answer: Answer) -> None:
 
 
 def _findings(answer: Answer, *, is_wide: bool) -> Grid:
-    right: dict[str, Any] = {"justify": "right"}
-    base = words.label(answer, answer.question.base)
+    least, right = answer.question.minimum_effect, {"justify": "right"}
     sides = {words.label(answer, f.side) for f in answer.findings}
-    name = ("", {"ratio": 1, "min_width": _LEAST})
-    grid = _grid(
-        name,
-        (base, right),
-        (sides.pop() if len(sides) == 1 else "side", right),
-        ("change", right),
-        f"┊ {words.percent(answer.question.minimum_effect)}%",
-        "",
-    )
+    base, side = words.label(answer, answer.question.base), sides.pop() if len(sides) == 1 else "side"
+    name: dict[str, Any] = {"ratio": 1, "min_width": _LEAST}
+    grid = _grid(("", name), (base, right), (side, right), ("change", right), f"┊ {words.percent(least)}%", "")
     for f in answer.findings:
-        style = STYLES[f.outcome.value]
-        bar = effect_bar(f.change, f.low, f.high, answer.question.minimum_effect, 25 if is_wide else 15)
-        name_text = " ".join(filter(None, (words.subject(answer, f.side), f.metric, assignments(f.case))))
-        cells = [
-            _text(name_text),
-            _text(_value(f, f.base.median)),
-            _text(" ".join(filter(None, (_value(f, f.other.median), f.unit)))),
-            _text(words.signed(f.change), style),
-            _text(bar, style),
-            _text(f.outcome.value, style),
-        ]
-        grid.add_row(*cells)
+        bar = effect_bar(f.change, f.low, f.high, least, 25 if is_wide else 15)
+        what = (words.subject(answer, f.side), f.metric, assignments(f.case))
+        plain = (filter(None, what), [_value(f, f.base.median)], filter(None, [_value(f, f.other.median), f.unit]))
+        styled = (words.signed(f.change), bar, f.outcome.value)
+        grid.add_row(*(_text(" ".join(texts)) for texts in plain), *(_text(t, STYLES[f.outcome.value]) for t in styled))
     return grid
 
 

@@ -3,8 +3,10 @@ its interval as a bar."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.progress_bar import ProgressBar
@@ -80,49 +82,41 @@ def series_lines(series: SeriesProgress, elapsed: str, width: int) -> list[str]:
     return rendered(shown, width=width)
 
 
+def _grid(*columns: dict[str, Any]) -> Table:
+    grid = Table.grid(padding=(0, 1), expand=True)
+    for options in columns:
+        grid.add_column(no_wrap=True, **options)
+    return grid
+
+
 def _count(series: SeriesProgress, elapsed: str, width: int) -> Table:
     """How much is made, as a bar."""
-    grid = _grid()
-    grid.add_column(no_wrap=True)
-    grid.add_column(width=max(8, width // 4))
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    grid = _grid({}, {"width": max(8, width // 4)}, {}, {"overflow": "ellipsis", "ratio": 1, "style": "dim"})
     bar = ProgressBar(total=max(1, series.total), completed=series.made)
     grid.add_row(_made(series), bar, " · ".join(filter(None, (elapsed, _left(series)))), clean(series.note))
     return grid
 
 
 def _comparison(series: SeriesProgress, elapsed: str, width: int) -> Table:
-    grid, is_wide = _grid(), width >= _WIDE
+    is_wide = width >= _WIDE
     bar_width = 25 if is_wide else 17 if width >= _NARROW else 7
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=4)
-    grid.add_column(no_wrap=True, justify="right")
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True)
-    if is_wide:
-        grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, style="dim", justify="right")
+    name = {"overflow": "ellipsis", "ratio": 1, "min_width": 4}
+    right = {"justify": "right"}
+    grid = _grid({}, name, right, {}, {}, *([{}] if is_wide else []), {"style": "dim", **right})
     for number, one in enumerate(series.estimates[:_SHOWN]):
-        bar = effect_bar(one.change, one.low, one.high, one.least, bar_width)
         style = STYLES.get(one.outcome, "")
-        cells: list[RenderableType] = [
+        bar = effect_bar(one.change, one.low, one.high, one.least, bar_width)
+        cells = [Text(text, style=style) for text in (_change(one), bar, one.outcome)]
+        grid.add_row(
             _made(series) if not number else "",
             clean(one.name),
-            Text(_change(one), style=style),
-            Text(bar, style=style),
-            Text(one.outcome, style=style),
+            *cells,
             *([Text(one.interval)] if is_wide else []),
             (_left(series) or elapsed) if not number else "",
-        ]
-        grid.add_row(*cells)
+        )
     if len(series.estimates) > _SHOWN:
         grid.add_row("", f"… and {len(series.estimates) - _SHOWN} more")
     return grid
-
-
-def _grid() -> Table:
-    return Table.grid(padding=(0, 1), expand=True)
 
 
 def _made(series: SeriesProgress) -> str:
@@ -141,8 +135,8 @@ def _change(one: EffectEstimate) -> str:
 
 def terminal_size(descriptor: int) -> os.terminal_size:
     """Columns and lines of the terminal behind a descriptor."""
-    try:
-        found = os.get_terminal_size(descriptor)
-    except OSError:
-        return os.terminal_size((80, 24))
-    return found if found.columns > 0 and found.lines > 0 else os.terminal_size((80, 24))
+    with contextlib.suppress(OSError):
+        size = os.get_terminal_size(descriptor)
+        if size.columns > 0 and size.lines > 0:
+            return size
+    return os.terminal_size((80, 24))

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from logbook_agent.report.page.intervals import Interval, Scale, axis_svg, row_svg, scale_of
+from logbook_agent.report.figures.scale import ValueScale
+from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 
 
 def interval(
@@ -17,7 +18,7 @@ def interval(
     return Interval(change=change, low=low, high=high, least=least, outcome="open", said=said)
 
 
-def drawn(row: Interval, scale: Scale) -> ET.Element:
+def drawn(row: Interval, scale: ValueScale) -> ET.Element:
     return ET.fromstring(row_svg(row, scale))  # noqa: S314 - our own
 
 
@@ -54,7 +55,7 @@ def test_whatever_the_numbers_every_mark_is_on_the_axis(
 
 def test_what_is_said_is_escaped() -> None:
     said = "\"><script>alert(1)</script> & '"
-    root = drawn(interval(0.1, said=said), Scale(reach=1.0))
+    root = drawn(interval(0.1, said=said), ValueScale(-1.0, 1.0))
     assert root.get("aria-label") == said
     assert root.get("role") == "img"
     assert root.find("script") is None
