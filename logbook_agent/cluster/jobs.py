@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from logbook_agent.model.run import Exit, Problem, noted, withheld
 from logbook_agent.model.worker_report import End
@@ -23,6 +23,9 @@ from logbook_agent.store.layout import LOG
 from logbook_agent.store.spool import HiddenValue, Spool
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.times import stamp
+
+if TYPE_CHECKING:
+    from logbook_agent.cluster.job_templates import JobTemplates
 
 # The state of a job, whatever its launcher calls that.
 Fate = Literal["waiting", "running", "succeeded", "failed", "killed", "lost", "never-started"]
@@ -121,15 +124,13 @@ def _at(plain: Any, path: Sequence[str]) -> list[Any]:
 
 
 def keep_log(
-    spool: Spool, work: Work, raw: bytes, line: str, log_lines: int | None, hide: Callable[[str], str]
+    spool: Spool, work: Work, raw: bytes, templates: JobTemplates, hide: Callable[[str], str]
 ) -> list[Problem]:
-    """Add what a launcher gave to the log in the spool, redacted, and return what is wrong with it. `line`: a pattern
-    for what stands before each line; `log_lines`: it gives no more. `hide` takes out secrets that were handed over."""
-    now, problems = lines_of(raw), list[Problem]()
-    if line:
-        before = re.compile(line.encode())
-        now = [one[match.end() :] if (match := before.match(one)) is not None else one for one in now]
-    if log_lines is not None and len(now) >= log_lines:
+    """Add what a launcher gave to the log in the spool, redacted, and return what is wrong with it. `hide` takes out
+    secrets that were handed over."""
+    before, problems = re.compile(templates.line.encode()), list[Problem]()
+    now = [one[match.end() :] if (match := before.match(one)) is not None else one for one in lines_of(raw)]
+    if templates.log_lines is not None and len(now) >= templates.log_lines:
         problems += noted(f"the log holds only the last {len(now)} lines: the launcher returns no more")
     text = spool.redactor().text(hide(b"".join(now).decode("utf-8", "surrogateescape")))
     path = spool.folder / LOG

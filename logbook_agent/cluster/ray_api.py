@@ -3,7 +3,6 @@ needed here."""
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -115,9 +114,3 @@ class Jobs:
         if not isinstance(found, dict):
             raise ToolError(f"{self.address} is not a Ray dashboard", cause="its answer is not JSON")
         return found
-
-
-@functools.cache
-def jobs_at(address: str) -> Jobs:
-    """The connections to an address; one object for each in this process."""
-    return Jobs(address)

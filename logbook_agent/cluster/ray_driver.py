@@ -18,7 +18,7 @@ import sys
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,7 @@ def run(plan: Plan, spool: Path, work: dict[str, Any]) -> Iterator[Event]:
         far.stop(str(spool))
     stage = far.stage_of(spool)
     head = {"stage": stage if stage in ("ended", "never-started") else "lost", "said": far.said_of(spool)}
-    yield from news(spool, far.left_by(spool), sent, head=head)
+    yield from events(spool, [*far.names_of(spool), far.FINAL], sent, head=head)
     far.drop(str(spool))
 
 
@@ -113,31 +113,25 @@ def followed(spool: Path, worker: subprocess.Popen[bytes], sent: dict[str, int])
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.wait(_POLL_S)
             return
-        before, now, facts = state, time.monotonic(), Event()
+        before, now, names, facts = state, time.monotonic(), ["began.json", "output.log"], Event()
         state = far.stage_of(spool), far.said_of(spool)
         if state[0] in ("sent", "running") and (state != before or now >= beat_at):
             beat_at = now + min(_MOST_BEAT_S, max(_BEAT_S, (now - began) * _BEAT_PART))
-            beat = far.plain(spool / "heartbeat.json")
-            facts = {"head": {"stage": state[0], "said": state[1], "heartbeat": beat}}
-        yield from news(spool, ("began.json", "output.log"), sent, **facts)
+            sent.pop("heartbeat.json", None)
+            names, facts = [*names, "heartbeat.json"], {"head": {"stage": state[0], "said": state[1]}}
+        yield from events(spool, names, sent, **facts)
 
 
-def news(spool: Path, names: Iterable[str], sent: dict[str, int], **facts: Any) -> Iterator[Event]:
+def events(spool: Path, names: list[str], sent: dict[str, int], **facts: Any) -> Iterator[Event]:
     """What is new in these files, the last of it with these facts; `sent` counts what was told of each."""
-    pieces: list[tuple[str, int, str]] = []
-    room = _LINE_BYTES
-    for name in names:
-        with contextlib.suppress(FileNotFoundError), (spool / name).open("rb") as file:
-            file.seek(sent.get(name, 0))
-            while (data := file.read(room)) or name not in sent:
-                at = sent.get(name, 0)
-                pieces.append((name, at, base64.b64encode(zlib.compress(data, 1)).decode()))
-                sent[name], room = at + len(data), room - len(data)
-                if not room:
-                    yield {"files": pieces}
-                    pieces, room = [], _LINE_BYTES
-    if pieces or facts:
-        yield {"files": pieces, **facts}
+    is_last = False
+    while not is_last:
+        pieces = list(far.news(spool, names, sent, _LINE_BYTES))
+        sent |= {name: at + len(data) for name, at, data in pieces}
+        is_last = sum(len(data) for *_, data in pieces) < _LINE_BYTES
+        told = [(name, at, base64.b64encode(zlib.compress(data, 1)).decode()) for name, at, data in pieces]
+        if told or facts:
+            yield {"files": told, **(facts if is_last else {})}
 
 
 def end(plan: Plan, key: str) -> None:

@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.programs import TooMuchOutput, collect, find_program, kill_group
@@ -28,11 +27,15 @@ _STALL_S = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellAnswer:
-    """How a program ended: its exit code, and what it printed, unless a file took that."""
+    """How a program ended: its exit code, and what it printed."""
 
     code: int
     out: bytes = b""
     err: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8", "replace")
 
     @property
     def said(self) -> str:
@@ -59,27 +62,10 @@ class Shell:
         was lost."""
         return answer
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        timeout_s: float = 60.0,
-        into: IO[bytes] | None = None,
-        most_bytes: int = MOST_ANSWER_BYTES,
-    ) -> ShellAnswer:
-        """Run a program to its end; what it prints goes into a file where there is one. Raises as `checked`, and
-        NoAnswer when it does not answer in time, or answers too much."""
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        """Run a program to its end. Raises as `checked` and `run_program` do."""
         return self.checked(
-            run_program(
-                self.words(argv),
-                self.environ,
-                stdin=stdin,
-                timeout_s=timeout_s,
-                host=self.host,
-                into=into,
-                most_bytes=most_bytes,
-            )
+            run_program(self.words(argv), self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host)
         )
 
 
@@ -87,16 +73,15 @@ def run_program(
     argv: Sequence[str],
     environ: Mapping[str, str],
     *,
-    stdin: bytes,
+    stdin: bytes = b"",
     timeout_s: float,
     cwd: str | None = None,
     host: str | None = None,
-    into: IO[bytes] | None = None,
     most_bytes: int = MOST_ANSWER_BYTES,
 ) -> ShellAnswer:
     """Run a program of this machine to its end; one without a folder is looked for in absolute folders of PATH alone.
     Raises NoAnswer when it takes too long, pauses for long or prints too much; it is ended then, with what it started.
-    `host`: the machine that it speaks to, for errors; `into`: takes what it prints."""
+    `host`: the machine that it speaks to, for errors."""
     program = argv[0] if "/" in argv[0] else find_program(argv[0], environ)
     if program is None:
         return ShellAnswer(code=127, err=f"{argv[0]}: not found")
@@ -119,7 +104,7 @@ def run_program(
             return ShellAnswer(code=code, err=f"{argv[0]}: {error.strerror or error}")
         name = Path(argv[0]).name if host is None else host
         try:
-            out = collect(process, timeout_s=timeout_s, most_bytes=most_bytes, into=into, stall_s=_STALL_S).out
+            out = collect(process, timeout_s=timeout_s, most_bytes=most_bytes, stall_s=_STALL_S).out
         except subprocess.TimeoutExpired as error:
             raise NoAnswer(
                 f"{name} did not answer within {error.timeout:g} s", cause="the answer is incomplete"

@@ -5,8 +5,8 @@ for all jobs at once; a job carries the name of its far spool, so that one whose
 again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
 refuses it.
 
-Runs are the elements of an array, also a single one: the name of each far spool is that of the job, and its number in
-the array.
+Units of runs are the elements of an array, also a single one. The name of a far spool is that of the job, the number
+of the element, and, for all but the first of a unit, another number: `NAME.3`, `NAME.3-1`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from logbook_agent.cluster.answers import stage_named
-from logbook_agent.cluster.remote import Remote, new_name
+from logbook_agent.cluster.remote import FarState, Remote, new_name
 from logbook_agent.cluster.sent_code import Places, check_places
 from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
@@ -34,6 +33,7 @@ from logbook_agent.running.executors.contract import (
     Submission,
     Unavailable,
     nothing_sent,
+    units_of,
 )
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
@@ -68,7 +68,7 @@ if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
 fi
 # Else every srun of the command would have an empty environment.
 unset SLURM_EXPORT_ENV
-exec {worker}."$SLURM_ARRAY_TASK_ID" --with-parent
+exec {unit}."$SLURM_ARRAY_TASK_ID"
 """
 
 
@@ -117,21 +117,11 @@ class Slurm(Remote):
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
         super().__init__(shell=shell, places=settings, environ=environ, secrets={})
-        self.settings, self.options = settings, settings.options
-        # What Slurm said of the jobs with these names, or why it did not, and until when that counts.
+        self.options = settings.options
+        # The names of the jobs that are looked at; what Slurm said of jobs with such names, or why it did not, and
+        # until when that counts.
+        self._names: frozenset[str] = frozenset()
         self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
-
-    def node_of(self, spool: Spool) -> str | None:
-        """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
-        sent, job = spool.get(Sent), None
-        with contextlib.suppress(ToolError):
-            job = self.job(sent, at_once=True) if sent is not None else None
-        return job.nodes or None if job is not None else None
-
-    def on_node(self, node: str) -> Slurm:
-        """As `Pins.on_node`."""
-        settings = dataclasses.replace(self.settings, options=(*self.options, f"--nodelist={node}"))
-        return Slurm(shell=self.shell, settings=settings, environ=self.environ)
 
     @property
     def place(self) -> str:
@@ -149,9 +139,13 @@ class Slurm(Remote):
     # -- what Slurm does in its own way ----------------------------------------------------------------
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
-        """Those of one array: the name of the job, and the number of the element."""
+        """Those of one array."""
         name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
-        return [f"{name}.{number}" for number in range(len(items))]
+        names = {}
+        for number, unit in enumerate(units_of(items, lambda item: item.pin)):
+            for place, item in enumerate(unit):
+                names[item.spool.folder] = f"{name}.{number}" + (f"-{place}" if place else "")
+        return [names[item.spool.folder] for item in items]
 
     def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
@@ -163,12 +157,15 @@ class Slurm(Remote):
         if not isinstance(folders, dict) or folders.keys() != works.keys():
             raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.name}")
         array = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
-        words = self._sbatch(array, f"--array=0-{len(items) - 1}%{at_most}")
+        last = max(int(element_of(sent.folder)) for _, sent in items)
+        words = self._sbatch(array, f"--array=0-{last}%{at_most}")
         answer = self.shell.run(words, stdin=self._script(array, python).encode())
-        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+        number = answer.text.strip().partition(";")[0]
         if answer.code == 0 and number.isdecimal():
-            jobs = [dataclasses.replace(sent, job=f"{number}_{at}") for at, (_, sent) in enumerate(items)]
-            write_sent_together([(item.spool, sent) for (item, _), sent in zip(items, jobs, strict=True)])
+            jobs = [
+                (item, dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}")) for item, sent in items
+            ]
+            write_sent_together([(item.spool, sent) for item, sent in jobs])
         elif not sum(self.has_arrived(item.spool, sent) for item, sent in items):
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
@@ -184,6 +181,32 @@ class Slurm(Remote):
         spool.put(dataclasses.replace(sent, job=job.number))
         return True
 
+    def states(self, going: Mapping[str, Spool], wait_s: float, *, with_log: bool) -> Mapping[str, FarState]:
+        """As `Remote.states`."""
+        self._names = frozenset(map(name_of, going))
+        return super().states(going, wait_s, with_log=with_log)
+
+    def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
+        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
+        if state.stage == "ended":
+            is_taken = any(text in state.complaint for text in _SAID_TAKEN)
+            return ("lost" if is_taken else "ended"), None
+        if state.is_closed:
+            return state.stage, state.said
+        alive: Stage = "running" if state.has_begun else "sent"
+        is_fresh = state.has_begun and state.silent_s is not None and abs(state.silent_s) < FRESH_S
+        # While a client submits it, there need be no job yet.
+        if spool.is_held() or is_fresh:
+            return alive, None
+        job = self.job(sent)
+        said = job.said if job is not None else "Slurm has no record of its job"
+        if job is not None and not job.is_over:
+            return alive, said
+        if not self._close(sent):
+            return alive, None  # it began or ended meanwhile
+        is_taken = job is not None and job.state in _TAKEN
+        return ("lost" if state.has_begun or is_taken else "never-started"), said
+
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
         job = self.job(sent)
@@ -192,27 +215,6 @@ class Slurm(Remote):
         answer = self.shell.run(["scancel", job.number])
         if answer.code != 0:
             raise ToolError(f"job {job.number} cannot be cancelled", cause=answer.said, hint=f"scancel {job.number}")
-
-    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
-        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
-        stage, has_begun = stage_named(head.get("stage")), head.get("began") is not None
-        if stage == "ended":
-            return ("lost", None) if _was_taken(head) else ("ended", None)
-        if head.get("is_closed"):
-            return stage, head.get("said")
-        alive: Stage = "running" if has_begun else "sent"
-        silent_s = head.get("silent_s")
-        # While a client submits it, there need be no job yet.
-        if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
-            return alive, None
-        job = self.job(sent)
-        said = job.said if job is not None else "Slurm has no record of its job"
-        if job is not None and not job.is_over:
-            return alive, said
-        if not self._close(sent):
-            return alive, None  # it began or ended meanwhile
-        taken = job is not None and job.state in _TAKEN
-        return ("lost" if has_begun or taken else "never-started"), said
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 
@@ -237,16 +239,15 @@ class Slurm(Remote):
         ]
 
     def _script(self, array: PurePosixPath, python: str) -> str:
-        code = array.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
-        return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
+        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        return _SCRIPT.format(unit=shlex.join([python, "-P", str(code), "unit", str(array)]))
 
-    def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:
+    def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Slurm is
-        asked for all runs together, every few seconds, or `at_once`. Raises ToolError when it does not answer."""
-        name = name_of(sent.folder)
+        asked for all jobs together, every few seconds. Raises ToolError when it does not answer."""
         names, until, told = self._told
-        if at_once or name not in names or time.monotonic() >= until:
-            names = frozenset((name, *map(name_of, self.looked)))
+        if (name := name_of(sent.folder)) not in names or time.monotonic() >= until:
+            names = self._names | {name}
             try:
                 told = self._jobs(names)
             except ToolError as error:
@@ -262,13 +263,13 @@ class Slurm(Remote):
         answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
         if answer.code != 0:
             raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
-        found = jobs_of(answer.out.decode("utf-8", "replace"))
+        found = jobs_of(answer.text)
         if left := names - {job.name for job in found.values()}:
             # Many a cluster keeps no accounts, and then this fails.
             words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days"]
             format_ = "--format=JobID,JobName,State,Reason,NodeList"
             answer = self.shell.run(["sacct", *words, f"--name={','.join(sorted(left))}", format_])
-            found = jobs_of(answer.out.decode("utf-8", "replace") if answer.code == 0 else "") | found
+            found = jobs_of(answer.text if answer.code == 0 else "") | found
         return found
 
     def _close(self, sent: Sent) -> bool:
@@ -278,17 +279,22 @@ class Slurm(Remote):
 
 def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
-    place = PurePosixPath(sent.folder)
-    job, array = told.get(place.name), told.get(place.stem)
+    element, name = element_of(sent.folder), name_of(sent.folder)
+    job, array = told.get(f"{name}.{element}"), told.get(name)
     if job is not None or array is None:
         return job
     # A number alone would mean all elements.
-    return dataclasses.replace(array, number=sent.job or f"{array.number}_{place.suffix[1:]}")
+    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element}")
 
 
 def name_of(folder: str) -> str:
     """The name of the job of a far spool."""
     return PurePosixPath(folder).stem
+
+
+def element_of(folder: str) -> str:
+    """The number of the element that makes the run of a far spool."""
+    return PurePosixPath(folder).suffix[1:].partition("-")[0]
 
 
 def jobs_of(text: str) -> dict[str, SlurmJob]:
@@ -306,31 +312,25 @@ def jobs_of(text: str) -> dict[str, SlurmJob]:
     return found
 
 
-def _was_taken(head: Mapping[str, Any]) -> bool:
-    """Whether Slurm ended the command by itself (preemption, node failure). The worker saw only a request to stop."""
-    complaint = head.get("complaint") or ""
-    return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
-
-
 def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
     check_places(declared, settings)
     if set("%\\") & set(settings.folder):
         raise UsageError(
-            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
+            f"{declared.what}: folder {settings.folder!r} contains % or \\",
             cause="Slurm replaces words such as %j in the path of an output file",
             hint=f"choose another folder in {declared.file}",
         )
     if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
         raise UsageError(
-            f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",
+            f"{declared.what}: {said}: a run on several hosts cannot be recorded",
             cause="a run is recorded with the devices, the load and the code of one host",
             hint=f"remove it from options in {declared.file}",
         )
     if array := next((word for word in settings.options if _ARRAY.match(word)), None):
         raise UsageError(
-            f"executor {declared.name!r}: {array!r} in options makes several jobs of one run",
+            f"{declared.what}: {array!r} in options makes several jobs of one run",
             cause="a run is one job; logbook starts the cases of a sweep itself",
             hint=f"remove it in {declared.file}; for several runs at once: logbook sweep RECIPE --parallel 4",
         )

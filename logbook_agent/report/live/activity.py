@@ -1,6 +1,6 @@
 """The runs of a logbook that are going on, as plain data: where, since when, how far, and their last lines.
 
-Last lines come from the logs where these are written here, else from the executor.
+Last lines come from the logs here; what runs on other machines print is brought here first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -21,12 +21,12 @@ from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End
 from logbook_agent.report.live.live_curves import LastPoint, LiveCurves
-from logbook_agent.running.executors.table import executor_of
+from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.open_runs import open_runs, open_series
-from logbook_agent.store.spool import SENT, Heartbeat
+from logbook_agent.store.spool import SENT, Heartbeat, Spool
 from logbook_agent.store.workspace import Workspace
 
 # Topic, entry, number.
@@ -40,24 +40,20 @@ _PACE_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastSeen:
-    """The end of what a run has printed so far, its last sign of life, what its engine says, and why nothing new is
-    known."""
+    """The end of what a run has printed so far, its last sign of life, and why nothing new is known."""
 
     lines: tuple[str, ...] = ()
     heartbeat: Heartbeat | None = None
-    said: str | None = None
     trouble: str | None = None
 
 
 @dataclass(slots=True)
 class _Far:
-    """A run on another machine: the end of its log as far as it was read, and what was last known."""
+    """A run on another machine: when it was asked, and why nothing new is known."""
 
-    offset: int | None = None
-    data: bytes = b""
-    asked: Future[LastSeen] | None = None
+    asked: Future[str | None] | None = None
     asked_at: float = float("-inf")
-    last: LastSeen = field(default_factory=LastSeen)
+    trouble: str | None = None
 
 
 class LiveRun(UnfinishedRunData):
@@ -94,24 +90,23 @@ class LastLines:
         self._pools: dict[str, ThreadPoolExecutor] = {}
 
     def seen(self, book: Book, run: Run) -> LastSeen:
-        """The last known state of a run, at once; its machine is asked again in the background."""
-        beat = book.heartbeat(run)
-        log = book.log_path(run.entry, run.run)
-        here = LastSeen(lines=self._tail(log, book.files), heartbeat=beat)
+        """The last known state of a run, at once; its machine is asked again in the background, and what is new there
+        comes here."""
+        spool, lines = book.spool(run), self._tail(book.log_path(run.entry, run.run), book.files)
         # Only what was submitted to another machine has that in its spool.
-        if not book.spool(run).has(SENT):
-            return here
+        if not spool.has(SENT):
+            return LastSeen(lines=lines, heartbeat=book.heartbeat(run))
         far = self._far.setdefault((book.topic, run.entry, run.run), _Far())
         if far.asked is not None and far.asked.done():
             error = far.asked.exception()
-            far.last = LastSeen(trouble=f"{type(error).__name__}: {error}") if error else far.asked.result()
+            far.trouble = f"{type(error).__name__}: {error}" if error else far.asked.result()
             far.asked = None
         if far.asked is None and time.monotonic() - far.asked_at >= _PACE_S:
             name = str(run.executor)
             if name not in self._pools:
                 self._pools[name] = ThreadPoolExecutor(1, thread_name_prefix="last-lines")
-            far.asked, far.asked_at = self._pools[name].submit(self._ask, book, run, far), time.monotonic()
-        return replace(far.last, lines=far.last.lines or here.lines, heartbeat=far.last.heartbeat or beat)
+            far.asked, far.asked_at = self._pools[name].submit(self._ask, spool, name), time.monotonic()
+        return LastSeen(lines=lines, heartbeat=book.heartbeat(run), trouble=self._said(far.trouble))
 
     def forget(self, topic: str, going: Collection[tuple[str, int]]) -> None:
         """Drop what is kept of runs of a logbook that are not among these."""
@@ -123,23 +118,11 @@ class LastLines:
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, book: Book, run: Run, far: _Far) -> LastSeen:
+    def _ask(self, spool: Spool, executor: str) -> str | None:
         try:
-            if far.offset is None:
-                # A long log is not brought here for its end.
-                beat = book.heartbeat(run)
-                far.offset = max(0, beat.bytes - _TAIL_BYTES) if beat is not None else 0
-            found = executor_of(self._workspace, run).follow(book.spool(run), far.offset)
+            return executor_named(self._workspace, executor).look([spool], with_log=True).get(spool.folder)
         except (LogbookError, OSError) as error:
-            return replace(far.last, trouble=self._said(getattr(error, "message", str(error))))
-        far.offset += len(found.output)
-        far.data = (far.data + found.output)[-_TAIL_BYTES:]
-        return LastSeen(
-            lines=self._lines(far.data, is_whole=far.offset <= len(far.data)),
-            heartbeat=found.heartbeat,
-            said=self._said(found.said),
-            trouble=self._said(found.trouble),
-        )
+            return getattr(error, "message", str(error))
 
     def _tail(self, path: Path, files: Folder) -> tuple[str, ...]:
         try:
@@ -204,7 +187,7 @@ class Activity:
             "last": self._redact(beat.last) if beat is not None and beat.last else None,
             "lines": list(seen.lines),
             "printed": _printed(book, run),
-            "said": seen.said or (self._redact(one.said) if one.said else None),
+            "said": self._redact(one.said) if one.said else None,
             "trouble": seen.trouble,
             "ended": _ended(book, run),
             "progress": progress,

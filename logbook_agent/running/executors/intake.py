@@ -19,6 +19,7 @@ from logbook_agent.model.run import Exit, Run, noted
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Stage
+from logbook_agent.running.executors.local import stage_of
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
@@ -42,12 +43,10 @@ def warn_once(workspace: Workspace, text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn:
-    """What was collected, by the folders of spools: runs whose end was recorded, errors, and why there is no news of
-    others."""
+    """What was collected, by the folders of spools: runs whose end was recorded, and errors."""
 
     ended: dict[Path, Run] = field(default_factory=dict)
     errors: dict[Path, LogbookError] = field(default_factory=dict)
-    troubles: dict[Path, str] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def noting(self, *spools: Spool) -> Iterator[None]:
@@ -73,7 +72,10 @@ class _Arrived:
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
-    """Bring the record of a run up to date with its spool; the run if its end was recorded. Raises LogbookError."""
+    """Bring the record of a run up to date, as its executor knows it now; the run if its end was recorded. Raises
+    LogbookError."""
+    if (run := book.run_called(spool.run_name)) is not None:
+        executor_of(workspace, run).look([spool])
     taken = take_in_all(workspace, book, [spool])
     for error in taken.errors.values():
         raise error
@@ -88,14 +90,14 @@ def take_in_all(
     *,
     drops: bool = True,
 ) -> TakenIn:
-    """`take_in` for many, a few at a time. `stages`: by folder, the stages of runs that were followed just now.
-    `drops`: remove the folders of runs that have ended."""
+    """Bring the records of runs up to date with their spools, a few at a time. `stages`: by folder, the stages of runs
+    that are known. `drops`: remove the folders of runs that have ended."""
     taken = TakenIn()
     for start in range(0, len(spools), _TOGETHER):
         arrived: list[_Arrived] = []
         for spool in spools[start : start + _TOGETHER]:
             with taken.noting(spool):
-                arrived += _arrived(workspace, book, spool, (stages or {}).get(spool.folder), taken)
+                arrived += _arrived(workspace, book, spool, (stages or {}).get(spool.folder))
         if arrived:
             _record(workspace, book, arrived, taken)
     if drops:
@@ -106,7 +108,7 @@ def take_in_all(
     return taken
 
 
-def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None, taken: TakenIn) -> list[_Arrived]:
+def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None) -> list[_Arrived]:
     """A run that is over, after its files were brought here. Raises LogbookError."""
     run = book.run_called(spool.run_name)
     if run is None:
@@ -116,11 +118,7 @@ def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None
             book.drop(spool)
         return []
     executor = executor_of(workspace, run)
-    if stage is None:
-        found = executor.follow(spool)
-        stage = found.stage
-        if found.trouble is not None:
-            taken.troubles[spool.folder] = found.trouble
+    stage = stage or stage_of(spool)
     if stage not in OVER:
         return []
     executor.collect(spool)

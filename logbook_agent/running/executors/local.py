@@ -11,17 +11,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage, Submission, for_each
+from logbook_agent.running.executors.contract import (
+    OVER,
+    PIECE_BYTES,
+    STAGES,
+    Executor,
+    Followed,
+    MachineFacts,
+    Stage,
+    Submission,
+    for_each,
+)
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import MARK
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
@@ -81,18 +92,9 @@ class Local:
         with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
             pipe.write(json.dumps(encode(work)).encode())
 
-    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-        """As `Executor.follow`, at once."""
-        stage = stage_of(spool)
-        return Followed(
-            stage=stage,
-            output=b"" if offset is None else log_from(spool, offset),
-            heartbeat=_heartbeat(spool),
-            said=said_by(spool),
-        )
-
-    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
-        """Nothing to do: to follow a run costs nothing."""
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
+        """Nothing to do: the worker writes into the spool itself."""
+        return {}
 
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`."""
@@ -131,15 +133,36 @@ def hello(environ: Mapping[str, str]) -> MachineFacts:
     )
 
 
-def _heartbeat(spool: Spool) -> Heartbeat | None:
+# -- how far a run is, by its spool ------------------------------------------------------------------
+
+
+def follow(executor: Executor, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
+    """Look at a run: how far it is, with its output from this byte of the log on (None: without output). What is here
+    already is not asked for."""
+    trouble = None
+    if offset is None or not log_from(spool, offset):
+        trouble = executor.look([spool], wait_s=wait_s, with_log=offset is not None).get(spool.folder)
+    return followed(spool, offset, trouble)
+
+
+def followed(spool: Spool, offset: int | None = None, trouble: str | None = None) -> Followed:
+    """How far a run is, by its spool."""
+    seen, heartbeat = None, None
     with contextlib.suppress(StoreError):
-        return spool.get(Heartbeat)
-    return None
+        seen, heartbeat = spool.get(Seen), spool.get(Heartbeat)
+    said = seen.said if seen is not None and (spool.has(SENT) or spool.waits()) else None
+    output = b"" if offset is None else log_from(spool, offset)
+    return Followed(stage=stage_of(spool), output=output, heartbeat=heartbeat, said=said, trouble=trouble)
 
 
 def stage_of(spool: Spool) -> Stage:
-    """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
-    while its worker works was written by somebody else."""
+    """How far a run is, by its spool. An end counts when nobody holds the spool any more: what is there while its
+    worker works was written by somebody else. Raises StoreError."""
+    if spool.has(SENT):
+        # First: an attempt that an engine cut off is lost, though its worker wrote an end.
+        seen = spool.get(Seen)
+        stage: Stage = next((stage for stage in STAGES if seen is not None and stage == seen.stage), "sent")
+        return "ended" if stage not in OVER and spool.has(FINAL) else stage
     life = spool.life()
     if life == "sent":
         return "sent"
@@ -148,14 +171,6 @@ def stage_of(spool: Spool) -> Stage:
         return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
     stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
     return stages.get(life, "elsewhere")
-
-
-def said_by(spool: Spool) -> str | None:
-    """What a run on this machine waits for before it begins."""
-    with contextlib.suppress(StoreError):
-        seen = spool.get(Seen) if spool.waits() else None
-        return seen.said if seen is not None else None
-    return None
 
 
 def log_from(spool: Spool, offset: int) -> bytes:
