@@ -31,7 +31,8 @@ from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Host
-from logbook_agent.running.executors.contract import MachineFacts, NoAnswer, Stage, Submission, nothing_sent, units_of
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import MachineFacts, NoAnswer, Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together

@@ -17,7 +17,7 @@ from typing import Any
 
 from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.errors import StoreError
-from logbook_agent.running.executors.contract import OVER
+from logbook_agent.model.worker_report import OVER
 
 # How the events begin in the log of the Job.
 PREFIX = "LOGBOOK "

@@ -26,11 +26,10 @@ from logbook_agent.cluster.sent_code import Archive, Places, carried, worker_cod
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, Shell, ShellAnswer, brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
+from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import (
-    OVER,
     MachineFacts,
     NoAnswer,
-    Stage,
     Submission,
     Unavailable,
     for_each,

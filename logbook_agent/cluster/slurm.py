@@ -27,14 +27,8 @@ from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import (
-    MachineFacts,
-    Stage,
-    Submission,
-    Unavailable,
-    nothing_sent,
-    units_of,
-)
+from logbook_agent.model.worker_report import Stage
+from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace

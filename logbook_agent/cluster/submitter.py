@@ -27,16 +27,8 @@ from logbook_agent.cluster.shell import brief, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
-from logbook_agent.model.worker_report import Began
-from logbook_agent.running.executors.contract import (
-    OVER,
-    LogGrows,
-    MachineFacts,
-    Stage,
-    Submission,
-    for_each,
-    troubles_of,
-)
+from logbook_agent.model.worker_report import OVER, Began, Stage
+from logbook_agent.running.executors.contract import LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.worker.work import Work, unsealed

@@ -10,10 +10,11 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Device, Host
+from logbook_agent.model.worker_report import Stage
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
 
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
-# sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
-Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
-OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
 
@@ -121,7 +118,7 @@ def for_each(do: Callable[[T], None], items: Sequence[T]) -> None:
 
 class Executor(Protocol):
     """One way to start workers. A run is named by its spool, a folder on the client's machine; how far it is stands
-    there (`local.stage_of`), and so does its log.
+    there (`Spool.stage`), and so does its log.
 
     `pace_s`: the shortest pause between two looks at a run. `place`: where workers run, as far as that is known before
     they start; None: on this machine. `devices`: the devices of its machine that runs wait for; empty: those that the

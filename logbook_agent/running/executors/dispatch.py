@@ -18,7 +18,8 @@ from pathlib import Path
 from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Executor, Followed, Stage, units_of
+from logbook_agent.model.worker_report import OVER, Stage
+from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, Followed, units_of
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.local import follow, followed, log_from
 from logbook_agent.running.executors.submission import Attempts

@@ -16,10 +16,8 @@ from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
-from logbook_agent.model.worker_report import Began, End
+from logbook_agent.model.worker_report import OVER, Began, End, Stage
 from logbook_agent.running.executors.clocks import clock_problems
-from logbook_agent.running.executors.contract import OVER, Stage
-from logbook_agent.running.executors.local import stage_of
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
@@ -118,7 +116,7 @@ def _arrived(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None
             book.drop(spool)
         return []
     executor = executor_of(workspace, run)
-    stage = stage or stage_of(spool)
+    stage = stage or spool.stage()
     if stage not in OVER:
         return []
     executor.collect(spool)

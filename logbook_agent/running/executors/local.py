@@ -17,13 +17,10 @@ from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import (
-    OVER,
     PIECE_BYTES,
-    STAGES,
     Executor,
     Followed,
     MachineFacts,
-    Stage,
     Submission,
     for_each,
 )
@@ -105,7 +102,7 @@ class Local:
 
 
 def _stop(spool: Spool) -> None:
-    stage = stage_of(spool)
+    stage = spool.stage()
     if stage == "orphaned":
         holder = spool.holder()
         if holder is not None and holder.group is not None:
@@ -120,7 +117,7 @@ def _stop(spool: Spool) -> None:
                 os.kill(holder.pid, signal.SIGTERM)
             return
         time.sleep(_PAUSE_S)
-        stage = stage_of(spool)
+        stage = spool.stage()
 
 
 def hello(environ: Mapping[str, str]) -> MachineFacts:
@@ -152,25 +149,7 @@ def followed(spool: Spool, offset: int | None = None, trouble: str | None = None
         seen, heartbeat = spool.get(Seen), spool.get(Heartbeat)
     said = seen.said if seen is not None and (spool.has(SENT) or spool.waits()) else None
     output = b"" if offset is None else log_from(spool, offset)
-    return Followed(stage=stage_of(spool), output=output, heartbeat=heartbeat, said=said, trouble=trouble)
-
-
-def stage_of(spool: Spool) -> Stage:
-    """How far a run is, by its spool. An end counts when nobody holds the spool any more: what is there while its
-    worker works was written by somebody else. Raises StoreError."""
-    if spool.has(SENT):
-        # First: an attempt that an engine cut off is lost, though its worker wrote an end.
-        seen = spool.get(Seen)
-        stage: Stage = next((stage for stage in STAGES if seen is not None and stage == seen.stage), "sent")
-        return "ended" if stage not in OVER and spool.has(FINAL) else stage
-    life = spool.life()
-    if life == "sent":
-        return "sent"
-    if life == "tool":
-        has_ended = spool.has(FINAL) and not spool.is_held()
-        return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
-    stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
-    return stages.get(life, "elsewhere")
+    return Followed(stage=spool.stage(), output=output, heartbeat=heartbeat, said=said, trouble=trouble)
 
 
 def log_from(spool: Spool, offset: int) -> bytes:
