@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.far import Piece
+from logbook_agent.cluster.far import PIECE_BYTES, Piece
 from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles, sizes_of
 from logbook_agent.cluster.sent_code import Archive, Places, carried, worker_code
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, Shell, ShellAnswer, brief
@@ -38,7 +38,7 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
-from logbook_agent.store.spool import FINAL, SENT, Seen, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool, write_sent_together
 
 _FETCH_S = 600.0
 # A question that only looks has so long.
@@ -254,17 +254,15 @@ class Remote:
         """Bring what a run has left into its spool. Raises ToolError, StoreError."""
         size = 0
         while sent.folder not in self._whole:
-            head, pieces = self.ask("fetch", {"folder": sent.folder, "sizes": sizes_of(spool)}, timeout_s=_FETCH_S)
+            # Its facts come again, as they are with its end.
+            sizes = {name: known for name, known in sizes_of(spool).items() if size or name != BEGAN}
+            head, pieces = self.ask("fetch", {"folder": sent.folder, "sizes": sizes}, timeout_s=_FETCH_S)
             self._bring({sent.folder: spool}, pieces)
             size += (more := sum(len(data) for _, (_, _, data) in pieces))
             if head.get("is_whole") is True:
                 self._whole.add(sent.folder)
-            elif not more or size > MOST_BYTES:
-                error = NoAnswer(
-                    f"cannot bring the files of a run from {self.name}", cause="they are no files of a run"
-                )
-                self._silence = time.monotonic() + _SILENCE_S, error
-                raise error
+            elif more < PIECE_BYTES or size > MOST_BYTES:
+                raise self._silenced(NoAnswer(f"cannot bring a run from {self.name}", cause="its files never end"))
         self.files.finish(spool)
         self._whole.discard(sent.folder)
 
@@ -314,12 +312,17 @@ class Remote:
         try:
             head, pieces = self._answer(json.dumps([verb, request]).encode() + b"\n", data, timeout_s)
         except (NoAnswer, Unavailable) as error:
-            self._silence = time.monotonic() + _SILENCE_S, error
+            self._silenced(error)
             raise
         self._silence = None
         if "error" in head:
             raise ToolError(f"logbook failed on {self.name}", cause=brief(str(head["error"])))
         return head, pieces
+
+    def _silenced(self, error: ToolError) -> ToolError:
+        """The error, with which questions fail for a while."""
+        self._silence = time.monotonic() + _SILENCE_S, error
+        return error
 
     def _answer(self, request: bytes, data: bytes, timeout_s: float) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
         def run(code: bytes) -> ShellAnswer:
@@ -333,8 +336,10 @@ class Remote:
         line, _, rest = answer.out.partition(b"\n")
         try:
             head = json.loads(line)
-            whole = zlib.decompressobj().decompress(rest, MOST_ANSWER_BYTES)
-            pieces, start = [], 0
+            unpacked = zlib.decompressobj()
+            whole, pieces, start = unpacked.decompress(rest, MOST_ANSWER_BYTES), [], 0
+            if unpacked.unconsumed_tail:
+                raise ValueError("too much")
             for folder, name, at, size in head["pieces"]:
                 pieces.append((str(folder), (str(name), int(at), whole[start : start + int(size)])))
                 start += int(size)

@@ -1,7 +1,7 @@
 """Workers as jobs of Slurm: the script of a job becomes the worker of a far spool, on a disk that the nodes share.
 
-The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker,
-for all jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
+The far spool is the truth. What `squeue` says is a hint, asked for only while nothing is heard of the worker, for all
+jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
 again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
 refuses it.
 
@@ -257,14 +257,7 @@ class Slurm(Remote):
         answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
         if answer.code != 0:
             raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
-        found = jobs_of(answer.text)
-        if left := names - {job.name for job in found.values()}:
-            # Many a cluster keeps no accounts, and then this fails.
-            words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days"]
-            format_ = "--format=JobID,JobName,State,Reason,NodeList"
-            answer = self.shell.run(["sacct", *words, f"--name={','.join(sorted(left))}", format_])
-            found = jobs_of(answer.text if answer.code == 0 else "") | found
-        return found
+        return jobs_of(answer.text)
 
     def _close(self, sent: Sent) -> bool:
         """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
@@ -292,16 +285,15 @@ def element_of(folder: str) -> str:
 
 
 def jobs_of(text: str) -> dict[str, SlurmJob]:
-    """Jobs from lines `number|name|state|reason|nodes` of squeue or sacct, by the names of their far spools. Of several
-    with one name the last is the newest."""
+    """Jobs from lines `number|name|state|reason|nodes` of squeue, by the names of their far spools. Of several with one
+    name the last is the newest."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|")
         # A number that is none would be a word of its own for scancel.
         if len(rest) == 4 and rest[1] and _JOB.fullmatch(number):
             _, is_element, place = number.partition("_")
-            # sacct: `CANCELLED by 1000`.
-            job = SlurmJob(number=number, name=rest[0], state=rest[1].split()[0], reason=rest[2], nodes=rest[3])
+            job = SlurmJob(number=number, name=rest[0], state=rest[1], reason=rest[2], nodes=rest[3])
             found[f"{job.name}.{place}" if is_element else job.name] = job
     return found
 

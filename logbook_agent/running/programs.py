@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 _READ_BYTES = 2**16
 _OUTPUT_BYTES = 2**20
@@ -63,18 +63,12 @@ def output_of(argv: Sequence[str], environ: Mapping[str, str], *, timeout_s: flo
 
 
 def collect(
-    process: subprocess.Popen[bytes],
-    *,
-    timeout_s: float,
-    most_bytes: int,
-    into: IO[bytes] | None = None,
-    stall_s: float = math.inf,
+    process: subprocess.Popen[bytes], *, timeout_s: float, most_bytes: int, stall_s: float = math.inf
 ) -> ProgramOutput:
-    """All that a process prints until it ends; a file `into` takes its output instead. Raises TimeoutExpired, also for
-    a pause of `stall_s` within its output, and TooMuchOutput, and leaves it running."""
+    """All that a process prints until it ends. Raises TimeoutExpired, also for a pause of `stall_s` within its output,
+    and TooMuchOutput, and leaves it running."""
     deadline, limit_s = time.monotonic() + timeout_s, timeout_s
     pipes = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe is not None}
-    sizes = dict.fromkeys(pipes, 0)
     with selectors.DefaultSelector() as waiting:
         for pipe in pipes:
             waiting.register(pipe, selectors.EVENT_READ)
@@ -85,14 +79,10 @@ def collect(
             for key, _ in ready:
                 data = os.read(key.fd, _READ_BYTES)
                 pipe = next(pipe for pipe in pipes if pipe is key.fileobj)
-                if into is not None and pipe is process.stdout:
-                    into.write(data)
-                else:
-                    pipes[pipe] += data
-                sizes[pipe] += len(data)
+                pipes[pipe] += data
                 if not data:
                     waiting.unregister(key.fileobj)
-                if sizes[pipe] > most_bytes:
+                if len(pipes[pipe]) > most_bytes:
                     raise TooMuchOutput
             limit_s = min(timeout_s, stall_s)
     process.wait(timeout=max(0.0, deadline - time.monotonic()))
