@@ -152,11 +152,10 @@ def test_both_sides_of_a_pair_are_made_on_one_node(slurm: Slurm, queue: SlurmPla
     write_recipe(queue.folder, PAIRS, bench=bench, name="pairs")
 
     def taken() -> None:
-        """A job takes the node of the first side before the second one is made; the other node is free."""
+        """A job waits for the node of the first side before the second one is made; the other node is free."""
         node = wait_for(lambda: nodes.exists() and nodes.read_text().strip())
+        slurm.submit("sleep 3", "--exclusive", f"--nodelist={node}")
         (queue.folder / "go").touch()
-        time.sleep(0.3)  # one that still ran would be preempted
-        slurm.submit("sleep 3", "--partition=high", "--exclusive", f"--nodelist={node}")
 
     other = threading.Thread(target=taken)
     other.start()
