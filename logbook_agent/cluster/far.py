@@ -366,6 +366,12 @@ def unpack(folder: Path, archive: bytes) -> None:
         remove(part)
 
 
+def link(path: Path, new: Path) -> None:
+    """Give a file another name, unless something has it."""
+    with contextlib.suppress(FileExistsError):
+        new.hardlink_to(path)
+
+
 def remove(path: Path) -> None:
     """Remove a file, or a folder in which some may be read-only."""
     if path.is_symlink() or not path.is_dir():

@@ -37,7 +37,7 @@ def _make_unit(first: Path) -> int:
     others = sorted(first.parent.glob(f"{first.name}-*"), key=lambda place: int(place.name.rpartition("-")[2]))
     for other in others:
         # What Slurm writes there when it ends the job concerns each of them.
-        os.link(first / "worker.err", other / "worker.err")
+        far.link(first / "worker.err", other / "worker.err")
     code = 0
     for place in (first, *others):
         code = max(code, entrypoint.main([str(place), "--with-parent"]))

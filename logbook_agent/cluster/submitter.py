@@ -20,8 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from logbook_agent.cluster.job_launcher import GONE, JobLauncher, checked
+from logbook_agent.cluster.job_log import end_of, hidden_values, keep_log, without_values
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, end_of, hidden_values, keep_log, without_values
+from logbook_agent.cluster.jobs import Fate
 from logbook_agent.cluster.sent_code import code_here
 from logbook_agent.cluster.shell import brief, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
