@@ -305,20 +305,13 @@ def news(place: Path, names: Iterable[str], sizes: dict[str, int], room: int) ->
                     break
 
 
-def names_of(place: Path) -> list[str]:
-    """The files that a run has left, but its end."""
-    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).rglob("*"))]
-    return [*FILES, *(path.relative_to(place).as_posix() for path in kept if path.is_file())]
-
-
 def left_by(place: Path, sizes: dict[str, int], room: int) -> tuple[list[Piece], bool]:
-    """What a run has left behind these sizes, up to so many bytes, and whether that is all of it: its end comes last,
-    and whole."""
-    pieces = list(news(place, names_of(place), sizes, room))
-    room -= sum(len(data) for _, _, data in pieces)
-    end = stat_of(place / FINAL)
-    is_whole = room > (0 if end is None else end.st_size)
-    return [*pieces, *(news(place, (FINAL,), {}, room) if is_whole else ())], is_whole
+    """What a run has left behind these sizes, up to so many bytes, and whether that is all of it: its end comes
+    last."""
+    kept = [path for name in FOLDERS if (place / name).is_dir() for path in sorted((place / name).rglob("*"))]
+    names = [*FILES, *(path.relative_to(place).as_posix() for path in kept if path.is_file()), FINAL]
+    pieces = list(news(place, names, sizes, room))
+    return pieces, sum(len(data) for _, _, data in pieces) < room
 
 
 # -- files and processes ---------------------------------------------------------------------------------

@@ -44,15 +44,15 @@ class FarFiles:
         if has_end and end is not None:
             spool.files.write(FINAL, end)
 
+    def sizes(self, spool: Spool) -> dict[str, int]:
+        """How much of each file has come."""
+        paths = [spool.folder / name for name in FILES]
+        paths += [path for name in FOLDERS for path in (spool.folder / name).rglob("*")]
+        found = {path.relative_to(spool.folder).as_posix(): path.stat().st_size for path in paths if path.is_file()}
+        return found if (end := self._ends.get(spool.folder)) is None else {**found, FINAL: len(end)}
+
 
 def _is_kept(name: str) -> bool:
     """Whether this is a file of the code or of the command."""
     parts = Path(name).parts
     return 1 < len(parts) < _MOST_PARTS and parts[0] in FOLDERS and ".." not in parts
-
-
-def sizes_of(spool: Spool) -> dict[str, int]:
-    """How much of each file has come."""
-    paths = [spool.folder / name for name in FILES]
-    paths += [path for name in FOLDERS for path in (spool.folder / name).rglob("*")]
-    return {path.relative_to(spool.folder).as_posix(): path.stat().st_size for path in paths if path.is_file()}

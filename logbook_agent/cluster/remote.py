@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from logbook_agent.cluster.far import PIECE_BYTES, Piece
-from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles, sizes_of
+from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles
 from logbook_agent.cluster.sent_code import Archive, Places, carried, worker_code
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, Shell, ShellAnswer, brief
 from logbook_agent.model.codec import CodecError, decode, encode
@@ -255,7 +255,7 @@ class Remote:
         size = 0
         while sent.folder not in self._whole:
             # Its facts come again, as they are with its end.
-            sizes = {name: known for name, known in sizes_of(spool).items() if size or name != BEGAN}
+            sizes = {name: known for name, known in self.files.sizes(spool).items() if size or name != BEGAN}
             head, pieces = self.ask("fetch", {"folder": sent.folder, "sizes": sizes}, timeout_s=_FETCH_S)
             self._bring({sent.folder: spool}, pieces)
             size += (more := sum(len(data) for _, (_, _, data) in pieces))
@@ -274,7 +274,7 @@ class Remote:
         """`closes`: a submission that has not arrived is kept from arriving. While a client submits it, it may come
         yet."""
         runs = {
-            folder: [closes or not spool.is_held(), self._seen.get(folder), sizes_of(spool), with_log]
+            folder: [closes or not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
             for folder, spool in going.items()
         }
         return self._take_states(going, *self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s))
