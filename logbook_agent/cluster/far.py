@@ -3,7 +3,7 @@ file, for each request.
 
 A request is a line of JSON on standard input. Its answer is a line of JSON, and what has come of the files of runs: the
 client keeps a copy of each run's folder, its worker's spool (`store/spool.py`), and says how long its files are there.
-Only the standard library is used.
+Only the standard library is used, and what is imported here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from logbook_agent.store.processes import group_lives
 
 # How long synced trees and the files of runs are kept after their last use.
 DAY_S = 24 * 3600.0
@@ -259,7 +261,8 @@ def stage_of(place: Path) -> str:
         return "ended" if has_end and not held else "running" if has_began and not waits else "sent"
     if not has_began:
         return "never-started"
-    return "orphaned" if group_lives(holder.get("group"), holder.get("mark", "")) else "lost"
+    group = holder.get("group")
+    return "orphaned" if group is not None and group_lives(group, holder.get("mark", "")) else "lost"
 
 
 def said_of(place: Path) -> str | None:
@@ -385,25 +388,6 @@ def is_held(lock: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-    return False
-
-
-def group_lives(group: int | None, mark: str) -> bool:
-    """Whether a process of this group runs that has this mark in its variables, as `store/processes.py` has it."""
-    if group is None:
-        return False
-    if not Path("/proc/stat").exists():
-        with contextlib.suppress(OSError):
-            os.killpg(group, 0)
-            return True
-        return False
-    word = f"LOGBOOK_MARK={mark}".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError):
-            fields = (process / "stat").read_text().rpartition(")")[2].split()
-            is_one = fields[0] not in ("Z", "X") and fields[2] == str(group)
-            if is_one and word in (process / "environ").read_bytes().split(b"\0"):
-                return True
     return False
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import logbook_agent
 from logbook_agent import __version__
-from logbook_agent.cluster import far
 from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.cluster.ray_log import EMPTY, PREFIX, JobLog, RunEvents
 from logbook_agent.cluster.remote import FarState, Remote
@@ -41,6 +41,8 @@ from logbook_agent.text.phrases import counted
 
 _ADDRESS = re.compile(r"https?://[^\s/]")
 _DRIVER = "ray_driver.py"
+# What the driver needs of this package, beside Ray.
+_FAR = ("__init__.py", "cluster/__init__.py", "cluster/far.py", "store/__init__.py", "store/processes.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +125,9 @@ class Ray(Remote):
             trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
             packages = {path: self._packages[path] for path in sorted({self.code_folder, *trees})}
             plan = json.dumps(self._plan(job, items, at_most, [*packages])).encode()
-            driver = {
-                _DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(),
-                "far.py": Path(far.__file__).read_bytes(),
-                "plan.json": plan,
-            }
+            top = Path(logbook_agent.__file__).parent
+            modules = {f"{top.name}/{name}": (top / name).read_bytes() for name in _FAR}
+            driver = {_DRIVER: Path(__file__).with_name(_DRIVER).read_bytes(), "plan.json": plan, **modules}
             address = self.jobs.provide(f"_ray_pkg_{job}.zip", functools.partial(_zip, driver))
         environment = {"working_dir": address, "py_modules": [*packages.values()]}
         self.jobs.submit(job, f"python {_DRIVER}", environment)

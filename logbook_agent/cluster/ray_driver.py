@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 # Ray gives every task the runtime environment of its Job, and so every command its PYTHONPATH: this one is for the
 # driver alone.
@@ -30,10 +30,8 @@ os.environ[_CONFIG] = json.dumps({**json.loads(os.environ.get(_CONFIG, "{}")), "
 import ray  # noqa: E402
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: E402
 
-if TYPE_CHECKING:
-    from logbook_agent.cluster import far
-else:
-    import far  # it lies beside this file in the package of the Job
+import logbook_agent  # noqa: E402 - of it, the package of the Job has what far.py needs
+from logbook_agent.cluster import far  # noqa: E402
 
 _POLL_S = 0.5
 # A task that has no node by then is reported to wait.
@@ -250,8 +248,8 @@ def main() -> None:
     """Make the runs of the plan beside this file."""
     plan: Plan = json.loads(Path(__file__).with_name("plan.json").read_bytes())
     ray.init(log_to_driver=False, logging_level="ERROR")
-    # Nodes do not have this module.
-    ray.cloudpickle.register_pickle_by_value(far)
+    # Nodes do not have these modules.
+    ray.cloudpickle.register_pickle_by_value(logbook_agent)
     Driver(plan).run()
 
 

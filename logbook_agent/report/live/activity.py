@@ -21,10 +21,12 @@ from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import End
 from logbook_agent.report.live.live_curves import LastPoint, LiveCurves
+from logbook_agent.running.executors.contract import PIECE_BYTES
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
 from logbook_agent.store.folder import Folder
+from logbook_agent.store.layout import LOG
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.spool import SENT, Heartbeat, Spool
 from logbook_agent.store.workspace import Workspace
@@ -119,10 +121,15 @@ class LastLines:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, spool: Spool, executor: str) -> str | None:
-        try:
-            return executor_named(self._workspace, executor).look([spool], with_log=True).get(spool.folder)
-        except (LogbookError, OSError) as error:
-            return getattr(error, "message", str(error))
+        """Bring what is new of a run, piece by piece; why that cannot be done."""
+        before, size, trouble = -PIECE_BYTES, 0, None
+        while size - before >= PIECE_BYTES and trouble is None:
+            try:
+                trouble = executor_named(self._workspace, executor).look([spool], with_log=True).get(spool.folder)
+                before, size = size, (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
+            except (LogbookError, OSError) as error:
+                trouble = getattr(error, "message", str(error))
+        return trouble
 
     def _tail(self, path: Path, files: Folder) -> tuple[str, ...]:
         try:
