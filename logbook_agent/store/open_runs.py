@@ -20,13 +20,13 @@ def open_runs(book: Book) -> list[UnfinishedRun]:
     for run in sorted(book.open_runs(), key=lambda run: (run.entry, run.run)):
         if run.exit is not None:
             continue
-        beat, said = book.heartbeat(run), _engine_said(book, run)
+        beat, said = book.heartbeat(run), engine_said(book, run)
         at, last = (beat.at, beat.last) if beat is not None else (None, None)
         found.append(UnfinishedRun(run=run, state=run_state(run, book.stage), heartbeat=at, last=last, said=said))
     return found
 
 
-def _engine_said(book: Book, run: Run) -> str | None:
+def engine_said(book: Book, run: Run) -> str | None:
     """What the engine of a run on another machine said of it last, such as why it waits; None where it said nothing, or
     that cannot be read."""
     with contextlib.suppress(StoreError):

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Device, Host
-from logbook_agent.model.worker_report import Stage
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import Heartbeat, Spool
+from logbook_agent.store.spool import Spool
 
 if TYPE_CHECKING:
     # Workers import this module.
@@ -26,18 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
-    """How far a run is; `output` is what its log holds from the place that was asked for. `said`: what the engine says
-    of it, such as why it waits. `trouble`: why nothing new is known."""
-
-    stage: Stage
-    output: bytes = b""
-    heartbeat: Heartbeat | None = None
-    said: str | None = None
-    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

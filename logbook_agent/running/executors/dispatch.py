@@ -19,14 +19,15 @@ from logbook_agent.model.budget import NO_BUDGET
 from logbook_agent.model.errors import BudgetSpent, StoreError, ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.model.worker_report import OVER, Stage
-from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, Followed, units_of
+from logbook_agent.running.executors.contract import PIECE_BYTES, Executor, units_of
 from logbook_agent.running.executors.intake import take_in_all
-from logbook_agent.running.executors.local import follow, followed, log_from
+from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.submission import Attempts
 from logbook_agent.running.executors.table import executor_named, executor_of, is_declared, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import engine_said
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
@@ -224,31 +225,28 @@ class Dispatch:
             wait_s, with_log = _WAIT_S if self._is_alone else _MANY_S, self._offset is not None
             troubles = self._executor.look([spool for _, spool in runs], wait_s=wait_s, with_log=with_log)
         for run, spool in runs:
-            found = followed(spool, self._offset, troubles.get(spool.folder))
+            stage, output = spool.stage(), b"" if self._offset is None else log_from(spool, self._offset)
             if spool.folder.is_dir():
-                self._show(run, found)
-                stages[spool.folder] = found.stage
+                stages[spool.folder] = stage
+                self._show(run, output)
+                self._tell(run, troubles.get(spool.folder) if stage not in OVER else None)
         return stages
 
-    def _show(self, run: Run, followed: Followed) -> None:
+    def _show(self, run: Run, output: bytes) -> None:
         """Show what is new of a run."""
-        if self._offset is not None and followed.output:
-            self._offset += len(followed.output)
-            self._display.output("stdout", followed.output)
-        if followed.stage not in OVER:
-            self._tell(run, followed.trouble)
+        if self._offset is not None and output:
+            self._offset += len(output)
+            self._display.output("stdout", output)
         if self._is_alone:
-            if followed.said not in self._told:
-                self._told.add(followed.said)
-                self._display.progress(f"{run.entry} run {run.run}: {followed.said}")
-            beat = followed.heartbeat
+            self._tell(run, engine_said(self._book, run))
+            beat = self._book.heartbeat(run)
             self._display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
 
-    def _tell(self, run: Run, trouble: str | None) -> None:
-        """Say once why nothing new is known of a run."""
-        if trouble not in self._told:
-            self._told.add(trouble)
-            self._display.progress(f"{run.entry} run {run.run}: {trouble}")
+    def _tell(self, run: Run, said: str | None) -> None:
+        """Say once what an engine says of a run, or why nothing new is known of it."""
+        if said not in self._told:
+            self._told.add(said)
+            self._display.progress(f"{run.entry} run {run.run}: {said}")
 
     def _show_rest(self, run: Run) -> None:
         """Show what is left of the output of a run that was taken in: it is in the log."""
@@ -284,7 +282,9 @@ def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offs
         if (spool := book.spool(run)).folder.is_dir():
             # Another command may take it in meanwhile.
             with contextlib.suppress(StoreError):
-                if output := follow(executor_of(workspace, run), spool, offset).output:
+                if not log_from(spool, offset):
+                    executor_of(workspace, run).look([spool], with_log=True)
+                if output := log_from(spool, offset):
                     return output
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):

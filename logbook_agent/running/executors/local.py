@@ -15,11 +15,9 @@ from pathlib import Path
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import (
     PIECE_BYTES,
-    Executor,
-    Followed,
     MachineFacts,
     Submission,
     for_each,
@@ -29,7 +27,7 @@ from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.processes import MARK
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Spool, name_holder
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
@@ -128,28 +126,6 @@ def hello(environ: Mapping[str, str]) -> MachineFacts:
         version=__version__,
         devices=visible_devices(environ),
     )
-
-
-# -- how far a run is, by its spool ------------------------------------------------------------------
-
-
-def follow(executor: Executor, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
-    """Look at a run: how far it is, with its output from this byte of the log on (None: without output). What is here
-    already is not asked for."""
-    trouble = None
-    if offset is None or not log_from(spool, offset):
-        trouble = executor.look([spool], wait_s=wait_s, with_log=offset is not None).get(spool.folder)
-    return followed(spool, offset, trouble)
-
-
-def followed(spool: Spool, offset: int | None = None, trouble: str | None = None) -> Followed:
-    """How far a run is, by its spool."""
-    seen, heartbeat = None, None
-    with contextlib.suppress(StoreError):
-        seen, heartbeat = spool.get(Seen), spool.get(Heartbeat)
-    said = seen.said if seen is not None and (spool.has(SENT) or spool.waits()) else None
-    output = b"" if offset is None else log_from(spool, offset)
-    return Followed(stage=spool.stage(), output=output, heartbeat=heartbeat, said=said, trouble=trouble)
 
 
 def log_from(spool: Spool, offset: int) -> bytes:
