@@ -196,7 +196,9 @@ class Ray(Remote):
         log = self._logs.setdefault(job, JobLog(self.jobs, job))
         return log, log.run(key, functools.partial(self.files.bring, spool))
 
-    def states(self, going: Mapping[str, Spool], wait_s: float, *, with_log: bool) -> Mapping[str, FarState]:
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+    ) -> Mapping[str, FarState]:
         """As `Remote.states`; one log tells of all runs of a Job, so all are named before it is read."""
         found = {folder: self._read(spool, Sent(folder=folder)) for folder, spool in going.items()}
         return {folder: self._state(*told) for folder, told in found.items()}

@@ -121,11 +121,6 @@ class Remote:
         return self.shell.host
 
     @property
-    def name(self) -> str:
-        """The machine, for messages."""
-        return self.place or "this host"
-
-    @property
     def code_folder(self) -> str:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
@@ -134,8 +129,7 @@ class Remote:
 
     def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        head, _ = self.ask("hello", {})
-        found: MachineFacts = self._decoded(MachineFacts, {name: head[name] for name in head if name != "pieces"})
+        found: MachineFacts = self._decoded(MachineFacts, self.ask("hello", {})[0])
         return found
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
@@ -232,11 +226,18 @@ class Remote:
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
-        return not self._states({sent.folder: spool}, 0.0, closes=True)[sent.folder].is_closed
+        return not self.states({sent.folder: spool}, closes=True)[sent.folder].is_closed
 
-    def states(self, going: Mapping[str, Spool], wait_s: float, *, with_log: bool) -> Mapping[str, FarState]:
-        """The states of these runs, by their folders, after what is new of them was brought. Raises LogbookError."""
-        return self._states(going, wait_s, with_log=with_log)
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+    ) -> Mapping[str, FarState]:
+        """The states of these runs, by their folders, after what is new of them was brought. `closes`: a submission
+        that has not arrived is kept from arriving. While a client submits it, it may come yet. Raises LogbookError."""
+        runs = {
+            folder: [closes or not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
+            for folder, spool in going.items()
+        }
+        return self._take_states(going, *self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s))
 
     def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
         """The stage of a run by its state, and what the engine says of it. Raises ToolError."""
@@ -262,22 +263,11 @@ class Remote:
             if head.get("is_whole") is True:
                 self._whole.add(sent.folder)
             elif more < PIECE_BYTES or size > MOST_BYTES:
-                raise self._silenced(NoAnswer(f"cannot bring a run from {self.name}", cause="its files never end"))
+                raise self._silenced(NoAnswer(f"cannot bring a run from {self.place}", cause="its files never end"))
         self.files.finish(spool)
         self._whole.discard(sent.folder)
 
     # -- what is asked of that machine -----------------------------------------------------------------
-
-    def _states(
-        self, going: Mapping[str, Spool], wait_s: float, *, with_log: bool = False, closes: bool = False
-    ) -> dict[str, FarState]:
-        """`closes`: a submission that has not arrived is kept from arriving. While a client submits it, it may come
-        yet."""
-        runs = {
-            folder: [closes or not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
-            for folder, spool in going.items()
-        }
-        return self._take_states(going, *self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s))
 
     def _take_states(
         self, going: Mapping[str, Spool], head: Mapping[str, Any], pieces: Sequence[tuple[str, Piece]]
@@ -299,7 +289,7 @@ class Remote:
         try:
             return decode(kind, plain)
         except CodecError as error:
-            raise NoAnswer(f"cannot read the answer of {self.name}", cause=brief(str(error))) from None
+            raise NoAnswer(f"cannot read the answer of {self.place}", cause=brief(str(error))) from None
 
     def ask(
         self, verb: str, request: Mapping[str, object], *, data: bytes = b"", timeout_s: float = 60.0
@@ -316,7 +306,7 @@ class Remote:
             raise
         self._silence = None
         if "error" in head:
-            raise ToolError(f"logbook failed on {self.name}", cause=brief(str(head["error"])))
+            raise ToolError(f"logbook failed on {self.place}", cause=brief(str(head["error"])))
         return head, pieces
 
     def _silenced(self, error: ToolError) -> ToolError:
@@ -340,25 +330,25 @@ class Remote:
             whole, pieces, start = unpacked.decompress(rest, MOST_ANSWER_BYTES), [], 0
             if unpacked.unconsumed_tail:
                 raise ValueError("too much")
-            for folder, name, at, size in head["pieces"]:
+            for folder, name, at, size in head.pop("pieces"):
                 pieces.append((str(folder), (str(name), int(at), whole[start : start + int(size)])))
                 start += int(size)
         except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
-            raise NoAnswer(f"{self.name} did not answer a request", cause="its answer cannot be read") from None
+            raise NoAnswer(f"{self.place} did not answer a request", cause="its answer cannot be read") from None
         return head, pieces
 
     def _check(self, answer: ShellAnswer) -> None:
         """Raises ToolError where the program there failed."""
         if answer.code == _NO_PROGRAM:
             raise ToolError(
-                f"{self.places.python} not found on {self.name}",
+                f"{self.places.python} not found on {self.place}",
                 cause=answer.said,
                 hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
             )
         if not 0 <= answer.code < _SIGNAL:
-            raise NoAnswer(f"logbook was cut off on {self.name}", cause=answer.said)
+            raise NoAnswer(f"logbook was cut off on {self.place}", cause=answer.said)
         if answer.code != 0:
-            raise ToolError(f"logbook failed on {self.name}", cause=brief(answer.said))
+            raise ToolError(f"logbook failed on {self.place}", cause=brief(answer.said))
 
     # -- what is carried there -------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class Slurm(Remote):
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folders, python = made.get("made"), str(made.get("python"))
         if not isinstance(folders, dict) or folders.keys() != works.keys():
-            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.name}")
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.place}")
         array = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
         last = max(int(element_of(sent.folder)) for _, sent in items)
         words = self._sbatch(array, f"--array=0-{last}%{at_most}")
@@ -175,10 +175,12 @@ class Slurm(Remote):
         spool.put(dataclasses.replace(sent, job=job.number))
         return True
 
-    def states(self, going: Mapping[str, Spool], wait_s: float, *, with_log: bool) -> Mapping[str, FarState]:
+    def states(
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+    ) -> Mapping[str, FarState]:
         """As `Remote.states`."""
         self._names = frozenset(map(name_of, going))
-        return super().states(going, wait_s, with_log=with_log)
+        return super().states(going, wait_s, with_log=with_log, closes=closes)
 
     def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
         """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
