@@ -2,8 +2,8 @@
 (`ray_driver.py`); its log tells what becomes of them (`ray_log.py`).
 
 The id of the Job is chosen here and stands in the client's spool before it is sent, and Ray takes none twice: so a
-submission whose answer was lost starts nothing when it is looked for. An id that Ray does not know is taken by an empty
-Job, so that it cannot come later.
+submission whose answer was lost is sent again. Once its client is gone, an id that Ray does not know is taken by an
+empty Job, so that it cannot come later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Host
 from logbook_agent.model.worker_report import Stage
-from logbook_agent.running.executors.contract import MachineFacts, NoAnswer, Submission, nothing_sent, units_of
+from logbook_agent.running.executors.contract import MachineFacts, Submission, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.store.spool import ERRORS, FINAL, SEEN, Seen, Sent, Spool, write_sent_together
@@ -159,18 +159,6 @@ class Ray(Remote):
 
         self._packages[path] = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """As `Remote.has_arrived`; a Job that has not begun may still do so."""
-        log, _ = self._read(spool, sent)
-        log.refresh(at_once=True)
-        if log.facts is None:
-            if self.jobs.submit(log.job, EMPTY):
-                return False
-            log.refresh(at_once=True)
-        if log.is_going and not log.has_begun and not log.is_empty:
-            raise NoAnswer(f"the job {log.job} has not started yet", cause=f"its state in Ray is {log.status}")
-        return log.has_begun
-
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`, by a small Job beside the driver of each Job: it leaves files that the driver looks
         for."""
@@ -197,7 +185,7 @@ class Ray(Remote):
         return log, log.run(key, functools.partial(self.files.bring, spool))
 
     def states(
-        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
     ) -> Mapping[str, FarState]:
         """As `Remote.states`; one log tells of all runs of a Job, so all are named before it is read."""
         found = {folder: self._read(spool, Sent(folder=folder)) for folder, spool in going.items()}

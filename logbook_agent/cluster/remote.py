@@ -1,8 +1,8 @@
 """Workers on another machine. Their folders there, the far spools, are copied into the client's spools bit by bit.
 
 Before anything is sent, the client's spool says where it goes (`sent.json`). There the far spool is made exclusively: a
-submission whose answer was lost starts nothing when it is sent again, and a client that asks for one that never came
-closes its place for good, so that it cannot come later.
+submission whose answer was lost starts nothing twice when it is sent again, and a client that asks for one that never
+came closes its place for good, so that it cannot come later.
 
 Each question starts `far.py` there; the code of workers is brought with the first one.
 """
@@ -134,14 +134,16 @@ class Remote:
 
     def start(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Executor.start`."""
-        new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
+        new = [item for item in items if not item.spool.has(FINAL) and not self.has_arrived(item.spool)]
         if not new:
             return
         for item in new:
             self._check_secrets(item.work)
         with nothing_sent():
             new = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
-        sent = [Sent(folder=f"{self.places.folder}/spools/{name}") for name in self.folders(new)]
+        # What is sent again goes to the same place, where it starts nothing twice.
+        places = [f"{self.places.folder}/spools/{name}" for name in self.folders(new)]
+        sent = [item.spool.get(Sent) or Sent(folder=place) for item, place in zip(new, places, strict=True)]
         write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
         try:
             self.launch(list(zip(new, sent, strict=True)), at_most)
@@ -151,19 +153,6 @@ class Remote:
             for item in new:
                 item.spool.files.remove(SENT)
             raise
-
-    def _has_started(self, spool: Spool) -> bool:
-        """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
-        unknown."""
-        if (sent := spool.get(Sent)) is None:
-            return False
-        try:
-            arrived = self.has_arrived(spool, sent)
-        except ToolError as error:
-            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
-        if not arrived:
-            spool.files.remove(SENT)
-        return arrived
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
         """As `Executor.look`."""
@@ -224,17 +213,17 @@ class Remote:
         for spool in spools.values():
             self._keep(spool, states)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
-        return not self.states({sent.folder: spool}, closes=True)[sent.folder].is_closed
+    def has_arrived(self, spool: Spool) -> bool:
+        """Whether it is known that an earlier submission arrived. Raises NoAnswer while it must not be sent again."""
+        return False
 
     def states(
-        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
     ) -> Mapping[str, FarState]:
-        """The states of these runs, by their folders, after what is new of them was brought. `closes`: a submission
-        that has not arrived is kept from arriving. While a client submits it, it may come yet. Raises LogbookError."""
+        """The states of these runs, by their folders, after what is new of them was brought. Raises LogbookError."""
+        # While a client submits a run, it may come yet; else its place is closed.
         runs = {
-            folder: [closes or not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
+            folder: [not spool.is_held(), self._seen.get(folder), self.files.sizes(spool), with_log]
             for folder, spool in going.items()
         }
         return self._take_states(going, *self.ask("look", {"runs": runs, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s))

@@ -28,9 +28,16 @@ from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.worker_report import Stage
-from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
+from logbook_agent.running.executors.contract import (
+    MachineFacts,
+    NoAnswer,
+    Submission,
+    Unavailable,
+    nothing_sent,
+    units_of,
+)
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
@@ -160,13 +167,25 @@ class Slurm(Remote):
                 (item, dataclasses.replace(sent, job=f"{number}_{element_of(sent.folder)}")) for item, sent in items
             ]
             write_sent_together([(item.spool, sent) for item, sent in jobs])
-        elif not sum(self.has_arrived(item.spool, sent) for item, sent in items):
+        elif not sum(self._has_job(item.spool, sent) for item, sent in items):
             kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
             raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
 
-    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
-        worker begin."""
+    def has_arrived(self, spool: Spool) -> bool:
+        """As `Remote.has_arrived`: no submission is sent twice. One that did not arrive cannot arrive any more."""
+        if (sent := spool.get(Sent)) is None:
+            return False
+        try:
+            has_arrived = self._has_job(spool, sent)
+        except ToolError as error:
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+        if not has_arrived:
+            spool.files.remove(SENT)
+        return has_arrived
+
+    def _has_job(self, spool: Spool, sent: Sent) -> bool:
+        """Whether there is a job for a far spool, which is closed otherwise: where Slurm does not answer, one may be
+        there, and lets no worker begin. Raises ToolError."""
         job = None
         with contextlib.suppress(ToolError):
             job = self.job(sent)
@@ -176,11 +195,11 @@ class Slurm(Remote):
         return True
 
     def states(
-        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False, closes: bool = False
+        self, going: Mapping[str, Spool], wait_s: float = 0.0, *, with_log: bool = False
     ) -> Mapping[str, FarState]:
         """As `Remote.states`."""
         self._names = frozenset(map(name_of, going))
-        return super().states(going, wait_s, with_log=with_log, closes=closes)
+        return super().states(going, wait_s, with_log=with_log)
 
     def judged(self, spool: Spool, sent: Sent, state: FarState) -> tuple[Stage, str | None]:
         """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
