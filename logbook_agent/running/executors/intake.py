@@ -12,12 +12,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run, noted
 from logbook_agent.model.worker_report import OVER, Began, End, Stage
-from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_facts
 from logbook_agent.running.reading import RunResults, cut_off, ended, read_run
@@ -26,8 +26,11 @@ from logbook_agent.store.layout import LOG
 from logbook_agent.store.names import marker_name
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Seen, Sent, Spool, keep_files
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.times import duration
 
 _ERROR_CHARS = 500
+# Smaller differences of clocks are not reported.
+_SLACK_S = 60.0
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
 
@@ -120,7 +123,7 @@ def _taken_in(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         clocks: tuple[str, ...] = ()
         if began is not None and sent is not None:
             submitted = (spool.folder / SENT).stat().st_mtime
-            clocks = clock_problems(began.started, end.ended, sent=submitted, now=time.time())
+            clocks = _clock_problems(began.started, end.ended, sent=submitted, now=time.time())
         run = dataclasses.replace(run, problems=(*run.problems, *noted(*changed, *clocks)))
         return book.write_run(ended(run, end, reading))
 
@@ -194,3 +197,17 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, end: En
     kept = place.relative_to(book.folder)
     said = f"late: a second result arrived after the first; it is kept in {kept}"
     book.write_run(dataclasses.replace(run, problems=(*run.problems, *noted(said))))
+
+
+def _clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:
+    """What is wrong with the times of a run that was submitted and is over, by this machine's clock (seconds since the
+    epoch). A clock that is ahead shows only in a run that ended not long ago."""
+    behind_s = sent - datetime.fromisoformat(began).timestamp()
+    ahead_s = datetime.fromisoformat(ended).timestamp() - now
+    if behind_s > _SLACK_S:
+        how, off_s, seems = "behind", behind_s, "the run began before it was submitted"
+    elif ahead_s > _SLACK_S:
+        how, off_s, seems = "ahead", ahead_s, "the run has not ended yet"
+    else:
+        return ()
+    return (f"the clock of that machine is {how} by {duration(off_s)} or more: its times say that {seems}",)
