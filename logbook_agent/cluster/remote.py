@@ -95,7 +95,7 @@ class Remote:
     `end` and, where it does not share a disk with its nodes, `states`."""
 
     is_batch: ClassVar[bool] = False
-    is_single: ClassVar[bool] = False
+    is_single: bool = False
     # Questions wait for news by themselves.
     pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places, check_places
@@ -95,18 +94,13 @@ def private_folder(environ: Mapping[str, str]) -> Path:
     return folder
 
 
-class Detached(Remote):
-    """Workers that are started there at once."""
-
-    is_single: ClassVar[bool] = True
-
-
-def ssh(workspace: Workspace, declared: Declared) -> Detached:
+def ssh(workspace: Workspace, declared: Declared) -> Remote:
     """The executor of such settings."""
     settings = declared.read(SshSettings)
     check_places(declared, settings)
     shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
     values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
-    found = Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found = Remote(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found.is_single = True
     found.devices = () if settings.devices is None else settings.devices or None
     return found

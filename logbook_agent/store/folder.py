@@ -216,9 +216,9 @@ class Folder:
         return self._create(name, os.O_WRONLY | os.O_EXCL)
 
     def write_at(self, name: Name, at: int, data: bytes) -> None:
-        """Write bytes to their place in a private file that grows; those that stand there are the same. Raises
-        StoreError where bytes before them are missing."""
-        with writing(path := self.check(name)), os.fdopen(self._create(path, os.O_WRONLY, 0o600), "wb") as file:
+        """Write bytes to their place in a file that grows; those that stand there are the same. Raises StoreError where
+        bytes before them are missing."""
+        with writing(path := self.check(name)), os.fdopen(self._create(path, os.O_WRONLY), "wb") as file:
             if at > os.fstat(file.fileno()).st_size:
                 raise StoreError(f"{path} cannot be written from byte {at} on", cause="what stands before is missing")
             os.pwrite(file.fileno(), data, at)
