@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from logbook_agent.cluster.job_templates import LAST_WORD, JobTemplates, Words, filled
 from logbook_agent.cluster.jobs import JobState, job_state
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.errors import ToolError
+from logbook_agent.running.programs import MOST_ANSWER_BYTES, ProgramAnswer, run_program
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent
 from logbook_agent.text.shell_words import split_env_words
@@ -96,7 +96,7 @@ class JobLauncher:
 
     def _run(
         self, argv: Sequence[str], *, most_s: float = float("inf"), most_bytes: int = MOST_ANSWER_BYTES
-    ) -> ShellAnswer:
+    ) -> ProgramAnswer:
         """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
         own, words = split_env_words(argv)
         hidden = {place.removeprefix("env.") for place in self.work.hidden}
@@ -105,7 +105,7 @@ class JobLauncher:
         return run_program(words, environ, timeout_s=timeout_s, cwd=self.work.cwd, most_bytes=most_bytes)
 
 
-def checked(answer: ShellAnswer, place: str) -> ShellAnswer:
+def checked(answer: ProgramAnswer, place: str) -> ProgramAnswer:
     """The answer of a launcher. Raises ToolError where it failed."""
     if answer.code != 0:
         raise ToolError(f"{place} does not answer", cause=answer.said)

@@ -11,7 +11,8 @@ import requests
 import urllib3
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.contract import Unavailable
+from logbook_agent.running.programs import NoAnswer
 
 # The address is answered by the head itself: what it does may take a moment, that it answers does not.
 _TIMEOUT_S = (5.0, 60.0)

@@ -23,19 +23,19 @@ from typing import Any, ClassVar
 from logbook_agent.cluster.far import PIECE_BYTES, Piece
 from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles
 from logbook_agent.cluster.sent_code import Archive, Places, carried, worker_code
-from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, Shell, ShellAnswer, brief
+from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import (
     MachineFacts,
-    NoAnswer,
     Submission,
     Unavailable,
     for_each,
     nothing_sent,
     troubles_of,
 )
+from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool, write_sent_together
@@ -304,7 +304,7 @@ class Remote:
         return error
 
     def _answer(self, request: bytes, data: bytes, timeout_s: float) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
-        def run(code: bytes) -> ShellAnswer:
+        def run(code: bytes) -> ProgramAnswer:
             words = [self.places.python, "-IS", "-c", _BOOT, self.code_folder, str(len(code))]
             return self.shell.run(words, stdin=request + code + data, timeout_s=timeout_s)
 
@@ -326,7 +326,7 @@ class Remote:
             raise NoAnswer(f"{self.place} did not answer a request", cause="its answer cannot be read") from None
         return head, pieces
 
-    def _check(self, answer: ShellAnswer) -> None:
+    def _check(self, answer: ProgramAnswer) -> None:
         """Raises ToolError where the program there failed."""
         if answer.code == _NO_PROGRAM:
             raise ToolError(

@@ -28,15 +28,9 @@ from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.worker_report import Stage
-from logbook_agent.running.executors.contract import (
-    MachineFacts,
-    NoAnswer,
-    Submission,
-    Unavailable,
-    nothing_sent,
-    units_of,
-)
+from logbook_agent.running.executors.contract import MachineFacts, Submission, Unavailable, nothing_sent, units_of
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.store.spool import ERRORS, SENT, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts

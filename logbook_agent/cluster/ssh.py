@@ -11,11 +11,11 @@ from pathlib import Path
 
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places, check_places
-from logbook_agent.cluster.shell import Shell, ShellAnswer, as_text
+from logbook_agent.cluster.shell import Shell, as_text
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.contract import Unavailable
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.running.programs import find_program
+from logbook_agent.running.programs import NoAnswer, ProgramAnswer, find_program
 from logbook_agent.store.workspace import Workspace
 
 # What ssh exits with when it has no connection, and a program there may, too.
@@ -68,7 +68,7 @@ class Ssh(Shell):
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         return [program, *self.options, *settings, "-o", control, "--", str(self.host), as_text(argv)]
 
-    def checked(self, answer: ShellAnswer) -> ShellAnswer:
+    def checked(self, answer: ProgramAnswer) -> ProgramAnswer:
         """As `Shell.checked`. Exit code 255 is taken for a lost connection."""
         # Below zero, a signal has ended ssh itself.
         if 0 <= answer.code != _NO_CONNECTION:

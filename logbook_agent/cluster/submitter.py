@@ -24,7 +24,7 @@ from logbook_agent.cluster.job_log import end_of, hidden_values, keep_log, witho
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
 from logbook_agent.cluster.jobs import Fate
 from logbook_agent.cluster.sent_code import code_here
-from logbook_agent.cluster.shell import brief, run_program
+from logbook_agent.cluster.shell import brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host, Problem, noted, withheld
@@ -32,6 +32,7 @@ from logbook_agent.model.worker_report import OVER, Began, Stage
 from logbook_agent.running.executors.contract import LogGrows, MachineFacts, Submission, for_each, troubles_of
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
+from logbook_agent.running.programs import run_program
 from logbook_agent.running.worker.work import Work, unsealed
 from logbook_agent.store.layout import LOG
 from logbook_agent.store.parse import parse_json

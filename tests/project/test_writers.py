@@ -28,7 +28,7 @@ WRITERS = {
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "cluster/far.py": "on the other machine: its spools, where no logbook is",
     "cluster/ray_driver.py": "on a node of Ray: the standard library alone is there",
-    "cluster/shell.py": "what a program is given, and what it complained of",
+    "running/programs.py": "what a program is given, and what it complained of",
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "agents/patching.py": "temporary files that git reads",

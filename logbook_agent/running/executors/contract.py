@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Device, Host
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Spool
 
@@ -44,10 +45,6 @@ class Unavailable(ToolError):
 
 class LogGrows(ToolError):
     """Raised for a run that has ended and whose log may not be whole yet: it is collected a little later."""
-
-
-class NoAnswer(ToolError):
-    """No answer came, or an incomplete one: what was asked for may have been done."""
 
 
 @contextlib.contextmanager

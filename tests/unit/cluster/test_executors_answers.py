@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.cluster import shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Remote
 from logbook_agent.cluster.sent_code import Places
-from logbook_agent.cluster.shell import Shell, ShellAnswer, run_program
+from logbook_agent.cluster.shell import Shell
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running import programs
+from logbook_agent.running.programs import NoAnswer, ProgramAnswer, run_program
 from logbook_agent.store.folder import Folder
 from logbook_agent.store.spool import Seen, Sent, Spool
 from tests.contract.running.executors.conftest import is_gone, wait_for
@@ -48,8 +48,8 @@ class Login(Shell):
     environ: Mapping[str, str] = field(default_factory=dict)
     out: bytes = b""
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        return ShellAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ProgramAnswer:
+        return ProgramAnswer(code=0, out=self.out if argv[0] == "squeue" else b"")
 
 
 def _answers(far: Remote, head: dict[str, Any]) -> Remote:
@@ -98,7 +98,7 @@ def test_an_answer_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) 
     assert answer(whole) == b"{}\nall of it"
     with pytest.raises(NoAnswer, match="box answered with more than 0 MiB"):
         answer(whole, most_bytes=8)
-    monkeypatch.setattr(shell, "_STALL_S", 0.1)
+    monkeypatch.setattr(programs, "_STALL_S", 0.1)
     with pytest.raises(NoAnswer, match=r"box did not answer within 0\.1 s"):
         answer("import os, time; os.write(1, b'{}\\nhalf'); time.sleep(60)")
 
