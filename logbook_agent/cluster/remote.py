@@ -142,6 +142,7 @@ class Remote:
         with nothing_sent():
             new = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
         # What is sent again goes to the same place, where it starts nothing twice.
+        first = [item.spool for item in new if not item.spool.has(SENT)]
         places = [f"{self.places.folder}/spools/{name}" for name in self.folders(new)]
         sent = [item.spool.get(Sent) or Sent(folder=place) for item, place in zip(new, places, strict=True)]
         write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
@@ -150,8 +151,8 @@ class Remote:
         except NoAnswer:
             raise
         except ToolError:
-            for item in new:
-                item.spool.files.remove(SENT)
+            for spool in first:
+                spool.files.remove(SENT)
             raise
 
     def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0, with_log: bool = False) -> Mapping[Path, str]:
