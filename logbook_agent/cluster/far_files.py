@@ -22,6 +22,8 @@ class FarFiles:
 
     def __init__(self) -> None:
         self._ends: dict[Path, bytes] = {}
+        # What came last of the files that are replaced as a whole.
+        self._records: dict[tuple[Path, str], bytes] = {}
 
     def bring(self, spool: Spool, name: str, at: int, data: bytes) -> None:
         """Write a piece of a file; nothing for what is no file of a run, and once the run was taken in. Raises
@@ -33,7 +35,9 @@ class FarFiles:
         if name == FINAL:
             self._ends[spool.folder] = self._ends.get(spool.folder, b"")[:at] + data
         elif name in (BEGAN, HEARTBEAT) and at == 0:
-            spool.files.write(name, data, durable=False)
+            if self._records.get((spool.folder, name)) != data:
+                spool.files.write(name, data, durable=False)
+                self._records[spool.folder, name] = data
         elif name in FILES or _is_kept(name):
             spool.files.make((spool.folder / name).parent)
             spool.files.write_at(name, at, data)
