@@ -9,6 +9,7 @@ from pathlib import Path
 
 from logbook_agent.cluster.far import FILES, FINAL, FOLDERS
 from logbook_agent.model.errors import StoreError
+from logbook_agent.store.layout import RUN_BYTES
 from logbook_agent.store.spool import BEGAN, HEARTBEAT, Spool
 
 # Of one file.
@@ -30,8 +31,9 @@ class FarFiles:
         StoreError."""
         if not spool.folder.is_dir():
             return
-        if at + len(data) > MOST_BYTES or at < 0:
-            raise StoreError(f"cannot bring {name}", cause=f"it has more than {MOST_BYTES >> 20} MiB")
+        most = RUN_BYTES if name == FINAL else MOST_BYTES
+        if at + len(data) > most or at < 0:
+            raise StoreError(f"cannot bring {name}", cause=f"it has more than {most >> 20} MiB")
         if name == FINAL:
             self._ends[spool.folder] = self._ends.get(spool.folder, b"")[:at] + data
         elif name in (BEGAN, HEARTBEAT) and at == 0:
