@@ -9,11 +9,10 @@ from pathlib import Path
 
 from logbook_agent.cluster.far import FILES, FINAL, FOLDERS
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.layout import RUN_BYTES
 from logbook_agent.store.spool import BEGAN, HEARTBEAT, Spool
 
-# Of one file.
-MOST_BYTES = 2**30
+# Of one file; of an end, which is kept in memory.
+MOST_BYTES, MOST_END_BYTES = 2**30, 2**25
 # Of the path of a file.
 _MOST_PARTS = 10
 
@@ -31,7 +30,7 @@ class FarFiles:
         StoreError."""
         if not spool.folder.is_dir():
             return
-        most = RUN_BYTES if name == FINAL else MOST_BYTES
+        most = MOST_END_BYTES if name == FINAL else MOST_BYTES
         if at + len(data) > most or at < 0:
             raise StoreError(f"cannot bring {name}", cause=f"it has more than {most >> 20} MiB")
         if name == FINAL:
