@@ -84,9 +84,9 @@ class JobLog:
             self._last, self._read_at = 0, float("-inf")
         return self._runs[key]
 
-    def refresh(self, *, at_once: bool = False) -> None:
+    def refresh(self) -> None:
         """Read what is new. Raises ToolError."""
-        if not at_once and time.monotonic() - self._read_at < _PACE_S:
+        if time.monotonic() - self._read_at < _PACE_S:
             return
         # Asked before the log is read, which is then complete for a Job that has ended.
         self.facts = self.jobs.job(self.job)

@@ -8,11 +8,19 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, cast
 
+import pytest
+
+from logbook_agent.cluster import ray_log
 from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.cluster.ray_log import PREFIX, JobLog
 from logbook_agent.model.errors import StoreError
 
 KEY = "job.0"
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_log, "_PACE_S", 0.0)
 
 
 class Head:
@@ -55,16 +63,16 @@ def test_each_event_is_read_once() -> None:
     for number in range(700):
         head.say(files=[piece("output.log", number, b"x")])
         if number in (0, 3, 40, 650):
-            log.refresh(at_once=True)
+            log.refresh()
             assert files["output.log"] == b"x" * (number + 1)
-    log.refresh(at_once=True)
+    log.refresh()
     assert files["output.log"] == b"x" * 700
     head.given = 0
-    log.refresh(at_once=True)
+    log.refresh()
     assert head.given <= 8, "nothing is new"
     head.say(head={"stage": "ended"})
     assert not told.is_over
-    log.refresh(at_once=True)
+    log.refresh()
     assert told.is_over
 
 
@@ -85,5 +93,5 @@ def test_what_is_no_event_is_ignored() -> None:
         head.say(files=given)
     head.say(head=7)
     head.say(files=[piece("output.log", 0, b"good")], head={"stage": "running"})
-    log.refresh(at_once=True)
+    log.refresh()
     assert (files["output.log"], told.head) == (b"good", {"stage": "running"})
