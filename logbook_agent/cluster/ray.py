@@ -80,8 +80,8 @@ class Ray(Remote):
     devices = None
 
     def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
-        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
         self.settings = settings
+        super().__init__(shell=Shell(environ=environ), places=settings, environ=environ, secrets={})
         self.jobs = Jobs(settings.address)
         # Where packages lie on the cluster, by the folders where nodes unpack them.
         self._packages: dict[str, str] = {}
@@ -121,9 +121,9 @@ class Ray(Remote):
         everybody."""
         job, _ = _parts(items[0][1])
         with nothing_sent():
-            self.provide(self.code_folder, worker_code())
+            self.provide(self.questions.code_folder, worker_code())
             trees = (f"{item.work.tree}{ARCHIVE}" for item, _ in items if item.work.tree)
-            packages = {path: self._packages[path] for path in sorted({self.code_folder, *trees})}
+            packages = {path: self._packages[path] for path in sorted({self.questions.code_folder, *trees})}
             plan = json.dumps(self._plan(job, items, at_most, [*packages])).encode()
             top = Path(logbook_agent.__file__).parent
             modules = {f"{top.name}/{name}": (top / name).read_bytes() for name in _FAR}
@@ -143,7 +143,7 @@ class Ray(Remote):
             "prefix": PREFIX,
             "spools": f"{self.settings.folder}/spools",
             "stops": self._stops(job),
-            "code": self.code_folder,
+            "code": self.questions.code_folder,
             "python": self.settings.python,
             "options": self.settings.options,
             "packages": packages,

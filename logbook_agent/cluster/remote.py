@@ -3,18 +3,13 @@
 Before anything is sent, the client's spool says where it goes (`sent.json`). There the far spool is made exclusively: a
 submission whose answer was lost starts nothing twice when it is sent again, and a client that asks for one that never
 came closes its place for good, so that it cannot come later.
-
-Each question starts `far.py` there; the code of workers is brought with the first one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import time
 import uuid
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +17,8 @@ from typing import Any, ClassVar
 
 from logbook_agent.cluster.far import PIECE_BYTES, Piece
 from logbook_agent.cluster.far_files import MOST_BYTES, FarFiles
-from logbook_agent.cluster.sent_code import Archive, Places, carried, worker_code
+from logbook_agent.cluster.questions import Questions
+from logbook_agent.cluster.sent_code import Archive, Places, carried
 from logbook_agent.cluster.shell import Shell, brief
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
@@ -30,12 +26,11 @@ from logbook_agent.model.worker_report import OVER, Stage
 from logbook_agent.running.executors.contract import (
     MachineFacts,
     Submission,
-    Unavailable,
     for_each,
     nothing_sent,
     troubles_of,
 )
-from logbook_agent.running.programs import MOST_ANSWER_BYTES, NoAnswer, ProgramAnswer
+from logbook_agent.running.programs import NoAnswer
 from logbook_agent.running.worker.tree import ARCHIVE
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.spool import BEGAN, FINAL, SENT, Seen, Sent, Spool, write_sent_together
@@ -47,30 +42,6 @@ _LOOK_S = 15.0
 _AT_ONCE_S = 0.6
 # Whoever can wait for news asks again after so long.
 _NEWS_S = 2.0
-# A machine that did not answer is asked nothing for so long.
-_SILENCE_S = 5.0
-# What a shell says when it finds no Python; from the second on it counts the signals that ended a program. What the
-# program below says when it needs the code.
-_NO_PROGRAM, _SIGNAL, _NO_CODE = 127, 128, 77
-# Who can see the processes of that machine sees no request. The code is unpacked under another name first: nobody meets
-# half of it.
-_BOOT = f"""import os, sys
-folder, line = os.path.expanduser(sys.argv[1]), sys.stdin.buffer.readline()
-if not os.path.isdir(folder):
-    import io, shutil, tarfile
-    if not (code := sys.stdin.buffer.read(int(sys.argv[2]))):
-        sys.exit({_NO_CODE})
-    part = folder + "." + os.urandom(6).hex()
-    os.makedirs(part, 0o700)
-    tarfile.open(fileobj=io.BytesIO(code)).extractall(part)
-    try:
-        os.rename(part, folder)
-    except OSError:
-        shutil.rmtree(part)
-sys.path.insert(0, folder)
-from logbook_agent.cluster.far import answer
-answer(line)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +76,8 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+        self.questions = Questions(shell, places, str(self.place))
+        self.ask = self.questions.ask
         self.files = FarFiles()
         # What the states of runs were called when they were last told, and which runs have come whole, by their
         # folders.
@@ -112,18 +85,11 @@ class Remote:
         self._whole: set[str] = set()
         # Archives that are there.
         self._provided: set[str] = set()
-        # Until when, by the monotonic clock, the machine is not asked again, and what failed.
-        self._silence: tuple[float, ToolError] | None = None
 
     @property
     def place(self) -> str | None:
         """The machine, as the settings name it."""
         return self.shell.host
-
-    @property
-    def code_folder(self) -> str:
-        """Where the worker's code lies there."""
-        return f"{self.places.folder}/code/{worker_code().digest}"
 
     # -- the contract --------------------------------------------------------------------------------
 
@@ -206,7 +172,7 @@ class Remote:
         request = {
             "works": {sent.folder: encode(item.work) for item, sent in items},
             "secrets": {sent.folder: {**self.secrets, **item.secrets} for item, sent in items},
-            "code": self.code_folder,
+            "code": self.questions.code_folder,
             # One that is over at once costs no further question; others that are to run beside it do not wait.
             "wait_s": _AT_ONCE_S if at_most == 1 else 0.0,
         }
@@ -253,7 +219,8 @@ class Remote:
             if head.get("is_whole") is True:
                 self._whole.add(sent.folder)
             elif more < PIECE_BYTES or size > MOST_BYTES:
-                raise self._silenced(NoAnswer(f"cannot bring a run from {self.place}", cause="its files never end"))
+                error = NoAnswer(f"cannot bring a run from {self.place}", cause="its files never end")
+                raise self.questions.silenced(error)
         self.files.finish(spool)
         self._whole.discard(sent.folder)
 
@@ -280,65 +247,6 @@ class Remote:
             return decode(kind, plain)
         except CodecError as error:
             raise NoAnswer(f"cannot read the answer of {self.place}", cause=brief(str(error))) from None
-
-    def ask(
-        self, verb: str, request: Mapping[str, object], *, data: bytes = b"", timeout_s: float = 60.0
-    ) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
-        """The line of JSON of an answer, and the pieces of files behind it. `data` follows the request. Raises
-        ToolError; NoAnswer where it was cut off: what was asked may have been done."""
-        if self._silence is not None and time.monotonic() < self._silence[0]:
-            with nothing_sent():
-                raise self._silence[1]
-        try:
-            head, pieces = self._answer(json.dumps([verb, request]).encode() + b"\n", data, timeout_s)
-        except (NoAnswer, Unavailable) as error:
-            self._silenced(error)
-            raise
-        self._silence = None
-        if "error" in head:
-            raise ToolError(f"logbook failed on {self.place}", cause=brief(str(head["error"])))
-        return head, pieces
-
-    def _silenced(self, error: ToolError) -> ToolError:
-        """The error, with which questions fail for a while."""
-        self._silence = time.monotonic() + _SILENCE_S, error
-        return error
-
-    def _answer(self, request: bytes, data: bytes, timeout_s: float) -> tuple[dict[str, Any], list[tuple[str, Piece]]]:
-        def run(code: bytes) -> ProgramAnswer:
-            words = [self.places.python, "-IS", "-c", _BOOT, self.code_folder, str(len(code))]
-            return self.shell.run(words, stdin=request + code + data, timeout_s=timeout_s)
-
-        answer = run(b"")
-        if answer.code == _NO_CODE:
-            answer = run(worker_code().packed())
-        self._check(answer)
-        line, _, rest = answer.out.partition(b"\n")
-        try:
-            head = json.loads(line)
-            unpacked = zlib.decompressobj()
-            whole, pieces, start = unpacked.decompress(rest, MOST_ANSWER_BYTES), [], 0
-            if unpacked.unconsumed_tail:
-                raise ValueError("too much")
-            for folder, name, at, size in head.pop("pieces"):
-                pieces.append((str(folder), (str(name), int(at), whole[start : start + int(size)])))
-                start += int(size)
-        except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
-            raise NoAnswer(f"{self.place} did not answer a request", cause="its answer cannot be read") from None
-        return head, pieces
-
-    def _check(self, answer: ProgramAnswer) -> None:
-        """Raises ToolError where the program there failed."""
-        if answer.code == _NO_PROGRAM:
-            raise ToolError(
-                f"{self.places.python} not found on {self.place}",
-                cause=answer.said,
-                hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
-            )
-        if not 0 <= answer.code < _SIGNAL:
-            raise NoAnswer(f"logbook was cut off on {self.place}", cause=answer.said)
-        if answer.code != 0:
-            raise ToolError(f"logbook failed on {self.place}", cause=brief(answer.said))
 
     # -- what is carried there -------------------------------------------------------------------------
 

@@ -248,7 +248,7 @@ class Slurm(Remote):
         ]
 
     def _script(self, array: PurePosixPath, python: str) -> str:
-        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        code = array.parents[1] / PurePosixPath(self.questions.code_folder).relative_to(self.places.folder)
         return _SCRIPT.format(unit=shlex.join([python, "-P", str(code), "unit", str(array)]))
 
     def job(self, sent: Sent) -> SlurmJob | None:
