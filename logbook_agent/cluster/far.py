@@ -363,8 +363,8 @@ def unpack(folder: Path, archive: bytes) -> None:
 
 
 def link(path: Path, new: Path) -> None:
-    """Give a file another name, unless something has it."""
-    with contextlib.suppress(FileExistsError):
+    """Give a file another name, where that can be done."""
+    with contextlib.suppress(OSError):
         new.hardlink_to(path)
 
 
