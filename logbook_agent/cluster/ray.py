@@ -159,6 +159,10 @@ class Ray(Remote):
 
         self._packages[path] = self.jobs.provide(f"_ray_pkg_logbook_{files.digest}.zip", content)
 
+    def has_arrived(self, spool: Spool) -> bool:
+        """As `Remote.has_arrived`: Ray knows its Job."""
+        return (sent := spool.get(Sent)) is not None and self.jobs.job(_parts(sent)[0]) is not None
+
     def stop(self, spools: Sequence[Spool]) -> None:
         """As `Executor.stop`, by a small Job beside the driver of each Job: it leaves files that the driver looks
         for."""
